@@ -1,0 +1,95 @@
+"""
+Say what this machine has for handrail to work with, what is set, and what is missing for which feature.
+
+Nothing is changed; the state folder is only looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from handrail import __version__
+from handrail.ports import CheckpointError
+
+TIMEOUT_S = 10.0
+
+# Programs that features use, and what is missing without them.
+PROGRAMS: tuple[tuple[str, str], ...] = (
+    ("git", "looking into checkpoints with git's own commands"),
+    ("rg", "fast search in large workspaces (a slower one is built in)"),
+)
+
+
+def report(
+    state: Callable[[], Path], settings: Mapping[str, object], environment: Mapping[str, str | None]
+) -> tuple[list[str], bool]:
+    """
+    Look at everything.
+
+    Args:
+        state: Finds the state folder; may raise CheckpointError.
+        settings: The default values, by full name.
+        environment: Variables that change what settings say, with their values.
+
+    Returns:
+        The lines to print, and whether handrail can work here.
+    """
+    sound = sys.version_info >= (3, 11)
+    lines = [
+        f"handrail {__version__}",
+        f"{_mark(sound)} Python {platform.python_version()} ({sys.executable})",
+    ]
+    for program, purpose in PROGRAMS:
+        version = _version(program)
+        lines.append(
+            f"{_mark(True)} {version}" if version else f"-  {program} is missing; needed for {purpose}"
+        )
+    folder, usable = _state_folder(state)
+    lines += [
+        f"{_mark(usable)} state folder: {folder}",
+        "",
+        "Settings (defaults, until an editor gives others):",
+    ]
+    lines += [f"   {name} = {value!r}" for name, value in settings.items()]
+    lines += [
+        f"   {name}={value} in the environment" for name, value in environment.items() if value is not None
+    ]
+    return lines, sound and usable
+
+
+def _mark(good: bool) -> str:
+    return "ok" if good else "!!"
+
+
+def _version(program: str) -> str:
+    """The first line of what a program says of its version; empty if it cannot be run."""
+    path = shutil.which(program)
+    if path is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"{done.stdout.partition(os.linesep)[0].strip()} ({path})"
+
+
+def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
+    """Where checkpoints are kept, and whether they can be."""
+    try:
+        folder = state()
+    except CheckpointError as error:
+        return str(error), False
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if there.is_dir() and os.access(there, os.W_OK):
+        return str(folder), True
+    return f"{folder} (cannot be written: checkpoints, and so edits, will be refused)", False

@@ -1,0 +1,72 @@
+"""
+The embedded default: a prompt that carries a reply copied from any chat is answered without a model.
+
+Each V4A envelope, each file's SEARCH/REPLACE blocks, each unified diff and each fence with a path becomes
+a tool call of its own, in order. The answer is the prose of the reply. A prompt without any edit block is
+answered with what can be read here, and how to choose a model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+
+from handrail.core import reply
+from handrail.core.message import (
+    Delta,
+    Message,
+    Response,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from handrail.core.reply import Block, Notation
+
+NO_BLOCKS = """\
+There is no edit block in this prompt, and no model is set that could answer it.
+
+The setting handrail.model is "paste": handrail then reads a reply copied from any chat, in these forms:
+- *** Begin Patch ... *** End Patch (V4A)
+- <<<<<<< SEARCH ... ======= ... >>>>>>> REPLACE, with the file's name on the line above
+- a unified diff (--- a/file, +++ b/file, @@)
+- a code fence with a whole file, its path after the language or on the line above
+
+To have a model answer instead, set handrail.model to it: in the editor's settings, or with --model."""
+
+
+class Paste:
+    """Provider port that needs no model."""
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncIterator[Delta | Response]:
+        """First the tool calls that the pasted reply stands for, then its prose."""
+        last = max(at for at, message in enumerate(messages) if isinstance(message, UserMessage))
+        prompt = messages[last]
+        assert isinstance(prompt, UserMessage)
+        found = reply.read(prompt.text)
+        if not found.blocks:
+            yield Delta(text=NO_BLOCKS)
+            yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
+        elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
+            calls = tuple(
+                _call(f"p{len(messages)}-{number}", block) for number, block in enumerate(found.blocks, 1)
+            )
+            yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
+        else:
+            text = found.prose or f"The pasted reply held {len(found.blocks)} edit blocks and no other text."
+            yield Delta(text=text)
+            yield Response(text=text)
+
+
+def _call(call: str, block: Block) -> ToolCall:
+    if block.notation is Notation.WHOLE_FILE:
+        return ToolCall(
+            id=call, name="write_file", arguments=json.dumps({"path": block.path, "content": block.text})
+        )
+    arguments = {"mode": block.notation.value, "patch": block.text, "partial": True}
+    if block.notation is Notation.SEARCH_REPLACE:
+        arguments["path"] = block.path
+    return ToolCall(id=call, name="patch", arguments=json.dumps(arguments))

@@ -1,0 +1,314 @@
+"""
+The one executor: every tool call of every turn takes this road, in this order.
+
+Resolve, judge, ask, put into batches; then for each batch plan the edits, take the checkpoint, apply and
+read back. A call that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one
+result, in call order. What is running when the turn is cancelled is awaited, so that nothing is edited
+after the cancellation has been answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from handrail.agent.edits import PlannedFile, Planner, outcomes
+from handrail.agent.preimage import targets
+from handrail.agent.tools import TOOLS
+from handrail.agent.tools.call import Action, Edits
+from handrail.core import policy, report, schedule
+from handrail.core.failure import Code, Failure
+from handrail.core.message import ToolCall, ToolMessage, ToolResult
+from handrail.core.policy import Allow, Ask, Block, Place
+from handrail.core.report import Asked, CallEnded, CallStarted, Event
+from handrail.core.schedule import Touch
+from handrail.core.verify import Mutation, Outcome, Status
+from handrail.ports import CheckpointError, Ports, Question, StepId
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A call whose arguments are read and whose paths are found."""
+
+    call: ToolCall
+    action: Action
+    places: Mapping[str, Place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A call that does not run; `ready` is None if it could not even be read."""
+
+    call: ToolCall
+    failure: Failure
+    ready: Ready | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A call's result, and the mutations it tried."""
+
+    result: ToolResult
+    outcomes: tuple[Outcome, ...] = ()
+
+
+@dataclass(kw_only=True)
+class Executor:
+    """
+    Runs the calls of one turn.
+
+    Attributes:
+        step: The turn's ids and label; the step's number is set for each call of `execute`.
+        next_order: Gives each step its place in the order of all steps of the process.
+        observe: Told of every event.
+        settle: Told the outcomes of each batch.
+        checkpoint: The id of the turn's checkpoint, once there is one.
+        outcomes: Of all steps so far, in order.
+        interrupted: The results of the step during which the turn was cancelled.
+    """
+
+    ports: Ports
+    step: StepId
+    next_order: Callable[[], int]
+    observe: Callable[[Event], None]
+    settle: Callable[[Sequence[Outcome]], None]
+    checkpoint: str | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    interrupted: ToolMessage | None = None
+
+    async def execute(
+        self, calls: Sequence[ToolCall], number: int
+    ) -> tuple[ToolMessage, tuple[Outcome, ...]]:
+        """
+        Run the calls of step *number*.
+
+        Returns:
+            Results in call order, and all outcomes. When cancelled, what runs is finished first; the
+            results, complete as well, are then in `interrupted`.
+        """
+        self.step = replace(self.step, number=number)
+        order, before = self.next_order(), len(self.outcomes)
+        done: dict[str, ToolResult] = {}
+        try:
+            await self._run(calls, order, done)
+        except asyncio.CancelledError:
+            self.interrupted = _in_order(calls, done)
+            raise
+        return _in_order(calls, done), tuple(self.outcomes[before:])
+
+    async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
+        judged = [await self._judge(self._resolve(call)) for call in calls]
+        self._finish([self._refused(each, order) for each in judged if isinstance(each, Refused)], done)
+        touches = [_touch(each) if isinstance(each, Ready) else None for each in judged]
+        for batch in schedule.plan(touches):
+            ready = [each for index in batch if isinstance(each := judged[index], Ready)]
+            await _uninterrupted(self._run_batch(ready, order, done))
+
+    async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
+        self._finish(await self._batch(batch, order), done)
+
+    def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
+        """Tell of the outcomes of a batch, and keep its results."""
+        found = [outcome for each in batch for outcome in each.outcomes]
+        self.outcomes += found
+        self.settle(found)
+        for each in batch:
+            for outcome in each.outcomes:
+                self.observe(outcome)
+            self.observe(CallEnded(call=each.result.call, summary=each.result.text.partition("\n")[0]))
+            done[each.result.call] = each.result
+
+    # ---- Before anything runs ---------------------------------------------------------------------
+
+    def _resolve(self, call: ToolCall) -> Ready | Refused:
+        tool = TOOLS.get(call.name)
+        if tool is None:
+            return Refused(call=call, failure=_unknown_tool(call.name))
+        arguments = _arguments(call.arguments)
+        if isinstance(arguments, Failure):
+            return Refused(call=call, failure=arguments)
+        action = tool.parse(arguments)
+        if isinstance(action, Failure):
+            return Refused(call=call, failure=action)
+        places: dict[str, Place] = {}
+        for path in action.changes if isinstance(action, Edits) else action.reads:
+            place = self.ports.workspace.resolve(path)
+            if isinstance(place, Failure):
+                return Refused(call=call, failure=place)
+            places[path] = place
+        return Ready(call=call, action=action, places=places)
+
+    async def _judge(self, ready: Ready | Refused) -> Ready | Refused:
+        if isinstance(ready, Refused):
+            return ready
+        match policy.verdict(list(ready.places.values())):
+            case Allow():
+                return ready
+            case Block(failure=failure):
+                return Refused(call=ready.call, failure=failure, ready=ready)
+            case Ask(subject=subject, detail=detail):
+                return await self._ask(ready, subject, detail)
+
+    async def _ask(self, ready: Ready, subject: str, detail: str) -> Ready | Refused:
+        call = ready.call
+        self.observe(Asked(call=call.id, subject=subject))
+        question = Question(turn=self.step.turn, call=call.id, tool=call.name, subject=subject, detail=detail)
+        yes = await self.ports.approver.ask(question)
+        self.observe(Asked(call=call.id, subject=subject, choice="allow" if yes else "deny"))
+        return ready if yes else Refused(call=call, failure=policy.denied(subject), ready=ready)
+
+    def _refused(self, refused: Refused, order: int) -> Done:
+        """The result of a call that does not run; edits among them are failed mutations."""
+        ready, failure = refused.ready, refused.failure
+        found: tuple[Outcome, ...] = ()
+        if ready is not None and isinstance(ready.action, Edits):
+            found = tuple(self._failed(ready, place, failure, order) for place in ready.places.values())
+        elif ready is None and refused.call.name in ("patch", "write_file"):
+            found = (self._failed(refused, None, failure, order),)
+        text = f"{failure.message}\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(failure.steps, 1))
+        return Done(
+            result=ToolResult(call=refused.call.id, text=text.strip(), failure=failure), outcomes=found
+        )
+
+    def _failed(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
+        mutation = self._mutation(call.call, order)
+        if place is not None:
+            mutation = replace(
+                mutation,
+                id=f"{mutation.id}:{place.path}",
+                uri=place.uri,
+                identity=place.identity,
+                path=place.path,
+            )
+            failure = failure.at(place.uri)
+        return Outcome(mutation=mutation, status=Status.FAILED, failure=failure)
+
+    def _mutation(self, call: ToolCall, order: int) -> Mutation:
+        return Mutation(
+            id=f"f-{order}-{call.id}",
+            turn=self.step.turn,
+            call=call.id,
+            tool=call.name,
+            order=order,
+            uri="",
+            identity="",
+            path="",
+        )
+
+    # ---- One batch --------------------------------------------------------------------------------
+
+    async def _batch(self, batch: Sequence[Ready], order: int) -> list[Done]:
+        for ready in batch:
+            self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
+        looks = [ready for ready in batch if not isinstance(ready.action, Edits)]
+        edits = [ready for ready in batch if isinstance(ready.action, Edits)]
+        looked = await asyncio.gather(*(self._look(ready) for ready in looks))
+        return [*looked, *await self._edit(edits, order)]
+
+    async def _look(self, ready: Ready) -> Done:
+        assert not isinstance(ready.action, Edits)
+        found = await ready.action.run(ready.places, self.ports)
+        if isinstance(found, Failure):
+            text = "\n".join((found.message, *found.steps))
+            return Done(result=ToolResult(call=ready.call.id, text=text, failure=found))
+        return Done(result=ToolResult(call=ready.call.id, text=found))
+
+    async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
+        planned: list[tuple[PlannedFile, ...]] = []
+        for ready in batch:
+            assert isinstance(ready.action, Edits)
+            mutation = self._mutation(ready.call, order)
+            planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
+            planned.append(await planner.plan(ready.action))
+        uris = [change.uri for files in planned for file in files for change in file.changes]
+        if uris:
+            try:
+                before = await targets(self.ports.editor, uris)
+                self.checkpoint = await self.ports.checkpoints.ensure(self.step, before)
+            except CheckpointError as error:
+                return [self._unprotected(ready, error, order) for ready in batch]
+        done = [await self._apply(ready, files) for ready, files in zip(batch, planned, strict=True)]
+        return await self._recorded(done, uris) if uris else done
+
+    async def _recorded(self, done: list[Done], uris: Sequence[str]) -> list[Done]:
+        """Keep the post-images; without them a later restore is more careful, which the result says."""
+        try:
+            await self.ports.checkpoints.record(self.step, await targets(self.ports.editor, uris))
+        except CheckpointError as error:
+            note = f"\nThe checkpoint does not know what was written: {error}"
+            return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
+        return done
+
+    async def _apply(self, ready: Ready, files: Sequence[PlannedFile]) -> Done:
+        changes = [change for file in files for change in file.changes]
+        landings = list(await self.ports.editor.apply(changes, f"handrail: {ready.action.title}"))
+        found: list[Outcome] = []
+        for file in files:
+            found += outcomes(file, [landings.pop(0) for _ in file.changes])
+        failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
+        result = ToolResult(call=ready.call.id, text=report.result_text(found), failure=failure)
+        return Done(result=result, outcomes=tuple(found))
+
+    def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
+        failure = Failure(
+            code=Code.TOOL_FAILED,
+            message=f"No checkpoint could be taken, so nothing was changed: {error}",
+            steps=("Mend what the message names, then try again.",),
+        )
+        return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
+
+
+async def _uninterrupted(work: Coroutine[object, object, T]) -> T:
+    """Await *work* to its end even when cancelled meanwhile; the cancellation follows."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
+
+
+def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
+    """One result for each call, in call order; a call that did not come to run is told so."""
+    cut = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
+    results = (done.get(call.id) or ToolResult(call=call.id, text=cut.message, failure=cut) for call in calls)
+    return ToolMessage(results=tuple(results))
+
+
+def _touch(ready: Ready) -> Touch:
+    identities = frozenset(place.identity for place in ready.places.values())
+    return Touch(changes=identities) if isinstance(ready.action, Edits) else Touch(reads=identities)
+
+
+def _arguments(raw: str) -> Mapping[str, object] | Failure:
+    try:
+        found = json.loads(raw or "{}")
+    except ValueError as error:
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"The arguments are not valid JSON: {error}.",
+            steps=(
+                "Send the call again with complete arguments.",
+                "If they were cut off, edit less at once.",
+            ),
+        )
+    if isinstance(found, dict):
+        return found
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message="The arguments must be one JSON object.",
+        steps=("Send the call again with named arguments.",),
+    )
+
+
+def _unknown_tool(name: str) -> Failure:
+    return Failure(
+        code=Code.UNKNOWN_TOOL,
+        message=f"There is no tool {name!r}; there are {', '.join(TOOLS)}.",
+        steps=("Use one of these tools.",),
+    )

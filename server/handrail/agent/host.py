@@ -1,0 +1,273 @@
+"""
+All that goes on in one server: its sessions, the turns that run, and the ledger of open failures.
+
+The host is where a client's wishes arrive and from where it is told what happens; it knows no protocol.
+Its ids, its clock and its ports are given to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.agent import restore
+from handrail.agent.edits import Part as EditPart
+from handrail.agent.edits import PlannedFile, outcomes
+from handrail.agent.executor import Executor
+from handrail.agent.loop import OFFERS, run_turn
+from handrail.agent.preimage import targets
+from handrail.agent.session import Session
+from handrail.core import plan, verify
+from handrail.core.change import PlannedHunk, Update
+from handrail.core.failure import Code, Failure
+from handrail.core.message import Excerpt, UserMessage, answered
+from handrail.core.recover import Finish
+from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
+from handrail.core.text import Text
+from handrail.core.verify import Ledger, OpenFailure, Outcome
+from handrail.ports import HandrailError, Ports, StepId
+
+LABEL_CHARS = 72
+
+
+class UnknownId(HandrailError):
+    """A client named a session, turn or failure that is not known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A running or ended turn; `task` ends with its report and never raises."""
+
+    session: str
+    id: str
+    task: asyncio.Task[TurnReport]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """How a turn ended."""
+
+    state: State
+    reason: str | None
+    answer: str
+
+
+Listener = Callable[[str, str, Event], None]
+
+
+@dataclass(kw_only=True)
+class Host:
+    """
+    The agent of one server.
+
+    Attributes:
+        ports: Asked for at the start of each turn, so that a changed setting holds from the next turn on.
+        new_id: Makes an id that begins as given.
+        on_event: Told (session, turn, event) as it happens.
+        on_ledger: Told the ledger whenever it has changed.
+    """
+
+    ports: Callable[[], Ports]
+    new_id: Callable[[str], str]
+    on_event: Listener
+    on_ledger: Callable[[Ledger], None]
+    ledger: Ledger = field(default_factory=Ledger)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    turns: dict[str, Turn] = field(default_factory=dict)
+    steps: int = 0
+
+    # ---- Turns ------------------------------------------------------------------------------------
+
+    def start(self, prompt: str, session: str | None, context: tuple[Excerpt, ...] = ()) -> Turn:
+        """Begin a turn in a session that is known, or in a new one. Raises UnknownId."""
+        if session is not None and session not in self.sessions:
+            raise UnknownId(f"There is no session {session!r} in this server.")
+        if session is not None and any(
+            t.session == session and not t.task.done() for t in self.turns.values()
+        ):
+            raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
+        name, turn = session or self.new_id("s"), self.new_id("t")
+        begun = (self.sessions.get(name) or Session(id=name)).begun(
+            UserMessage(text=prompt, context=context), OFFERS
+        )
+        self.sessions[name] = begun
+        task = asyncio.create_task(self._run(begun, turn, prompt))
+        self.turns[turn] = Turn(session=name, id=turn, task=task)
+        return self.turns[turn]
+
+    async def wait(self, turn: str) -> TurnReport:
+        """The report of a turn, once it has ended. Raises UnknownId."""
+        return await asyncio.shield(self._turn(turn).task)
+
+    async def cancel(self, turn: str) -> None:
+        """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
+        task = self._turn(turn).task
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def close(self) -> None:
+        """Stop all turns."""
+        for turn in list(self.turns):
+            await self.cancel(turn)
+
+    def _turn(self, turn: str) -> Turn:
+        if turn not in self.turns:
+            raise UnknownId(f"There is no turn {turn!r} in this server.")
+        return self.turns[turn]
+
+    async def _run(self, session: Session, turn: str, prompt: str) -> TurnReport:
+        def observe(event: Event) -> None:
+            self.on_event(session.id, turn, event)
+
+        def keep(now: Session) -> None:
+            self.sessions[session.id] = now
+
+        observe(Started(prompt=prompt, mode="edit"))
+        executor: Executor | None = None
+        end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
+        try:
+            executor = self._executor(session.id, turn, prompt, observe)
+            ended = await run_turn(session, executor, keep)
+            end = _End(state=State.FINISHED, reason=None, answer=ended.answer)
+            if not isinstance(ended, Finish):
+                end = _End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
+        except asyncio.CancelledError:
+            end = _End(state=State.CANCELLED, reason="The user stopped the turn.", answer="")
+        except HandrailError as error:
+            end = _End(state=State.FAILED, reason=str(error), answer="")
+        finally:
+            self._close_calls(session.id, executor)
+            observe(Ended(state=end.state, reason=end.reason))
+        return self._report(executor, (session.id, turn), end)
+
+    def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
+        return Executor(
+            ports=self.ports(),
+            step=StepId(session=session, turn=turn, number=0, label=_label(prompt)),
+            next_order=self._next_order,
+            observe=observe,
+            settle=lambda outcomes: self._settle(outcomes, observe),
+        )
+
+    def _close_calls(self, session: str, executor: Executor | None) -> None:
+        """Leave the history well-formed, however the turn ended."""
+        now = self.sessions[session]
+        if executor is not None and executor.interrupted is not None:
+            now = now.with_results(executor.interrupted, ())
+        cut = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
+        self.sessions[session] = replace(now, messages=answered(now.messages, cut))
+
+    def _report(self, executor: Executor | None, ids: tuple[str, str], end: _End) -> TurnReport:
+        session = self.sessions[ids[0]]
+        return TurnReport(
+            session=ids[0],
+            turn=ids[1],
+            state=end.state,
+            reason=end.reason,
+            answer=end.answer or session.text,
+            outcomes=tuple(executor.outcomes) if executor is not None else (),
+            checkpoint=executor.checkpoint if executor is not None else None,
+            usage=session.usage,
+        )
+
+    def _next_order(self) -> int:
+        self.steps += 1
+        return self.steps
+
+    # ---- The ledger -------------------------------------------------------------------------------
+
+    def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
+        before = self.ledger
+        for outcome in found:
+            self.ledger = verify.record(self.ledger, outcome)
+        still = {known.id for known in self.ledger.open}
+        for known in before.open:
+            if known.id not in still:
+                observe(Superseded(failure=known.id))
+        if self.ledger is not before:
+            self.on_ledger(self.ledger)
+
+    def observe_text(self, identity: str, now: Text | None) -> None:
+        """Take note that a document has changed, by whomever; None if it is gone."""
+        ledger = verify.observe(self.ledger, identity, now)
+        if ledger != self.ledger:
+            self.ledger = ledger
+            self.on_ledger(ledger)
+
+    def failure(self, failure: str) -> OpenFailure:
+        """The open failure of that id. Raises UnknownId."""
+        known = self.ledger.find(failure)
+        if known is None:
+            raise UnknownId(f"There is no open failure {failure!r}; it may have been dismissed or mended.")
+        return known
+
+    def dismiss(self, failures: Sequence[str]) -> None:
+        """Close failures without mending them. Raises UnknownId."""
+        for failure in failures:
+            self.failure(failure)
+        self.ledger = self.ledger.without(failures)
+        self.on_ledger(self.ledger)
+
+    async def apply(self, failure: str, candidate: int) -> tuple[Outcome, ...]:
+        """
+        Make the edit of an open failure at one of its candidates (index into them).
+
+        Returns:
+            Its outcome. Raises UnknownId, CheckpointError.
+        """
+        known, ports = self.failure(failure), self.ports()
+        hunk = known.mutation.hunk
+        if hunk is None or not 0 <= candidate < len(known.failure.near):
+            raise UnknownId(f"Failure {failure!r} has no candidate {candidate}.")
+        mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order())
+        document = await ports.editor.read(known.mutation.uri)
+        if isinstance(document, Failure):
+            return (self._failed_again(mutation, document, None),)
+        self.observe_text(known.mutation.identity, document.text)
+        known = self.failure(failure)
+        place = known.failure.near[candidate].span
+        planned = plan.plan_at(document.text, hunk, place)
+        if isinstance(planned, Failure):
+            return (self._failed_again(mutation, planned, document.text),)
+        part = EditPart(mutation=mutation, planned=planned, text=document.text)
+        change = Update(uri=document.uri, base=document.text, hunks=(planned,))
+        file = PlannedFile(path=mutation.path, parts=(part,), changes=(change,) if planned.edits else ())
+        return await self._apply_alone(ports, file, planned, failure)
+
+    def _failed_again(self, mutation: verify.Mutation, failure: Failure, text: Text | None) -> Outcome:
+        return Outcome(mutation=mutation, status=verify.Status.FAILED, failure=failure, text=text)
+
+    async def _apply_alone(
+        self, ports: Ports, file: PlannedFile, planned: PlannedHunk, failure: str
+    ) -> tuple[Outcome, ...]:
+        """A change outside every turn: with a checkpoint of its own, like any other."""
+        turn = self.new_id("q")
+        step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {file.path}")
+        if file.changes:
+            await ports.checkpoints.ensure(
+                step, await targets(ports.editor, [change.uri for change in file.changes])
+            )
+        landings = await ports.editor.apply(file.changes, f"handrail: apply in {file.path}")
+        if file.changes:
+            await ports.checkpoints.record(
+                step, await targets(ports.editor, [change.uri for change in file.changes])
+            )
+        found = outcomes(file, landings)
+        if all(outcome.status is not verify.Status.FAILED for outcome in found):
+            self.ledger = self.ledger.without([failure])
+        self._settle(found, lambda event: None)
+        self.on_ledger(self.ledger)
+        return found
+
+    async def restore(self, checkpoint: str, uris: Sequence[str] | None) -> restore.RestoreReport:
+        """Take a turn or a step back. Raises CheckpointError."""
+        step = StepId(session="", turn=self.new_id("r"), number=1, label=f"Before restoring {checkpoint}")
+        return await restore.restore(self.ports(), step, checkpoint, uris)
+
+
+def _label(prompt: str) -> str:
+    """The first line of the prompt, short enough for a list."""
+    line = prompt.strip().partition("\n")[0]
+    return line if len(line) <= LABEL_CHARS else line[: LABEL_CHARS - 1] + "…"

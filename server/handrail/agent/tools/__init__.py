@@ -1,0 +1,10 @@
+"""The tools that a model can call; `TOOLS` is the only registry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from handrail.agent.tools import patch, read_file, write_file
+from handrail.agent.tools.call import Tool
+
+TOOLS: Mapping[str, Tool] = {tool.offer.name: tool for tool in (read_file.TOOL, write_file.TOOL, patch.TOOL)}

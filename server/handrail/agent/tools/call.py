@@ -1,0 +1,124 @@
+"""
+What a tool call is once its arguments are read.
+
+A tool parses its arguments into an action: a look, which reads and answers with text, or edits, which the
+executor plans, checkpoints and applies. So there is one road for every change of a document.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from handrail.core.failure import Code, Failure
+from handrail.core.message import ToolOffer
+from handrail.core.patch import FilePatch
+from handrail.core.policy import Place
+from handrail.ports import Ports
+
+Arguments = Mapping[str, object]
+
+
+class Look(Protocol):
+    """Reads documents and answers with text."""
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        ...
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The paths it reads, as the model wrote them."""
+        ...
+
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
+        """Do it; *places* holds every path of `reads`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """
+    Changes documents.
+
+    Attributes:
+        title: For people: what is being done.
+        patches: One for each file, in order.
+        partial: Whether hunks that fit are to land although others do not.
+        wrong: Why the edits cannot even be read; `patches` then names the files they were meant for.
+    """
+
+    title: str
+    patches: tuple[FilePatch, ...]
+    partial: bool = False
+    wrong: Failure | None = None
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The paths it changes, as the model wrote them; a move counts twice."""
+        paths = [path for patch in self.patches for path in (patch.path, patch.move_to) if path]
+        return tuple(dict.fromkeys(paths))
+
+
+Action = Look | Edits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool: what the model sees of it, and how its arguments are read."""
+
+    offer: ToolOffer
+    parse: Callable[[Arguments], Action | Failure]
+
+
+def offer(
+    name: str, description: str, properties: Mapping[str, object], required: tuple[str, ...]
+) -> ToolOffer:
+    """A tool's offer; *properties* are those of its JSON Schema."""
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return ToolOffer(name=name, description=description, schema=json.dumps(schema))
+
+
+def bad(argument: str, expected: str) -> Failure:
+    """The failure for an argument that is missing or of the wrong kind."""
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message=f"The argument {argument!r} must be {expected}.",
+        steps=("Call the tool again with that argument.",),
+    )
+
+
+def text(arguments: Arguments, name: str) -> str | Failure:
+    """A string that must be there; it may be empty."""
+    value = arguments.get(name)
+    return value if isinstance(value, str) else bad(name, "a string")
+
+
+def path(arguments: Arguments, name: str = "path") -> str | Failure:
+    """A string that must be there and not be blank."""
+    value = arguments.get(name)
+    return value if isinstance(value, str) and value.strip() else bad(name, "the path of a file")
+
+
+def line_number(arguments: Arguments, name: str) -> int | Failure | None:
+    """A whole number from 1, or nothing."""
+    value = arguments.get(name)
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return value
+    return bad(name, "a line number, counted from 1")
+
+
+def flag(arguments: Arguments, name: str) -> bool | Failure:
+    """True or false; false if it is not there."""
+    value = arguments.get(name, False)
+    return value if isinstance(value, bool) else bad(name, "true or false")

@@ -1,0 +1,117 @@
+"""
+Change parts of documents, in any notation that models write.
+
+The mode names the notation; `core.patch` reads it. The paths that a checkpoint must cover come from the
+very parser whose result is applied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from handrail.agent.tools import call
+from handrail.core import patch as notation
+from handrail.core.failure import Failure
+from handrail.core.patch import FilePatch, Hunk, Operation
+from handrail.core.text import to_lf
+
+NAMED_FILE = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
+
+
+def parse(arguments: call.Arguments) -> call.Edits | Failure:
+    """Read the arguments of a call."""
+    mode = arguments.get("mode", "replace")
+    reader = MODES.get(mode) if isinstance(mode, str) else None
+    if reader is None:
+        return call.bad("mode", "one of " + ", ".join(MODES))
+    partial = call.flag(arguments, "partial")
+    if isinstance(partial, Failure):
+        return partial
+    patches = reader(arguments)
+    if isinstance(patches, Failure):
+        path = _named_file(arguments)
+        if not path:
+            return patches
+        meant = FilePatch(path=path, operation=Operation.UPDATE)
+        return call.Edits(title=f"Edit {path}", patches=(meant,), wrong=patches)
+    names = ", ".join(dict.fromkeys(patch.path for patch in patches))
+    return call.Edits(title=f"Edit {names}", patches=patches, partial=partial)
+
+
+def _replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    path, old = call.path(arguments), call.text(arguments, "old_string")
+    new, start = call.text(arguments, "new_string"), call.line_number(arguments, "start_line")
+    everywhere = call.flag(arguments, "replace_all")
+    for value in (path, old, new, start, everywhere):
+        if isinstance(value, Failure):
+            return value
+    hunk = Hunk(
+        number=1,
+        old=to_lf(str(old)),
+        new=to_lf(str(new)),
+        whole_lines=False,
+        line_number=start if isinstance(start, int) else None,
+        replace_all=everywhere is True,
+    )
+    return (FilePatch(path=str(path), operation=Operation.UPDATE, hunks=(hunk,)),)
+
+
+def _search_replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    path, text = call.path(arguments), call.text(arguments, "patch")
+    if isinstance(path, Failure):
+        return path
+    if isinstance(text, Failure):
+        return text
+    found = notation.parse_search_replace(path, text)
+    return found if isinstance(found, Failure) else (found,)
+
+
+def _v4a(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    text = call.text(arguments, "patch")
+    return text if isinstance(text, Failure) else notation.parse_v4a(text)
+
+
+def _unified(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    text = call.text(arguments, "patch")
+    return text if isinstance(text, Failure) else notation.parse_unified(text)
+
+
+MODES: dict[str, Callable[[call.Arguments], tuple[FilePatch, ...] | Failure]] = {
+    "replace": _replace,
+    "v4a": _v4a,
+    "search_replace": _search_replace,
+    "udiff": _unified,
+}
+
+
+def _named_file(arguments: call.Arguments) -> str:
+    """The file that an unreadable patch was meant for, as far as it can be told."""
+    path, text = arguments.get("path"), arguments.get("patch")
+    if isinstance(path, str) and path.strip():
+        return path
+    found = NAMED_FILE.search(text) if isinstance(text, str) else None
+    return found[1] if found else ""
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        "patch",
+        "Change parts of files. Mode 'replace' puts new_string where old_string stands in path; give "
+        "start_line if old_string is not unique. Mode 'v4a' takes a patch from '*** Begin Patch' to "
+        "'*** End Patch', for several files at once; 'search_replace' takes SEARCH/REPLACE blocks for path; "
+        "'udiff' a unified diff. If one edit of a call does not fit, none is made, unless partial is true.",
+        {
+            "mode": {"type": "string", "enum": list(MODES), "default": "replace"},
+            "path": {"type": "string", "description": "Modes replace and search_replace."},
+            "old_string": {"type": "string", "description": "The exact current text."},
+            "new_string": {"type": "string"},
+            "replace_all": {"type": "boolean", "default": False},
+            "start_line": {"type": "integer", "minimum": 1, "description": "Where old_string begins."},
+            "patch": {"type": "string", "description": "Modes v4a, search_replace and udiff."},
+            "partial": {"type": "boolean", "default": False},
+        },
+        (),
+    ),
+    parse=parse,
+)

@@ -1,0 +1,38 @@
+"""
+Write a whole document: a new one, or all of one that is there.
+
+Lines that stay keep their bytes, and the document keeps its encoding and line ends.
+"""
+
+from __future__ import annotations
+
+from handrail.agent.tools import call
+from handrail.core.failure import Failure
+from handrail.core.patch import FilePatch, Operation
+
+
+def parse(arguments: call.Arguments) -> call.Edits | Failure:
+    """Read the arguments of a call."""
+    path = call.path(arguments)
+    if isinstance(path, Failure):
+        return path
+    patch = FilePatch(path=path, operation=Operation.WRITE)
+    content = call.text(arguments, "content")
+    if isinstance(content, Failure):
+        return call.Edits(title=f"Write {path}", patches=(patch,), wrong=content)
+    patch = FilePatch(path=path, operation=Operation.WRITE, content=content)
+    return call.Edits(title=f"Write {path}", patches=(patch,))
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        "write_file",
+        "Write a whole file: a new one, or the complete new text of one that exists. Never leave lines out.",
+        {
+            "path": {"type": "string", "description": "Relative to the workspace folder."},
+            "content": {"type": "string", "description": "All of the file's text."},
+        },
+        ("path", "content"),
+    ),
+    parse=parse,
+)

@@ -1,0 +1,145 @@
+"""
+The command line, and the place where everything is joined: argv to adapters to a server or a headless run.
+
+Only what a command needs is imported, so that `initialize` is answered without any model's SDK.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from handrail import __version__
+
+VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is the process's."""
+    options = _parser().parse_args(argv)
+    match options.command:
+        case "serve":
+            return serve(options.answer_timeout)
+        case "run":
+            return _run(options)
+        case "checkpoint":
+            return _checkpoint(options)
+        case _:
+            return _doctor()
+
+
+def serve(answer_timeout_s: float) -> int:
+    """Serve one client on standard input and output until it says exit."""
+    from handrail.adapters.disk import Disk
+    from handrail.adapters.providers import provider
+    from handrail.adapters.shadow_repo import ShadowRepo, state_folder
+    from handrail.adapters.watch import FileWatch
+    from handrail.adapters.workspace import Folders
+    from handrail.lsp.editor import Patience
+    from handrail.lsp.server import create_server
+    from handrail.lsp.state import World
+
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
+    folders = Folders(())
+    world = World(
+        disk=Disk(),
+        workspace=folders,
+        checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
+        provider=provider,
+        watch=FileWatch(),
+        diagnostics=_verifier(os.environ.get(VERIFIER)),
+        patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),
+    )
+    create_server(world).start_io()
+    return 0
+
+
+def _verifier(value: str | None) -> bool | None:
+    """What the environment says of failure diagnostics: on, off, or nothing."""
+    return {"0": False, "1": True}.get((value or "").strip())
+
+
+def _run(options: argparse.Namespace) -> int:
+    from handrail.headless.run import RunOptions, run
+
+    return asyncio.run(
+        run(
+            RunOptions(
+                workspace=options.workspace,
+                prompt=options.prompt,
+                model=options.model,
+                as_json=options.json,
+                yes=options.yes,
+            )
+        )
+    )
+
+
+def _checkpoint(options: argparse.Namespace) -> int:
+    from handrail.headless.run import CheckpointOptions, list_checkpoints, restore_checkpoint
+
+    chosen = CheckpointOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
+    if options.action == "list":
+        return asyncio.run(list_checkpoints(chosen))
+    return asyncio.run(restore_checkpoint(chosen, options.id))
+
+
+def _doctor() -> int:
+    from handrail.adapters.doctor import report
+    from handrail.adapters.shadow_repo import state_folder
+    from handrail.lsp.settings import SECTION, SETTINGS
+
+    defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}
+    lines, sound = report(state_folder, defaults, {VERIFIER: os.environ.get(VERIFIER)})
+    print("\n".join(lines))
+    return 0 if sound else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="handrail", description="A language server that hosts a coding agent."
+    )
+    parser.add_argument("--version", action="version", version=f"handrail {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    server = commands.add_parser("serve", help="serve one editor on standard input and output")
+    server.add_argument("--stdio", action="store_true", help="the default, and the only way")
+    server.add_argument(
+        "--answer-timeout",
+        type=float,
+        default=10.0,
+        metavar="SECONDS",
+        help="how long to wait for the editor to answer an edit (10)",
+    )
+
+    run = commands.add_parser("run", help="run one turn without an editor")
+    run.add_argument(
+        "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
+    )
+    run.add_argument("--model", help="paste (the default) or scripted:FILE")
+    _common(run)
+
+    checkpoint = commands.add_parser("checkpoint", help="list checkpoints, or take one back")
+    actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _common(actions.add_parser("list", help="all checkpoints of a workspace, newest first"))
+    restore = actions.add_parser("restore", help="take a turn or a step back")
+    restore.add_argument("id", metavar="ID", help="as `handrail checkpoint list` shows it")
+    _common(restore)
+
+    commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workspace", type=Path, required=True, metavar="DIR", help="the folder to work on")
+    parser.add_argument("--json", action="store_true", help="print one JSON value")
+    parser.add_argument("--yes", action="store_true", help="answer every question with yes")

@@ -1,0 +1,1 @@
+"""Values in, values out: everything handrail decides, and nothing it does."""

@@ -1,0 +1,154 @@
+"""
+What is said between user, model and tools.
+
+A tool call carries its arguments as the raw JSON text that the model sent, so that cut or malformed
+arguments reach the executor as they are. Every tool call gets exactly one tool result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from handrail.core.failure import Failure
+
+
+class StopReason(StrEnum):
+    """Why the model stopped."""
+
+    FINISH = "finish"
+    TOOL_CALLS = "tool-calls"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """
+    One thing that the model asks for.
+
+    Attributes:
+        id: Names the call in its session.
+        name: The tool.
+        arguments: JSON text as the model sent it.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """
+    What a call came to, as the model reads it.
+
+    Attributes:
+        call: The id of the call.
+        text: The result, or the account of the failure.
+        failure: Set if the call as a whole failed.
+    """
+
+    call: str
+    text: str
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """Part of a document that the user points at; `first_line` counts from 1."""
+
+    path: str
+    first_line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserMessage:
+    """What the user, or a nudge in the user's place, says, and what it points at."""
+
+    text: str
+    context: tuple[Excerpt, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantMessage:
+    """What the model says, and the calls it makes."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolMessage:
+    """All results of one assistant message, in call order."""
+
+    results: tuple[ToolResult, ...]
+
+
+Message = UserMessage | AssistantMessage | ToolMessage
+
+
+def answered(messages: Sequence[Message], failure: Failure) -> tuple[Message, ...]:
+    """*messages* with *failure* as the result of every call of the last message that has none yet."""
+    if not messages or not isinstance(last := messages[-1], AssistantMessage) or not last.calls:
+        return tuple(messages)
+    results = tuple(ToolResult(call=call.id, text=failure.message, failure=failure) for call in last.calls)
+    return (*messages, ToolMessage(results=results))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens and price, summed over `steps` model calls; `cost_usd` is None where the price is unknown."""
+
+    steps: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cost_usd: float | None = None
+
+    def plus(self, other: Usage) -> Usage:
+        """Both together."""
+        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        return Usage(
+            steps=self.steps + other.steps,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cost_usd=sum(costs) if costs else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """A piece of the model's text as it arrives."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """A whole answer of the model; `reason` says why, if it refused."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    stop: StopReason = StopReason.FINISH
+    reason: str = ""
+    usage: Usage = field(default_factory=lambda: Usage(steps=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """
+    A tool as the model sees it.
+
+    Attributes:
+        name: What a call names.
+        description: When and how to use it.
+        schema: JSON Schema of the arguments, as JSON text.
+    """
+
+    name: str
+    description: str
+    schema: str

@@ -1,0 +1,192 @@
+"""
+What clients are told, in our words and not in LSP's: events, the turn's report, and diagnostics.
+
+Everything here is derived from the ledger and the outcomes; nothing is added to the model's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.failure import Candidate, Code
+from handrail.core.message import Usage
+from handrail.core.text import Text
+from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
+
+LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
+
+
+class State(StrEnum):
+    """How a turn ended."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReport:
+    """
+    What a turn came to.
+
+    Attributes:
+        state: How it ended; `reason` says why, if it is not finished.
+        answer: The model's own text.
+        outcomes: Every mutation that was tried, in order.
+        checkpoint: Its id, if anything was changed.
+    """
+
+    session: str
+    turn: str
+    state: State
+    reason: str | None
+    answer: str
+    outcomes: tuple[Outcome, ...]
+    checkpoint: str | None
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The turn has begun."""
+
+    prompt: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A piece of the model's text."""
+
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """A tool call is about to run; `title` is for people."""
+
+    call: str
+    tool: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """A tool call has its result; `summary` is its first line."""
+
+    call: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The user is asked (choice None), or has answered."""
+
+    call: str
+    subject: str
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A failure is open no longer."""
+
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The turn has ended."""
+
+    state: State
+    reason: str | None
+
+
+Event = Started | TextDelta | CallStarted | CallEnded | Asked | Outcome | Superseded | Usage | Ended
+
+
+class Severity(StrEnum):
+    """How much a diagnostic asks for attention."""
+
+    WARNING = "warning"
+    HINT = "hint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """
+    One open failure as the editor shows it.
+
+    Attributes:
+        failure: The id.
+        near: The places, best first; the first one is where it is shown, the document's start if none.
+        text: The text that the places refer to; None if the document has none.
+        choices: The places that a quick fix is offered for.
+    """
+
+    failure: str
+    uri: str
+    code: Code
+    message: str
+    severity: Severity
+    near: tuple[Candidate, ...]
+    text: Text | None
+    choices: tuple[Candidate, ...]
+
+
+def diagnostics(ledger: Ledger) -> dict[str, tuple[Diagnostic, ...]]:
+    """The open failures of each document, by its URI."""
+    found: dict[str, list[Diagnostic]] = {}
+    for known in ledger.open:
+        shown = found.setdefault(known.mutation.uri, [])
+        if len(shown) < LIMIT_DIAGNOSTICS:
+            shown.append(_diagnostic(known))
+    return {uri: tuple(shown) for uri, shown in found.items()}
+
+
+def _diagnostic(known: OpenFailure) -> Diagnostic:
+    failure = known.failure
+    message = f"This edit did not land: {failure.message}"
+    if known.attempts > 1:
+        message += f" (tried {known.attempts} times)"
+    return Diagnostic(
+        failure=known.id,
+        uri=known.mutation.uri,
+        code=failure.code,
+        message=message,
+        severity=Severity.HINT if known.lowered else Severity.WARNING,
+        near=failure.near,
+        text=known.seen,
+        choices=failure.near if known.mutation.hunk is not None else (),
+    )
+
+
+def result_text(outcomes: Sequence[Outcome]) -> str:
+    """What the model reads of the mutations of one call: one line each, and how to go on after a failure."""
+    return "\n".join(_result_line(outcome) for outcome in outcomes)
+
+
+def _result_line(outcome: Outcome) -> str:
+    mutation = outcome.mutation
+    where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
+    match outcome.status:
+        case Status.LANDED:
+            how = (
+                f" ({outcome.tier} match: indentation or punctuation was adapted)"
+                if _adapted(outcome)
+                else ""
+            )
+            return f"Landed: {where}{how}."
+        case Status.ALREADY:
+            return f"Already there: {where}. Nothing was changed."
+        case Status.FAILED:
+            assert outcome.failure is not None
+            steps = "".join(f"\n  {n}. {step}" for n, step in enumerate(outcome.failure.steps, 1))
+            return f"FAILED [{outcome.failure.code}] {where}: {outcome.failure.message}{steps}"
+
+
+def _adapted(outcome: Outcome) -> bool:
+    return outcome.tier is not None and outcome.tier.value != "safe"

@@ -1,0 +1,96 @@
+"""
+What the client at the other end can do, read once from `initialize`.
+
+The rest of `lsp` asks this value and never looks at raw capabilities, so that what differs between
+editors stands in one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lsprotocol import types as lsp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """
+    A client's abilities.
+
+    Attributes:
+        apply_edit: Whether it takes `workspace/applyEdit` at all.
+        versioned: Whether edits may name a document's version (`documentChanges`).
+        creates, deletes: Resource operations it takes.
+        related, data: What of a diagnostic it understands.
+        progress, show_message_actions, configuration: Standard requests it takes.
+        watches: Whether it watches files when asked to (dynamic registration).
+        turn_updates, approvals, services: What it opted in to (protocol.md, Discovery).
+        settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
+    """
+
+    apply_edit: bool = False
+    versioned: bool = False
+    creates: bool = False
+    deletes: bool = False
+    related: bool = False
+    data: bool = False
+    progress: bool = False
+    show_message_actions: bool = False
+    configuration: bool = False
+    watches: bool = False
+    turn_updates: bool = False
+    approvals: bool = False
+    services: frozenset[str] = frozenset()
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @staticmethod
+    def of(params: lsp.InitializeParams) -> Client:
+        """Read a client's abilities."""
+        workspace = params.capabilities.workspace or lsp.WorkspaceClientCapabilities()
+        document = params.capabilities.text_document or lsp.TextDocumentClientCapabilities()
+        window = params.capabilities.window or lsp.WindowClientCapabilities()
+        edits = workspace.workspace_edit or lsp.WorkspaceEditClientCapabilities()
+        operations = set(edits.resource_operations or ())
+        publish = document.publish_diagnostics or lsp.PublishDiagnosticsClientCapabilities()
+        watched = workspace.did_change_watched_files
+        opted = _opted(params)
+        services = opted.get("services")
+        settings = opted.get("settings")
+        return Client(
+            apply_edit=bool(workspace.apply_edit),
+            # Neovim handles documentChanges without saying so; it does list resource operations.
+            versioned=bool(edits.document_changes) or bool(operations),
+            creates=lsp.ResourceOperationKind.Create in operations,
+            deletes=lsp.ResourceOperationKind.Delete in operations,
+            related=bool(publish.related_information),
+            data=bool(publish.data_support),
+            progress=bool(window.work_done_progress),
+            show_message_actions=window.show_message is not None,
+            configuration=bool(workspace.configuration),
+            watches=bool(watched and watched.dynamic_registration),
+            turn_updates=opted.get("turnUpdates") is True,
+            approvals=opted.get("approvals") is True,
+            services=frozenset(map(str, services)) if isinstance(services, list) else frozenset(),
+            settings=flat(settings) if isinstance(settings, Mapping) else {},
+        )
+
+
+def flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
+    found: dict[str, object] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
+
+
+def _opted(params: lsp.InitializeParams) -> Mapping[str, object]:
+    """What the client said of handrail: in its experimental capabilities, or its initialization options."""
+    found: dict[str, object] = {}
+    for source in (params.capabilities.experimental, params.initialization_options):
+        if isinstance(source, Mapping) and isinstance(own := source.get("handrail"), Mapping):
+            found |= own
+    return found

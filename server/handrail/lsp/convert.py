@@ -1,0 +1,218 @@
+"""
+Between our values and LSP's: offsets and positions, edits, diagnostics, outcomes and reports.
+
+A position never lies inside a character or beyond its line. What has no place in a text is shown at the
+document's first line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types as lsp
+
+from handrail.agent.restore import RestoreReport
+from handrail.core import report
+from handrail.core.edit import TextEdit
+from handrail.core.failure import Candidate, Span
+from handrail.core.failure import Failure as CoreFailure
+from handrail.core.message import Usage
+from handrail.core.text import Text
+from handrail.core.verify import Mutation, OpenFailure, Outcome
+from handrail.lsp import protocol
+from handrail.lsp.documents import from_units, to_units
+from handrail.ports import Checkpoint
+
+SEVERITIES = {
+    report.Severity.WARNING: lsp.DiagnosticSeverity.Warning,
+    report.Severity.HINT: lsp.DiagnosticSeverity.Hint,
+}
+
+
+def position(text: Text, offset: int, encoding: str) -> lsp.Position:
+    """The position of *offset*; one inside a CRLF is that of its line's end."""
+    line = text.line_at(offset)
+    row = text.rows[line] if line < len(text.rows) else ""
+    return lsp.Position(line=line, character=to_units(row, offset - text.starts[line], encoding))
+
+
+def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -> int:
+    """The offset of a position; one beyond the text is clamped."""
+    if place.line >= len(text.starts):
+        return len(text.content)
+    row = text.rows[place.line] if place.line < len(text.rows) else ""
+    return text.starts[place.line] + from_units(row, place.character, encoding)
+
+
+def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
+    """The range of a span."""
+    return lsp.Range(start=position(text, span.start, encoding), end=position(text, span.end, encoding))
+
+
+def text_edits(text: Text, edits: Sequence[TextEdit], encoding: str) -> list[lsp.TextEdit]:
+    """Edits of *text* as LSP's, all relative to it."""
+    return [lsp.TextEdit(range=lsp_range(text, edit.span, encoding), new_text=edit.new) for edit in edits]
+
+
+START = lsp.Range(start=lsp.Position(line=0, character=0), end=lsp.Position(line=0, character=0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converter:
+    """Converts for one client: its position encoding, and what of a diagnostic it understands."""
+
+    encoding: str
+    related: bool = False
+    data: bool = False
+
+    def diagnostic(self, known: report.Diagnostic) -> lsp.Diagnostic:
+        """An open failure as the editor shows it."""
+        near = known.near if known.text is not None else ()
+        return lsp.Diagnostic(
+            range=self._range(known.text, near[0].span) if near else START,
+            message=known.message,
+            severity=SEVERITIES[known.severity],
+            code=known.code.value,
+            source="handrail",
+            related_information=self._related(known, near[1:]) if self.related and near[1:] else None,
+            data={"failure": known.failure} if self.data else None,
+        )
+
+    def _related(
+        self, known: report.Diagnostic, others: Sequence[Candidate]
+    ) -> list[lsp.DiagnosticRelatedInformation]:
+        return [
+            lsp.DiagnosticRelatedInformation(
+                location=lsp.Location(uri=known.uri, range=self._range(known.text, other.span)),
+                message=f"Or was line {other.line + 1} meant? ({other.score:.0%} alike)",
+            )
+            for other in others
+        ]
+
+    def _range(self, text: Text | None, span: Span) -> lsp.Range:
+        return lsp_range(text, span, self.encoding) if text is not None else START
+
+    def _wire_range(self, text: Text, span: Span) -> protocol.Range:
+        found = lsp_range(text, span, self.encoding)
+        return protocol.Range(
+            start=protocol.Position(line=found.start.line, character=found.start.character),
+            end=protocol.Position(line=found.end.line, character=found.end.character),
+        )
+
+    def failure(self, known: OpenFailure) -> protocol.Failure:
+        """An open failure as clients are told."""
+        return self._failure(known.mutation, known.failure, known.seen, known.attempts)
+
+    def _failure(
+        self, mutation: Mutation, failure: CoreFailure, text: Text | None, attempts: int
+    ) -> protocol.Failure:
+        ranges = [self._wire_range(text, near.span) for near in failure.near] if text is not None else []
+        offered = mutation.hunk is not None
+        return protocol.Failure(
+            id=mutation.id,
+            code=failure.code.value,
+            message=failure.message,
+            steps=list(failure.steps),
+            uri=mutation.uri,
+            range=ranges[0] if ranges else None,
+            candidates=[
+                protocol.Candidate(range=place, score=near.score)
+                for place, near in zip(ranges, failure.near, strict=False)
+                if offered
+            ],
+            attempts=attempts,
+            turn=mutation.turn,
+        )
+
+    def outcome(self, outcome: Outcome) -> protocol.Outcome:
+        """What came of one mutation, as clients are told."""
+        mutation, failure = outcome.mutation, outcome.failure
+        return protocol.Outcome(
+            id=mutation.id,
+            uri=mutation.uri,
+            call=mutation.call,
+            tool=mutation.tool,
+            hunk=mutation.hunk.number if mutation.hunk is not None else None,
+            status=outcome.status.value,
+            tier=outcome.tier.value if outcome.tier is not None else None,
+            failure=self._failure(mutation, failure, outcome.text, 1) if failure is not None else None,
+            diff=outcome.diff,
+        )
+
+    def turn_report(self, found: report.TurnReport) -> protocol.TurnReport:
+        """A turn's report, as clients are told."""
+        return protocol.TurnReport(
+            session=found.session,
+            turn=found.turn,
+            state=found.state.value,
+            answer=found.answer,
+            outcomes=[self.outcome(outcome) for outcome in found.outcomes],
+            checkpoint=found.checkpoint,
+            usage=usage(found.usage),
+            reason=found.reason,
+        )
+
+    def event(self, event: report.Event) -> protocol.TurnEvent:
+        """An event, as clients are told."""
+        match event:
+            case report.Started(prompt=prompt, mode=mode):
+                return protocol.StartedEvent(kind="started", prompt=prompt, mode=mode)
+            case report.TextDelta(delta=delta):
+                return protocol.TextEvent(kind="text", delta=delta)
+            case report.CallStarted(call=call, tool=tool, title=title):
+                return protocol.ToolCallEvent(kind="toolCall", call=call, tool=tool, title=title)
+            case report.CallEnded(call=call, summary=summary):
+                return protocol.ToolResultEvent(kind="toolResult", call=call, summary=summary)
+            case Outcome():
+                return protocol.OutcomeEvent(kind="outcome", outcome=self.outcome(event))
+            case report.Superseded(failure=failure):
+                return protocol.SupersededEvent(kind="superseded", failure=failure)
+            case _:
+                return _short_event(event)
+
+
+def _short_event(event: report.Asked | Usage | report.Ended) -> protocol.TurnEvent:
+    match event:
+        case report.Asked(call=call, subject=subject, choice=choice):
+            return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
+        case Usage():
+            return protocol.UsageEvent(kind="usage", usage=usage(event))
+        case report.Ended(state=state, reason=reason):
+            return protocol.EndedEvent(kind="ended", state=state.value, reason=reason)
+
+
+def usage(found: Usage) -> protocol.Usage:
+    """Usage, as clients are told."""
+    return protocol.Usage(
+        steps=found.steps,
+        input_tokens=found.input_tokens,
+        output_tokens=found.output_tokens,
+        cached_tokens=found.cached_tokens,
+        cost_usd=found.cost_usd,
+    )
+
+
+def checkpoint(found: Checkpoint) -> protocol.Checkpoint:
+    """A checkpoint, as clients are told."""
+    return protocol.Checkpoint(
+        id=found.id,
+        session=found.session,
+        turn=found.turn,
+        label=found.label,
+        time=found.time,
+        root=found.root,
+        steps=[protocol.CheckpointStep(id=step.id, paths=list(step.paths)) for step in found.steps],
+        paths=[protocol.CheckpointPath(path=each.path, change=each.change.value) for each in found.paths],
+    )
+
+
+def restore_report(found: RestoreReport) -> protocol.RestoreReport:
+    """What a restore came to, as clients are told."""
+    return protocol.RestoreReport(
+        restored=list(found.restored),
+        unchanged=list(found.unchanged),
+        deleted=list(found.deleted),
+        conflicts=[protocol.Conflict(uri=each.uri, reason=each.reason) for each in found.conflicts],
+        checkpoint=found.checkpoint,
+    )

@@ -1,0 +1,155 @@
+"""
+Our own mirror of the documents that the editor holds, fed from the raw change events.
+
+Lines end at LF, CRLF and CR only, positions are read in the negotiated encoding and clamped, and a change
+costs what it touches, not what the document has. Documents are found by identity, whatever the spelling
+of their URI; the client's own spelling is kept. pygls' mirror is never used (see ARCHITECTURE.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types as lsp
+
+from handrail.core.text import Text, split_lines
+
+UNITS: dict[str, Callable[[str], int]] = {
+    "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),
+    "utf-16": lambda text: len(text.encode("utf-16-le", "surrogatepass")) // 2,
+    "utf-32": len,
+}
+
+
+def to_units(row: str, characters: int, encoding: str) -> int:
+    """How many units of *encoding* the first *characters* of a line take."""
+    head = row[:characters]
+    return len(head) if head.isascii() else UNITS[encoding](head)
+
+
+def from_units(row: str, units: int, encoding: str) -> int:
+    """How many characters of a line lie before *units*; inside a character it is the character's start."""
+    if encoding == "utf-32" or row.isascii():
+        return min(units, len(row))
+    taken, count = 0, UNITS[encoding]
+    for at, character in enumerate(row):
+        taken += count(character)
+        if taken > units:
+            return at
+    return len(row)
+
+
+@dataclass(slots=True)
+class OpenDocument:
+    """A document in the editor: `lines` carry their terminators, the last one may be empty."""
+
+    uri: str
+    identity: str
+    version: int
+    lines: list[str]
+    language: str = ""
+    _text: Text | None = None
+
+    @property
+    def text(self) -> Text:
+        """The whole text, joined when asked for."""
+        if self._text is None:
+            self._text = Text("".join(self.lines))
+        return self._text
+
+    def change(self, event: lsp.TextDocumentContentChangeEvent, encoding: str) -> None:
+        """Take over one content change."""
+        self._text = None
+        if isinstance(event, lsp.TextDocumentContentChangeWholeDocument):
+            self.lines = lines_of(event.text)
+            return
+        start = self._place(event.range.start, encoding)
+        end = max(start, self._place(event.range.end, encoding))
+        # One line more on each side: a CR and an LF that now meet are one terminator.
+        first, last = max(0, start[0] - 1), min(len(self.lines), end[0] + 2)
+        before = "".join(self.lines[first : start[0]]) + self.lines[start[0]][: start[1]]
+        after = self.lines[end[0]][end[1] :] + "".join(self.lines[end[0] + 1 : last])
+        spliced = split_lines(before + event.text + after)
+        if last == len(self.lines):
+            spliced = lines_of(before + event.text + after)
+        self.lines[first:last] = spliced
+
+    def _place(self, position: lsp.Position, encoding: str) -> tuple[int, int]:
+        if position.line >= len(self.lines):
+            return len(self.lines) - 1, len(self.lines[-1])
+        line = self.lines[position.line]
+        return position.line, from_units(line.rstrip("\r\n"), position.character, encoding)
+
+
+def lines_of(content: str) -> list[str]:
+    """LSP's lines: there is always one, and one more after a final terminator."""
+    lines = split_lines(content)
+    if not lines or lines[-1].endswith(("\n", "\r")):
+        lines.append("")
+    return lines
+
+
+class Documents:
+    """All documents that the editor holds."""
+
+    def __init__(self, identify: Callable[[str], str]) -> None:
+        self.encoding = "utf-16"
+        self._identify = identify
+        self._open: dict[str, OpenDocument] = {}
+        self._waiting: set[asyncio.Future[None]] = set()
+
+    def find(self, uri: str) -> OpenDocument | None:
+        """The open document that *uri* names in any spelling."""
+        return self._open.get(self._identify(uri))
+
+    def __iter__(self) -> Iterator[OpenDocument]:
+        return iter(self._open.values())
+
+    def opened(self, item: lsp.TextDocumentItem) -> OpenDocument:
+        """The editor has opened a document."""
+        document = OpenDocument(
+            item.uri, self._identify(item.uri), item.version, lines_of(item.text), item.language_id
+        )
+        self._open[document.identity] = document
+        self._tell()
+        return document
+
+    def changed(
+        self, uri: str, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent]
+    ) -> OpenDocument | None:
+        """The editor has changed a document; None if it never opened it."""
+        document = self.find(uri)
+        if document is not None:
+            for event in events:
+                document.change(event, self.encoding)
+            document.version = version
+            self._tell()
+        return document
+
+    def closed(self, uri: str) -> OpenDocument | None:
+        """The editor has closed a document; None if it never opened it."""
+        document = self._open.pop(self._identify(uri), None)
+        self._tell()
+        return document
+
+    async def until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait until *holds*, looking again after every change; False if that takes too long."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_s
+        while not holds():
+            change = loop.create_future()
+            self._waiting.add(change)
+            try:
+                await asyncio.wait_for(change, deadline - loop.time())
+            except TimeoutError:
+                return holds()
+            finally:
+                self._waiting.discard(change)
+        return True
+
+    def _tell(self) -> None:
+        for change in self._waiting:
+            if not change.done():
+                change.set_result(None)

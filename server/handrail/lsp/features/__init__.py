@@ -1,0 +1,1 @@
+"""One file a capability; each handler converts in, calls, converts out and answers."""

@@ -1,0 +1,36 @@
+"""List, mend and dismiss the edits that did not land."""
+
+from __future__ import annotations
+
+from handrail.core.failure import Failure
+from handrail.lsp import protocol
+from handrail.lsp.state import State, Wrong
+
+
+async def list_(state: State, params: protocol.FailureListParams) -> list[protocol.Failure]:
+    """The open failures, of one document if named."""
+    known = state.host.ledger.open
+    if params.uri is not None:
+        place = state.workspace.resolve(params.uri)
+        identity = params.uri if isinstance(place, Failure) else place.identity
+        known = tuple(each for each in known if each.mutation.identity == identity)
+    return [state.converter.failure(each) for each in known]
+
+
+async def dismiss(state: State, params: protocol.FailureDismissParams) -> None:
+    """Close one failure, or all."""
+    if params.all:
+        state.host.dismiss([known.id for known in state.host.ledger.open])
+    elif params.failure is not None:
+        state.host.dismiss([params.failure])
+    else:
+        raise Wrong("params must have `failure`, the id of an open failure, or `all: true`.")
+
+
+async def apply(state: State, params: protocol.FailureApplyParams) -> list[protocol.Outcome]:
+    """Make a failed edit at one of its candidates."""
+    outcomes = await state.host.apply(params.failure, params.candidate)
+    for outcome in outcomes:
+        if outcome.failure is not None:
+            state.say(f"The edit could not be applied there: {outcome.failure.message}")
+    return [state.converter.outcome(outcome) for outcome in outcomes]

@@ -1,0 +1,38 @@
+"""Keep the mirror true to the editor, and the ledger to the mirror."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+
+from handrail.core.failure import Failure
+from handrail.lsp.state import State
+
+
+def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
+    """The editor holds a document from now on."""
+    document = state.documents.opened(params.text_document)
+    state.host.observe_text(document.identity, document.text)
+
+
+def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
+    """The user, or an edit of ours, has changed a document."""
+    identifier = params.text_document
+    document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
+    if document is not None and state.is_watched(document.identity):
+        state.host.observe_text(document.identity, document.text)
+
+
+def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
+    """The editor holds a document no longer: the disk counts."""
+    document = state.documents.closed(params.text_document.uri)
+    if document is not None:
+        state.look(document.uri)
+
+
+async def look(state: State, uri: str) -> None:
+    """Look at a document whose file has changed: its failures may be mended by other means."""
+    place = state.workspace.resolve(uri)
+    if isinstance(place, Failure) or not state.is_watched(place.identity):
+        return
+    document = await state.editor.read(uri)
+    state.host.observe_text(place.identity, None if isinstance(document, Failure) else document.text)

@@ -1,0 +1,91 @@
+"""
+Tell the client what happens in a turn: `handrail/turn/update` to those who opted in, and standard work
+done progress to all who can show it.
+
+Every turn's progress is cancellable and is ended on every path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from handrail.core import report
+from handrail.core.verify import Outcome, Status
+from handrail.lsp import protocol, wire
+from handrail.lsp.client import Client
+from handrail.lsp.convert import Converter
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What has been told of one turn."""
+
+    seq: int = 0
+    landed: int = 0
+    failed: int = 0
+    title: str = ""
+
+
+@dataclass(kw_only=True)
+class Progress:
+    """Tells one client of all turns."""
+
+    server: LanguageServer
+    client: Client
+    converter: Callable[[], Converter]
+    shown: dict[str, _Shown] = field(default_factory=dict)
+
+    def tell(self, session: str, turn: str, event: report.Event) -> None:
+        """Tell of one event."""
+        state = self.shown.setdefault(turn, _Shown())
+        state.seq += 1
+        if self.client.turn_updates:
+            update = protocol.TurnUpdate(
+                session=session, turn=turn, seq=state.seq, event=self.converter().event(event)
+            )
+            self.server.protocol.notify(protocol.TURN_UPDATE, wire.write(update))
+        if self.client.progress:
+            self._tell_standard(turn, event, state)
+        if isinstance(event, report.Ended):
+            del self.shown[turn]
+
+    def _tell_standard(self, turn: str, event: report.Event, state: _Shown) -> None:
+        match event:
+            case report.Started(prompt=prompt):
+                self._begin(turn, prompt)
+            case report.CallStarted(title=title):
+                state.title = title
+                self._report(turn, title)
+            case Outcome(status=status):
+                state.landed += status is not Status.FAILED
+                state.failed += status is Status.FAILED
+                self._report(turn, f"{state.title}: {_counts(state)}")
+            case report.Ended(state=end, reason=reason):
+                message = _counts(state) if end is report.State.FINISHED else f"{end.value}: {reason}"
+                self._notify(turn, lsp.WorkDoneProgressEnd(message=message))
+            case _:
+                pass
+
+    def _begin(self, turn: str, prompt: str) -> None:
+        # The token is in order even if the client refuses it: it then shows nothing.
+        self.server.protocol.send_request(
+            lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, lsp.WorkDoneProgressCreateParams(token=turn)
+        )
+        first = prompt.strip().partition("\n")[0][:60]
+        self._notify(turn, lsp.WorkDoneProgressBegin(title="handrail", message=first, cancellable=True))
+
+    def _report(self, turn: str, message: str) -> None:
+        self._notify(turn, lsp.WorkDoneProgressReport(message=message, cancellable=True))
+
+    def _notify(self, turn: str, value: object) -> None:
+        self.server.protocol.notify(lsp.PROGRESS, lsp.ProgressParams(token=turn, value=value))
+
+
+def _counts(state: _Shown) -> str:
+    if not state.failed:
+        return f"{state.landed} landed"
+    return f"{state.landed} landed, {state.failed} did not"

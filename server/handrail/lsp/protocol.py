@@ -1,0 +1,480 @@
+"""
+The protocol between handrail and its clients, version 1, defined once.
+
+`docs/protocol.md`, `docs/protocol.schema.json` and the extension's TypeScript types are made from this
+module by `scripts/generate.py`. Field names are written in camelCase on the wire. Unknown fields are
+ignored, fields with a default may be missing; `handrail.lsp.wire` reads and writes the values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+VERSION = 1
+
+# ---- Values ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """LSP's position, in the negotiated encoding."""
+
+    line: int
+    character: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """LSP's range, in the negotiated encoding."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A place where a failed edit may have been meant to go; `score` is from 0 to 1."""
+
+    range: Range
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """
+    An edit, or another call, that did not happen.
+
+    Attributes:
+        id: Names it in `failure.apply` and `failure.dismiss`.
+        code: The class of failure.
+        message: What happened and where.
+        steps: What to do next, the most useful first.
+        uri: The document; empty where there is none.
+        range: The nearest place, if any.
+        candidates: All places offered, best first.
+        attempts: How often it was tried.
+        turn: The turn that tried it.
+    """
+
+    id: str
+    code: str
+    message: str
+    steps: list[str]
+    uri: str
+    range: Range | None
+    candidates: list[Candidate]
+    attempts: int
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """
+    What came of one mutation.
+
+    Attributes:
+        hunk: Its number in the patch, counted from 1; null for a whole document.
+        tier: How exactly it matched, if it landed.
+        failure: Why it did not land.
+        diff: The change that landed, as a unified diff for people.
+    """
+
+    id: str
+    uri: str
+    call: str
+    tool: str
+    hunk: int | None
+    status: Literal["landed", "already", "failed"]
+    tier: Literal["safe", "normalised", "anchored"] | None = None
+    failure: Failure | None = None
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens and price over a number of model calls; the price is null where it is not known."""
+
+    steps: int
+    input_tokens: int
+    output_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReport:
+    """
+    What a turn came to.
+
+    Attributes:
+        state: *finished* the model gave its answer; *stopped* a guard or a limit ended it; *cancelled* by
+            the user; *failed* the provider or the editor was lost.
+        reason: Why it is not finished.
+        answer: The model's own text, nothing added.
+        checkpoint: Its id, if anything was changed.
+    """
+
+    session: str
+    turn: str
+    state: Literal["finished", "stopped", "cancelled", "failed"]
+    answer: str
+    outcomes: list[Outcome]
+    checkpoint: str | None
+    usage: Usage
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointStep:
+    """One step of a checkpoint; its id can be restored as well: this step and what follows."""
+
+    id: str
+    paths: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPath:
+    """One path of a checkpoint, and what became of it."""
+
+    path: str
+    change: Literal["created", "changed", "deleted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What documents held before a turn changed them; `time` is RFC 3339."""
+
+    id: str
+    session: str
+    turn: str
+    label: str
+    time: str
+    root: str
+    steps: list[CheckpointStep]
+    paths: list[CheckpointPath]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A document that a restore left as it is, and why."""
+
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """What a restore came to; `checkpoint` was taken before it and takes it back."""
+
+    restored: list[str]
+    unchanged: list[str]
+    deleted: list[str]
+    conflicts: list[Conflict]
+    checkpoint: str
+
+
+# ---- Client to server -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Something the user points at: a document, or a range of it."""
+
+    uri: str
+    range: Range | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStartParams:
+    """Begin a turn: in a new session unless one is named."""
+
+    prompt: str
+    session: str | None = None
+    mode: Literal["edit", "ask", "plan"] | None = None
+    context: list[Context] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStartResult:
+    """The turn has begun; its end is had by `turn.wait`."""
+
+    session: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnParams:
+    """Names a turn."""
+
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureListParams:
+    """Which failures: of one document, or all."""
+
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureDismissParams:
+    """Close one failure, or all."""
+
+    failure: str | None = None
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureApplyParams:
+    """Make a failed edit at one of its candidates (an index into them)."""
+
+    failure: str
+    candidate: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointListParams:
+    """Which checkpoints: of one session, or all."""
+
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRestoreParams:
+    """Take a turn, or a step and what follows it, back; only some documents if `uris` is given."""
+
+    checkpoint: str
+    uris: list[str] | None = None
+    conversation: bool = False
+
+
+# ---- Server to client -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartedEvent:
+    """The turn has begun."""
+
+    kind: Literal["started"]
+    prompt: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEvent:
+    """A piece of the model's text."""
+
+    kind: Literal["text"]
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallEvent:
+    """A tool call is about to run."""
+
+    kind: Literal["toolCall"]
+    call: str
+    tool: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResultEvent:
+    """A tool call has its result."""
+
+    kind: Literal["toolResult"]
+    call: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeEvent:
+    """What came of one mutation."""
+
+    kind: Literal["outcome"]
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupersededEvent:
+    """A failure is open no longer."""
+
+    kind: Literal["superseded"]
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalEvent:
+    """The user is asked, or has answered with `choice`."""
+
+    kind: Literal["approval"]
+    call: str
+    subject: str
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsageEvent:
+    """What the turn has used so far."""
+
+    kind: Literal["usage"]
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedEvent:
+    """The turn has ended."""
+
+    kind: Literal["ended"]
+    state: Literal["finished", "stopped", "cancelled", "failed"]
+    reason: str | None = None
+
+
+TurnEvent = (
+    StartedEvent
+    | TextEvent
+    | ToolCallEvent
+    | ToolResultEvent
+    | OutcomeEvent
+    | SupersededEvent
+    | ApprovalEvent
+    | UsageEvent
+    | EndedEvent
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnUpdate:
+    """Something has happened in a turn; `seq` counts from 1 without gaps."""
+
+    session: str
+    turn: str
+    seq: int
+    event: TurnEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequestParams:
+    """A question before a call runs; `subject` is the path or command it is about."""
+
+    turn: str
+    tool: str
+    subject: str
+    detail: str
+    choices: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequestResult:
+    """The answer; anything but a choice that was offered is a no."""
+
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSaveParams:
+    """Save these open documents."""
+
+    uris: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSaveResult:
+    """Which of them are saved now."""
+
+    saved: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    One message from client to server.
+
+    Attributes:
+        name: `noun.verb`; the command is `handrail.noun.verb`, the request `handrail/noun/verb`.
+        params: The type of its params.
+        result: The type of its result; None answers null.
+        does: One sentence for the documentation.
+    """
+
+    name: str
+    params: type
+    result: object
+    does: str
+
+    @property
+    def command(self) -> str:
+        """The name for `workspace/executeCommand`."""
+        return f"handrail.{self.name}"
+
+    @property
+    def method(self) -> str:
+        """The name of the custom request."""
+        return "handrail/" + self.name.replace(".", "/")
+
+
+TURN_START = Request(
+    name="turn.start",
+    params=TurnStartParams,
+    result=TurnStartResult,
+    does="Begins a turn and answers at once.",
+)
+TURN_WAIT = Request(
+    name="turn.wait", params=TurnParams, result=TurnReport, does="Answers when the turn has ended."
+)
+TURN_CANCEL = Request(
+    name="turn.cancel",
+    params=TurnParams,
+    result=None,
+    does="Stops a turn; nothing is edited after the answer.",
+)
+FAILURE_LIST = Request(
+    name="failure.list", params=FailureListParams, result=list[Failure], does="Lists the open failures."
+)
+FAILURE_DISMISS = Request(
+    name="failure.dismiss",
+    params=FailureDismissParams,
+    result=None,
+    does="Closes a failure without mending it.",
+)
+FAILURE_APPLY = Request(
+    name="failure.apply",
+    params=FailureApplyParams,
+    result=list[Outcome],
+    does="Makes a failed edit at one of its candidates.",
+)
+CHECKPOINT_LIST = Request(
+    name="checkpoint.list",
+    params=CheckpointListParams,
+    result=list[Checkpoint],
+    does="Lists checkpoints, those of the newest turn first.",
+)
+CHECKPOINT_RESTORE = Request(
+    name="checkpoint.restore",
+    params=CheckpointRestoreParams,
+    result=RestoreReport,
+    does="Takes a turn or a step back; what was typed since is kept.",
+)
+
+REQUESTS = (
+    TURN_START,
+    TURN_WAIT,
+    TURN_CANCEL,
+    FAILURE_LIST,
+    FAILURE_DISMISS,
+    FAILURE_APPLY,
+    CHECKPOINT_LIST,
+    CHECKPOINT_RESTORE,
+)
+
+TURN_UPDATE = "handrail/turn/update"
+APPROVAL_REQUEST = "handrail/approval/request"
+CLIENT_SAVE = "handrail/client/save"
+
+# What the server sends to clients that opted in: method, params, result, what happens otherwise.
+SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
+    (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
+    (APPROVAL_REQUEST, ApprovalRequestParams, ApprovalRequestResult, "window/showMessageRequest asks."),
+    (CLIENT_SAVE, ClientSaveParams, ClientSaveResult, "Documents stay unsaved; the model is told."),
+)

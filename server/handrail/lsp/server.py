@@ -1,0 +1,206 @@
+"""
+The language server: one table of what it answers to, which is the table of contents of `lsp`.
+
+Every request of the protocol is registered twice, as a command and as a custom request. pygls supplies the
+transport and the life cycle; its document mirror is bypassed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from typing import Any
+
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
+
+from handrail import __version__
+from handrail.lsp import protocol, wire
+from handrail.lsp.features import checkpoint, configuration, diagnostics, failure, sync, turn
+from handrail.lsp.state import State, World, Wrong
+from handrail.ports import HandrailError
+
+logger = logging.getLogger(__name__)
+
+Handler = Callable[[State, Any], Awaitable[object]]
+
+HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
+    (protocol.TURN_START, turn.start),
+    (protocol.TURN_WAIT, turn.wait),
+    (protocol.TURN_CANCEL, turn.cancel),
+    (protocol.FAILURE_LIST, failure.list_),
+    (protocol.FAILURE_DISMISS, failure.dismiss),
+    (protocol.FAILURE_APPLY, failure.apply),
+    (protocol.CHECKPOINT_LIST, checkpoint.list_),
+    (protocol.CHECKPOINT_RESTORE, checkpoint.restore),
+)
+
+EXPERIMENTAL = {
+    "handrail": {
+        "protocolVersion": protocol.VERSION,
+        "requests": [request.method for request, _ in HANDLERS],
+    }
+}
+
+
+class RequestFailed(JsonRpcException):
+    """A request that was understood and cannot be done."""
+
+    CODE = -32803
+    MESSAGE = "Request failed"
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with our own mirror, our capabilities, and an answer to malformed requests."""
+
+    _server: Server
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
+        """Greet the client; advertise what pygls has no hook for."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.experimental = EXPERIMENTAL
+        self._server.state.greet(params, _encoding(result.capabilities))
+        return result
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """Fill our mirror, not pygls'."""
+        sync.did_open(self._server.state, params)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Fill our mirror, not pygls'."""
+        sync.did_change(self._server.state, params)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Empty our mirror, not pygls'."""
+        sync.did_close(self._server.state, params)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; a request that cannot be read is answered, not dropped."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" in data and "id" in data:
+                cause = error.__cause__ or error
+                wrong = JsonRpcInvalidParams(message=f"Invalid params of {data['method']}: {cause}")
+                self._send_response(data["id"], error=wrong.to_response_error())
+            raise
+
+
+class Server(LanguageServer):
+    """A handrail server for one client; `state` is everything behind its handlers."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(
+            "handrail",
+            __version__,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+            converter_factory=_converter,
+        )
+        self.state = State(self, world)
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log what went wrong on our side; the user is told once, a request is answered with its error."""
+        if source is FeatureRequestError:
+            logger.warning("A request failed: %s", error)
+            return
+        logger.error("A handler failed: %s", error, exc_info=error)
+        self.state.say(f"internal error ({error}). The server goes on; its log says more.")
+
+
+def create_server(world: World) -> Server:
+    """A server on *world*, everything registered, nothing started."""
+    server = Server(world)
+    state = server.state
+    state.publish = diagnostics.publish
+    state.look = lambda uri: state.begin(sync.look(state, uri))
+    for request, handler in HANDLERS:
+        _register(server, request, handler)
+    _register_standard(server)
+    return server
+
+
+def _register(server: Server, request: protocol.Request, handler: Handler) -> None:
+    async def answer(params: Any) -> object:  # pygls would hand an `object` the server
+        try:
+            return wire.write(await handler(server.state, wire.read(request.params, params)))
+        except (wire.InvalidParams, Wrong) as error:
+            raise JsonRpcInvalidParams(message=f"{request.name}: {error}") from error
+        except HandrailError as error:
+            raise RequestFailed(message=str(error)) from error
+
+    async def command(*arguments: Any) -> object:
+        if len(arguments) > 1:
+            raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
+        return await answer(arguments[0] if arguments else None)
+
+    server.feature(request.method)(answer)
+    server.command(request.command)(command)
+
+
+def _register_standard(server: Server) -> None:
+    state = server.state
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(params: lsp.InitializedParams) -> None:
+        await configuration.pull(state)
+        await configuration.register(state, server.client_capabilities)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def did_change_configuration(params: lsp.DidChangeConfigurationParams) -> None:
+        await configuration.did_change(state, params)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def did_change_folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        gone = {folder.uri for folder in params.event.removed}
+        kept = [uri for uri in state.folders if uri not in gone]
+        state.set_folders(kept + [folder.uri for folder in params.event.added if folder.uri not in kept])
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
+    )
+    def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        return diagnostics.code_actions(state, params)
+
+    @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:
+        if str(params.token) in state.host.turns:
+            await state.host.cancel(str(params.token))
+
+    @server.feature(lsp.SHUTDOWN)
+    async def shutdown(params: Any = None) -> None:
+        await state.host.close()
+        state.world.watch.close()
+
+
+def _encoding(capabilities: lsp.ServerCapabilities) -> str:
+    """The position encoding that was agreed on."""
+    agreed = capabilities.position_encoding or lsp.PositionEncodingKind.Utf16
+    return agreed.value if isinstance(agreed, lsp.PositionEncodingKind) else agreed
+
+
+def _converter() -> Converter:
+    """pygls' converter, but the params and results of our own messages stay plain JSON."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls does not say
+
+    def plain(data: Mapping[str, Any], kind: type) -> Any:
+        return kind(**data)
+
+    for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
+        converter.register_structure_hook(kind, plain)
+    return converter

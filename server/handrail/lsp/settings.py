@@ -1,0 +1,123 @@
+"""
+The settings, defined once; `docs/settings.md` and the extension's manifest are made from this table.
+
+A machine setting is taken at global scope or from `initializationOptions` only, so that a folder which
+somebody cloned cannot choose the model. A value of the wrong kind is reported and the default holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from handrail.lsp.client import flat
+
+SECTION = "handrail"
+
+
+class Scope(StrEnum):
+    """Where a setting may come from."""
+
+    MACHINE = "machine"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One setting: `choices` lists the allowed strings where there are only some."""
+
+    name: str
+    default: str | bool
+    scope: Scope
+    does: str
+    choices: tuple[str, ...] = ()
+
+
+MODEL = Setting(
+    name="model",
+    default="paste",
+    scope=Scope.MACHINE,
+    does=(
+        "Who answers. `paste`: no model at all, the prompt is a reply copied from any chat. "
+        "`scripted:FILE`: answers read from a JSON file, for tests and demos."
+    ),
+)
+CLOSED_DOCUMENTS = Setting(
+    name="edits.closedDocuments",
+    default="auto",
+    scope=Scope.WINDOW,
+    choices=("auto", "editor", "disk"),
+    does=(
+        "How documents are changed that are not open. `auto`: through the editor if it can save for us and "
+        "the bytes are plain UTF-8 with one kind of line end, else byte-exact on disk. `editor`: always "
+        "through the editor. `disk`: always on disk."
+    ),
+)
+DIAGNOSTICS = Setting(
+    name="mutations.diagnostics",
+    default=True,
+    scope=Scope.WINDOW,
+    does=(
+        "Show edits that did not land as diagnostics. The environment variable "
+        "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) wins both ways."
+    ),
+)
+
+SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The settings in force, and what was wrong with the values that were given."""
+
+    values: Mapping[str, str | bool] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def text(self, setting: Setting) -> str:
+        """The value of a setting that is a string."""
+        return str(self.values.get(setting.name, setting.default))
+
+    def flag(self, setting: Setting) -> bool:
+        """The value of a setting that is true or false."""
+        return self.values.get(setting.name, setting.default) is True
+
+
+def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Settings:
+    """
+    Work out the settings in force.
+
+    Args:
+        given: From `initializationOptions`, flat.
+        pulled: The section as the client answers for the global scope.
+        scoped: The section as it answers for a workspace folder; machine settings in it are ignored.
+    """
+    sources = (
+        (given, frozenset(Scope)),
+        (flat(pulled) if isinstance(pulled, Mapping) else {}, frozenset(Scope)),
+        (flat(scoped) if isinstance(scoped, Mapping) else {}, frozenset({Scope.WINDOW})),
+    )
+    values: dict[str, str | bool] = {}
+    problems: list[str] = []
+    for source, scopes in sources:
+        for setting in SETTINGS:
+            value = source.get(setting.name)
+            if value is None or setting.scope not in scopes:
+                continue
+            if wrong := _wrong(setting, value):
+                problems.append(wrong)
+            elif isinstance(value, str | bool):
+                values[setting.name] = value
+    return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
+
+
+def _wrong(setting: Setting, value: object) -> str:
+    if type(value) is not type(setting.default):
+        kind = "true or false" if isinstance(setting.default, bool) else "a string"
+        return (
+            f"The setting {SECTION}.{setting.name} must be {kind}, not {value!r}; {setting.default!r} holds."
+        )
+    if setting.choices and value not in setting.choices:
+        choices = ", ".join(setting.choices)
+        return f"The setting {SECTION}.{setting.name} must be one of {choices}, not {value!r}."
+    return ""

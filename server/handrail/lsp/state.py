@@ -1,0 +1,182 @@
+"""
+What one server holds while it serves one client, and what its handlers share.
+
+The world (disk, checkpoints, providers, watch) is given; nothing here reads an environment or a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from handrail.agent.host import Host
+from handrail.core.failure import Failure
+from handrail.core.verify import Ledger
+from handrail.lsp import settings
+from handrail.lsp.approver import LspApprover
+from handrail.lsp.client import Client
+from handrail.lsp.convert import Converter
+from handrail.lsp.documents import Documents
+from handrail.lsp.editor import LspEditor, Patience
+from handrail.lsp.progress import Progress
+from handrail.ports import Checkpoints, Editor, Ports, Provider, Watch, Workspace
+
+logger = logging.getLogger(__name__)
+
+SETTLE_S = 2.0  # a turn begins with the defaults if the client has not told its settings by then
+
+
+class Wrong(Exception):
+    """A client's params are wrong; the text names the field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """
+    What a server works with.
+
+    Attributes:
+        provider: Makes the provider for a value of the setting `model`; raises ProviderError.
+        diagnostics: Set if the environment decides whether failures are shown.
+    """
+
+    disk: Editor
+    workspace: Workspace
+    checkpoints: Checkpoints
+    provider: Callable[[str], Provider]
+    watch: Watch
+    diagnostics: bool | None = None
+    patience: Patience = field(default_factory=Patience)
+
+
+class State:
+    """Everything behind the handlers."""
+
+    def __init__(self, server: LanguageServer, world: World) -> None:
+        self.server = server
+        self.world = world
+        self.workspace, self.checkpoints = world.workspace, world.checkpoints
+        self.client = Client()
+        self.settings = settings.Settings()
+        self.folders: list[str] = []
+        self.documents = Documents(self.identify)
+        self.editor = LspEditor(server, self.documents, world.disk, world.patience)
+        self.editor.settings = lambda: self.settings
+        self.approver = LspApprover(server)
+        self.converter = Converter(encoding=self.documents.encoding)
+        self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
+        self.host = Host(
+            ports=self._ports,
+            new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
+            on_event=self.progress_of,
+            on_ledger=lambda ledger: self.publish(self, ledger),
+        )
+        self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
+        self.look: Callable[[str], None] = lambda uri: None
+        self.published: set[str] = set()
+        self._settled = asyncio.Event()
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._identities: dict[str, str] = {}
+
+    def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
+        """Take over what the client says of itself."""
+        self.client = Client.of(params)
+        self.editor.client = self.approver.client = self.progress.client = self.client
+        self.documents.encoding = encoding
+        self.converter = Converter(encoding=encoding, related=self.client.related, data=self.client.data)
+        folders = [folder.uri for folder in params.workspace_folders or ()]
+        self.set_folders(folders or ([params.root_uri] if params.root_uri else []))
+
+    def set_folders(self, uris: list[str]) -> None:
+        """From now on these are the workspace folders."""
+        self.folders = uris
+        self.workspace.set_folders(uris)
+        self._identities.clear()
+
+    def identify(self, uri: str) -> str:
+        """A document's identity, whatever the spelling of its URI."""
+        if uri not in self._identities:
+            place = self.workspace.resolve(uri)
+            self._identities[uri] = uri if isinstance(place, Failure) else place.identity
+        return self._identities[uri]
+
+    def forget_identities(self) -> None:
+        """Links may have changed: resolve anew."""
+        self._identities.clear()
+
+    def _ports(self) -> Ports:
+        return Ports(
+            editor=self.editor,
+            workspace=self.workspace,
+            provider=self.world.provider(self.settings.text(settings.MODEL)),
+            checkpoints=self.checkpoints,
+            approver=self.approver,
+        )
+
+    # ---- Settings ---------------------------------------------------------------------------------
+
+    async def settled(self) -> None:
+        """Wait until the client has told its settings, but not for long."""
+        try:
+            await asyncio.wait_for(self._settled.wait(), SETTLE_S)
+        except TimeoutError:
+            logger.warning("The client has not answered workspace/configuration; the defaults hold.")
+
+    def refresh(self) -> None:
+        """The settings are known, or have changed."""
+        self._settled.set()
+        self.publish(self, self.host.ledger)
+
+    def shows_diagnostics(self) -> bool:
+        """Whether failures are shown; the environment wins both ways."""
+        if self.world.diagnostics is not None:
+            return self.world.diagnostics
+        return self.settings.flag(settings.DIAGNOSTICS)
+
+    # ---- Telling ----------------------------------------------------------------------------------
+
+    def progress_of(self, session: str, turn: str, event: object) -> None:
+        """Tell the client what happens in a turn."""
+        self.progress.tell(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
+
+    def say(self, message: str) -> None:
+        """Tell the user something that needs a person."""
+        self.server.window_show_message(
+            lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {message}")
+        )
+
+    def follow(self, task: asyncio.Task[object]) -> None:
+        """Keep a task alive; if it fails for a reason of ours, log it and say so once."""
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def begin(self, work: Coroutine[object, object, object]) -> None:
+        """Do something beside the handlers."""
+        self.follow(asyncio.ensure_future(work))
+
+    def _done(self, task: asyncio.Task[object]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("A task failed", exc_info=error)
+            self.say(
+                f"internal error ({type(error).__name__}: {error}). The server goes on; its log says more."
+            )
+
+    # ---- Watching ---------------------------------------------------------------------------------
+
+    def is_watched(self, identity: str) -> bool:
+        """Whether a document has open failures, so that its text matters."""
+        return any(known.mutation.identity == identity for known in self.host.ledger.open)
+
+    def follow_closed(self, ledger: Ledger) -> None:
+        """Watch the files of documents with failures that the editor does not hold."""
+        uris = {
+            known.mutation.uri for known in ledger.open if self.documents.find(known.mutation.uri) is None
+        }
+        self.world.watch.follow(sorted(uri for uri in uris if uri), self.look)

@@ -1,0 +1,85 @@
+"""
+Read and write the protocol's values as JSON objects.
+
+Reading is strict about kinds (a number is no string) and lenient about unknown fields. What is wrong is
+said with the field's place, so that a client's author finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import TypeVar
+
+from cattrs import ClassValidationError, Converter, transform_error
+from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
+
+T = TypeVar("T")
+
+
+class InvalidParams(Exception):
+    """The params of a message are wrong; the text names the field."""
+
+
+def camel(name: str) -> str:
+    """`input_tokens` as `inputTokens`."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def read(kind: type[T], value: object) -> T:
+    """*value* (JSON) as a *kind*; an absent value is an empty object. Raises InvalidParams."""
+    try:
+        return CONVERTER.structure({} if value is None else value, kind)
+    except ClassValidationError as error:
+        raise InvalidParams("; ".join(transform_error(error, path="params"))) from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InvalidParams(f"params: {error}") from error
+
+
+def write(value: object) -> object:
+    """A value of the protocol, or a list of them, as JSON."""
+    return CONVERTER.unstructure(value)
+
+
+def _strict(kind: type) -> Callable[[object, type], object]:
+    def hook(value: object, _: type) -> object:
+        if type(value) is kind or (kind is float and type(value) is int):
+            return value
+        raise ValueError(f"expected {NAMES[kind]}, got {value!r}")
+
+    return hook
+
+
+NAMES: dict[type, str] = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _converter() -> Converter:
+    converter = Converter()
+    for kind in NAMES:
+        converter.register_structure_hook(kind, _strict(kind))
+
+    def named(kind: type) -> dict[str, object]:
+        return {field.name: override(rename=camel(field.name)) for field in fields(kind)}
+
+    converter.register_structure_hook_factory(
+        is_dataclass,
+        lambda kind: _object_only(make_dict_structure_fn(kind, converter, **named(kind))),  # type: ignore[arg-type]  # cattrs types overrides as one parameter
+    )
+    converter.register_unstructure_hook_factory(
+        is_dataclass,
+        lambda kind: make_dict_unstructure_fn(kind, converter, **named(kind)),  # type: ignore[arg-type]  # as above
+    )
+    return converter
+
+
+def _object_only(structure: Callable[..., object]) -> Callable[[object, type], object]:
+    def hook(value: object, kind: type) -> object:
+        if not isinstance(value, dict):
+            raise ValueError(f"expected an object, got {value!r}")
+        return structure(value, kind)
+
+    return hook
+
+
+CONVERTER = _converter()

@@ -1,0 +1,325 @@
+"""
+The whole surface between the agent and the world, and the errors that end a turn.
+
+Every port is a Protocol; adapters implement them, `handrail.cli` joins them. A path given to a port comes
+with its root, or is a URI. Failures that the model or the user can mend are returned; what ends a turn is
+raised as a `HandrailError` and caught once, at the outermost layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from handrail.core.change import Change, Landing
+from handrail.core.failure import Failure
+from handrail.core.message import Delta, Message, Response, ToolOffer
+from handrail.core.policy import Place
+from handrail.core.text import Text
+
+
+class HandrailError(Exception):
+    """The turn cannot go on; the message is for the user."""
+
+
+class ProviderError(HandrailError):
+    """The model cannot be reached, or cannot be used as set."""
+
+
+class CheckpointError(HandrailError):
+    """A checkpoint could not be taken, read or found."""
+
+
+class EditorGone(HandrailError):
+    """The client's connection is lost."""
+
+
+# ---- Documents --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """
+    A document as it stands now.
+
+    Attributes:
+        uri: As the client spells it, if the client has it open.
+        text: The editor's text if open, else the bytes on disk read as text.
+        version: The client's version of an open document; None for a closed one.
+        unsaved: Whether the text of an open document differs from the disk.
+    """
+
+    uri: str
+    text: Text
+    version: int | None = None
+    unsaved: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the editor holds it."""
+        return self.version is not None
+
+
+class Editor(Protocol):
+    """Reads and changes documents, and checks what became of a change."""
+
+    async def read(self, uri: str) -> Document | Failure:
+        """The document *uri*; `no-such-file`, `bad-encoding`, `too-large` if it cannot be had."""
+        ...
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        """
+        Apply *changes* and read each back.
+
+        Args:
+            changes: In the order in which they are to happen.
+            label: What the user's undo list shows.
+
+        Returns:
+            One landing for each change, in order. Raises EditorGone.
+        """
+        ...
+
+    async def save(self, uris: Sequence[str]) -> frozenset[str]:
+        """Have the client save open documents; returns the URIs that are saved now."""
+        ...
+
+    async def put(self, uri: str, raw: bytes, mode: int | None) -> Failure | None:
+        """Write the bytes of a document that no editor holds, with its mode; atomically."""
+        ...
+
+    async def remove_empty_folders(self, uris: Sequence[str]) -> None:
+        """Remove those of the folders, innermost first, that are there and empty."""
+        ...
+
+
+# ---- The workspace ----------------------------------------------------------------------------------
+
+
+class Workspace(Protocol):
+    """Knows the workspace folders and what a path means in them."""
+
+    def set_folders(self, uris: Sequence[str]) -> None:
+        """From now on these are the workspace folders, in this order."""
+        ...
+
+    def resolve(self, path: str) -> Place | Failure:
+        """
+        Find what *path* names.
+
+        Args:
+            path: As a model or a client wrote it: relative to a root, absolute, or a URI.
+
+        Returns:
+            The place, whether or not a file is there; `outside-workspace` if there is no folder at all.
+        """
+        ...
+
+
+class Watch(Protocol):
+    """Tells of changes of files that nobody else tells of."""
+
+    def follow(self, uris: Sequence[str], tell: Callable[[str], None]) -> None:
+        """From now on call *tell*, on the event loop, with a URI of *uris* whenever its file has changed."""
+        ...
+
+    def close(self) -> None:
+        """Stop telling."""
+        ...
+
+
+# ---- Models -----------------------------------------------------------------------------------------
+
+
+class Provider(Protocol):
+    """A model, or what stands for one."""
+
+    def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncIterator[Delta | Response]:
+        """
+        Answer the conversation.
+
+        Yields:
+            Any number of deltas, then exactly one Response. Closing the iterator cancels the call.
+            Raises ProviderError.
+        """
+        ...
+
+
+# ---- Checkpoints ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepId:
+    """The step that a checkpoint stands before: `number` counts the steps of the turn from 1."""
+
+    session: str
+    turn: str
+    number: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsaved:
+    """The editor's text where it differs from the disk, with its version."""
+
+    text: Text
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A document that is about to change, with the editor's unsaved text if there is one."""
+
+    uri: str
+    unsaved: Unsaved | None = None
+
+
+class Kind(StrEnum):
+    """What became of a path since its pre-image."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPath:
+    """One path of a checkpoint: relative to the root with `/`, absolute outside it."""
+
+    path: str
+    change: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointStep:
+    """One step of a checkpoint: restoring its id takes this step and what follows back."""
+
+    id: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """
+    The pre-images of what one turn changed.
+
+    Attributes:
+        id: The turn's id.
+        session, turn, label: Whose it is.
+        time: When it was begun, RFC 3339 with offset.
+        root: The workspace folder, as an absolute path.
+        steps, paths: What it holds.
+    """
+
+    id: str
+    session: str
+    turn: str
+    label: str
+    time: str
+    root: str
+    steps: tuple[CheckpointStep, ...]
+    paths: tuple[CheckpointPath, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """
+    What a path held at one moment.
+
+    Attributes:
+        raw: The bytes on disk (of the link's target); None if there was no file.
+        mode: The permission bits, None if there was no file.
+        unsaved: The editor's text, if it differed from the disk.
+    """
+
+    raw: bytes | None
+    mode: int | None = None
+    unsaved: Unsaved | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """
+    One path to be taken back.
+
+    Attributes:
+        uri: The document.
+        before: What it held before the turn (or step) first touched it.
+        after: What the turn left, as last recorded; None if that is not known.
+        made_folders: Folders that did not exist before, as URIs, innermost first.
+    """
+
+    uri: str
+    before: Image
+    after: Image | None
+    made_folders: tuple[str, ...] = ()
+
+
+class Checkpoints(Protocol):
+    """Keeps what documents held before a turn changed them."""
+
+    async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
+        """
+        Keep the pre-image of each target that this step has not kept yet.
+
+        Returns:
+            The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
+            of this call counts as kept, and none of the targets may be changed.
+        """
+        ...
+
+    async def record(self, step: StepId, targets: Sequence[Target]) -> None:
+        """Keep the post-image of targets that this step has changed. Raises CheckpointError."""
+        ...
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, those of the newest turn first; of one session if given."""
+        ...
+
+    async def restore_plan(self, checkpoint: str) -> tuple[Restoration, ...]:
+        """What taking back the turn, or the step and what follows it, means. Raises CheckpointError."""
+        ...
+
+
+# ---- Questions --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """
+    Something the user is asked before a call runs.
+
+    Attributes:
+        turn, call, tool: Who asks.
+        subject: What it is about: a path or a command line.
+        detail: Why it is asked.
+    """
+
+    turn: str
+    call: str
+    tool: str
+    subject: str
+    detail: str
+
+
+class Approver(Protocol):
+    """Asks the user."""
+
+    async def ask(self, question: Question) -> bool:
+        """Whether the user said yes; no answer, an error and a lost connection are no."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """All that the agent can reach."""
+
+    editor: Editor
+    workspace: Workspace
+    provider: Provider
+    checkpoints: Checkpoints
+    approver: Approver
