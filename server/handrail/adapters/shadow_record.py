@@ -1,0 +1,236 @@
+"""
+What a step of a turn kept: values, and the `checkpoint.json` that they are written as.
+
+The JSON is the record; it names blobs by their ids, as git does. A record that cannot be read raises
+CheckpointError, so does one of a later version. How the blobs are kept alive is the job of `shadow_tree`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from dulwich.objects import Blob, ShaFile
+
+from handrail.core.text import Text
+from handrail.ports import CheckpointError, CheckpointPath, Image, Kind, StepId, Unsaved
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptText:
+    """
+    The editor's unsaved text, as it is stored.
+
+    Attributes:
+        blob: The object that holds it.
+        version: The client's version of it.
+        encoding, bom: Those of the document.
+        is_as_saved: Whether the blob is what saving would write; else it is UTF-8, for a text that the
+            document's encoding cannot hold.
+    """
+
+    blob: str
+    version: int
+    encoding: str
+    bom: bool
+    is_as_saved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An image, as it is stored: `blob` and `mode` are None where there was no file."""
+
+    blob: str | None
+    mode: int | None
+    unsaved: KeptText | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    One document of a step.
+
+    Attributes:
+        uri: As it was named.
+        identity: The same for every spelling, as a URI.
+        path: For people: relative to its folder, or absolute.
+        stored: Its path in the tree.
+        link: Where the symbolic link points that the URI names; None if it names none.
+        made_folders: The folders that did not exist, as URIs, innermost first.
+        before, after: What it held; `after` is None until it is recorded.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    stored: str
+    link: str | None
+    made_folders: tuple[str, ...]
+    before: Kept
+    after: Kept | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """
+    One step of a turn.
+
+    Attributes:
+        id: Whose it is.
+        serial: Counts turns in the order in which they were begun, whatever the clock says.
+        time: When it was begun, RFC 3339 with offset.
+        roots: The workspace folders then, the main one first.
+        entries: What it touched, in that order.
+    """
+
+    id: StepId
+    serial: int
+    time: str
+    roots: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+
+
+# ---- A turn as a whole ------------------------------------------------------------------------------
+
+
+def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
+    """Each document of *steps* once: what it held before the first of them, and last as recorded."""
+    found: dict[str, Entry] = {}
+    for entry in (entry for step in steps for entry in step.entries):
+        first = found.get(entry.identity, entry)
+        found[entry.identity] = replace(first, after=entry.after or first.after)
+    return tuple(found.values())
+
+
+def change(entry: Entry) -> CheckpointPath | None:
+    """What became of a document; None if it is known to be as it was."""
+    before, after = entry.before, entry.after
+    if after is not None and _content(before) == _content(after):
+        return None
+    if before.blob is None and before.unsaved is None:
+        kind = Kind.CREATED
+    elif after is not None and after.blob is None and after.unsaved is None:
+        kind = Kind.DELETED
+    else:
+        kind = Kind.CHANGED
+    return CheckpointPath(path=entry.path, change=kind)
+
+
+def _content(kept: Kept) -> tuple[str | None, int | None, str | None]:
+    return kept.blob, kept.mode, kept.unsaved.blob if kept.unsaved else None
+
+
+# ---- Images -----------------------------------------------------------------------------------------
+
+
+def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
+    """An image as it is stored, and the blobs that hold it."""
+    blobs: list[ShaFile] = []
+    blob = unsaved = None
+    if image.raw is not None:
+        blobs.append(Blob.from_string(image.raw))
+        blob = blobs[-1].id.decode()
+    if image.unsaved is not None:
+        text = image.unsaved.text
+        raw = _saved(text)
+        is_as_saved = raw is not None
+        blobs.append(Blob.from_string(text.content.encode("utf-8", "surrogatepass") if raw is None else raw))
+        unsaved = KeptText(
+            blob=blobs[-1].id.decode(),
+            version=image.unsaved.version,
+            encoding=text.encoding,
+            bom=text.bom,
+            is_as_saved=is_as_saved,
+        )
+    return Kept(blob=blob, mode=image.mode, unsaved=unsaved), blobs
+
+
+def _saved(text: Text) -> bytes | None:
+    """What saving the text would write; None if that would lose some of it."""
+    try:
+        raw = text.raw
+        return raw if raw.decode(text.encoding)[1 if text.bom else 0 :] == text.content else None
+    except (UnicodeError, LookupError):
+        return None
+
+
+def unsaved_of(kept: KeptText, raw: bytes) -> Unsaved:
+    """The editor's text, out of the bytes of its blob."""
+    if kept.is_as_saved:
+        content = raw.decode(kept.encoding)[1 if kept.bom else 0 :]
+    else:
+        content = raw.decode("utf-8", "surrogatepass")
+    return Unsaved(text=Text(content, kept.encoding, kept.bom), version=kept.version)
+
+
+# ---- JSON -------------------------------------------------------------------------------------------
+
+
+def to_json(step: Step) -> bytes:
+    """The step as it is written; ASCII, as names need not be UTF-8."""
+    own = {
+        "schema": SCHEMA,
+        "session": step.id.session,
+        "turn": step.id.turn,
+        "step": step.id.number,
+        "label": step.id.label,
+        "serial": step.serial,
+        "time": step.time,
+        "roots": step.roots,
+    }
+    entries = [
+        asdict(entry)
+        | {"before": _image_json(entry.before), "after": entry.after and _image_json(entry.after)}
+        for entry in step.entries
+    ]
+    return json.dumps({**own, "entries": entries}, indent=1).encode("ascii") + b"\n"
+
+
+def _image_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "kind": "absent" if kept.blob is None else "file",
+        "blob": kept.blob,
+        "mode": None if kept.mode is None else f"{kept.mode:04o}",
+        "unsaved": asdict(kept.unsaved) if kept.unsaved else None,
+    }
+
+
+def from_json(raw: bytes) -> Step:
+    """Read what `to_json` has written. Raises CheckpointError."""
+    try:
+        given = json.loads(raw)
+        if given["schema"] > SCHEMA:
+            raise CheckpointError(
+                "The checkpoint was made by a later version of handrail; use that to read it."
+            )
+        return Step(
+            id=StepId(
+                session=given["session"], turn=given["turn"], number=given["step"], label=given["label"]
+            ),
+            serial=given["serial"],
+            time=datetime.fromisoformat(given["time"]).isoformat(),
+            roots=tuple(given["roots"]),
+            entries=tuple(_entry(each) for each in given["entries"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"The checkpoint is damaged: its record cannot be read ({error}).") from error
+
+
+def _entry(given: dict[str, Any]) -> Entry:
+    read = {
+        "made_folders": tuple(given["made_folders"]),
+        "before": _image(given["before"]),
+        "after": _image(given["after"]) if given["after"] else None,
+    }
+    return Entry(**{**given, **read})
+
+
+def _image(given: dict[str, Any]) -> Kept:
+    unsaved = KeptText(**given["unsaved"]) if given["unsaved"] else None
+    mode = None if given["mode"] is None else int(given["mode"], 8)
+    return Kept(blob=given["blob"], mode=mode, unsaved=unsaved)

@@ -1,0 +1,173 @@
+"""
+One server process and the workspace that it works on: what an editor's LSP client is.
+
+It declares what it can do, and nothing else: text edits with versions, create, rename and delete, saving,
+answering approvals. What a turn or a checkpoint is, and what a person sees, is for `run` and `show`.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from handrail import __version__
+from handrail.headless.connection import Connection
+from handrail.headless.errors import HeadlessError, ServerGarbledError
+from handrail.headless.text import ENCODINGS
+from handrail.headless.workspace import Sync, Workspace
+
+PROTOCOL_VERSION = 1
+INITIALIZE_TIMEOUT_S = 30.0  # a cold start on a slow disk takes a few
+SHUTDOWN_TIMEOUT_S = 5.0
+
+FULL_SYNC = 1  # LSP's TextDocumentSyncKind
+
+CAPABILITIES: dict[str, Any] = {
+    "general": {"positionEncodings": list(ENCODINGS)},
+    "textDocument": {"synchronization": {"didSave": True}},
+    "workspace": {
+        "applyEdit": True,
+        "workspaceEdit": {
+            "documentChanges": True,
+            "failureHandling": "textOnlyTransactional",
+            "resourceOperations": ["create", "rename", "delete"],
+        },
+        "workspaceFolders": True,
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reactions:
+    """
+    What the owner does with what the server says.
+
+    `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
+    those of `handrail/approval/request`; it says whether the answer is yes.
+    """
+
+    update: Callable[[dict[str, Any]], None]
+    message: Callable[[dict[str, Any]], None]
+    approve: Callable[[dict[str, Any]], Awaitable[bool]]
+
+
+class Client:
+    """A running, initialized server with its workspace."""
+
+    def __init__(self, connection: Connection, root: Path, reactions: Reactions) -> None:
+        self.workspace = Workspace(root, connection.notify)
+        self._connection = connection
+        self._reactions = reactions
+        for method, handler in (
+            ("workspace/applyEdit", self._apply_edit),
+            ("workspace/workspaceFolders", self._folders),
+            ("window/showMessage", reactions.message),
+            ("window/showMessageRequest", self._no_choice),
+            ("handrail/turn/update", self._update),
+            ("handrail/approval/request", self._approve),
+            ("handrail/client/save", self._save),
+        ):
+            connection.on(method, handler)
+
+    @classmethod
+    async def start(
+        cls, server: Sequence[str], root: Path, settings: dict[str, Any], reactions: Reactions
+    ) -> "Client":
+        """
+        Start a server for the folder *root* and initialize it.
+
+        Args:
+            server: Its command line.
+            root: The workspace folder, resolved.
+            settings: By name without `handrail.`; what is missing means the server's default.
+            reactions: To what the server says by itself.
+
+        Raises:
+            HeadlessError: It does not start, does not answer, or is no handrail server that we understand.
+        """
+        connection = await Connection.start(server)
+        try:
+            client = cls(connection, root, reactions)
+            await client._initialize(settings)
+        except BaseException:
+            await connection.close()
+            raise
+        return client
+
+    async def request(self, method: str, params: dict[str, Any], *, timeout_s: float | None) -> Any:
+        """Send a request; see `Connection.request`."""
+        return await self._connection.request(method, params, timeout_s=timeout_s)
+
+    async def stop(self) -> None:
+        """End the server as LSP has it, or as it must be; takes bounded time and does not fail."""
+        try:
+            await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_TIMEOUT_S)
+        except HeadlessError:  # gone or silent: closing deals with both
+            pass
+        finally:
+            self._connection.notify("exit", None)
+            await self._connection.close()
+
+    async def _initialize(self, settings: dict[str, Any]) -> None:
+        folder = self._folder()
+        opted_in = {"turnUpdates": True, "approvals": True, "services": ["save"], "settings": settings}
+        params = {
+            "processId": os.getpid(),
+            "clientInfo": {"name": "handrail headless", "version": __version__},
+            "rootUri": folder["uri"],
+            "workspaceFolders": [folder],
+            "capabilities": CAPABILITIES,
+            "initializationOptions": {"handrail": opted_in},
+        }
+        answer = await self._connection.request("initialize", params, timeout_s=INITIALIZE_TIMEOUT_S)
+        self.workspace.sync = _sync(answer)
+        self._connection.notify("initialized", {})
+
+    def _folder(self) -> dict[str, str]:
+        root = self.workspace.root
+        return {"uri": root.as_uri(), "name": root.name}
+
+    def _folders(self, _params: dict[str, Any]) -> list[dict[str, str]]:
+        return [self._folder()]
+
+    def _apply_edit(self, params: dict[str, Any]) -> dict[str, Any]:
+        return self.workspace.apply(params.get("edit"))
+
+    def _save(self, params: dict[str, Any]) -> dict[str, Any]:
+        uris = params.get("uris")
+        wanted = [uri for uri in uris if isinstance(uri, str)] if isinstance(uris, list) else []
+        return {"saved": self.workspace.save(wanted)}
+
+    def _update(self, params: dict[str, Any]) -> None:
+        event = params.get("event")
+        if isinstance(event, dict) and event.get("kind") == "toolResult":
+            self.workspace.reload()  # a tool may have written files behind our back
+        self._reactions.update(params)
+
+    async def _approve(self, params: dict[str, Any]) -> dict[str, str]:
+        return {"choice": "allow" if await self._reactions.approve(params) else "deny"}
+
+    def _no_choice(self, _params: dict[str, Any]) -> None:
+        """Answer a question that nobody here can answer: null is no."""
+
+
+def _sync(answer: Any) -> Sync:
+    """Read what the server can do; refuse one that we could not work with."""
+    capabilities = _object(_object(answer).get("capabilities"))
+    ours = _object(_object(capabilities.get("experimental")).get("handrail"))
+    version = ours.get("protocolVersion")
+    if version != PROTOCOL_VERSION:
+        speaks = f"speaks version {version} of the protocol" if version else "is no handrail server"
+        raise ServerGarbledError(f"The server {speaks}; this client needs version {PROTOCOL_VERSION}.")
+    encoding = capabilities.get("positionEncoding", "utf-16")
+    if encoding not in ENCODINGS:
+        raise ServerGarbledError(f"The server counts positions in {encoding}, which was not offered.")
+    sync = capabilities.get("textDocumentSync")
+    kind = _object(sync).get("change") if isinstance(sync, dict) else sync
+    saves = bool(_object(sync).get("save"))
+    return Sync(encoding=encoding, incremental=kind != FULL_SYNC, saves=saves)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,112 @@
+"""
+Files of one workspace folder: where they are, reading and writing them byte for byte.
+
+Nothing here reaches outside the folder: a URI is resolved, symbolic links included, before a file is touched.
+Which text belongs into a file is decided in `workspace`.
+"""
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.request import url2pathname
+
+from handrail.headless.errors import EditRefusedError
+
+
+def path_of(uri: str) -> Path:
+    """
+    Give the absolute path that a `file` URI names; nothing is resolved.
+
+    Raises:
+        EditRefusedError: The URI names no file on this machine.
+    """
+    try:
+        parts = urlsplit(uri)
+    except ValueError as error:
+        raise EditRefusedError(f"{uri} is not a URI") from error
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost") or parts.query or parts.fragment:
+        raise EditRefusedError(f"{uri} is not the URI of a file on this machine")
+    name = url2pathname(parts.path) if os.name == "nt" else os.fsdecode(unquote_to_bytes(parts.path))
+    if "\0" in name or not os.path.isabs(name):
+        raise EditRefusedError(f"{uri} is not the URI of a file on this machine")
+    return Path(name)
+
+
+def document_path(root: Path, uri: str) -> Path:
+    """
+    Give the one identity of a document: its path with every symbolic link resolved.
+
+    Args:
+        root: The workspace folder, resolved.
+        uri: As the server spells it; the file need not exist.
+
+    Raises:
+        EditRefusedError: It is not inside the workspace folder.
+    """
+    return _inside(root, Path(os.path.realpath(path_of(uri))), uri)
+
+
+def entry_path(root: Path, uri: str) -> Path:
+    """Give the path of what is created, moved or removed: a symbolic link here means the link itself."""
+    path = path_of(uri)
+    if path.name in ("", ".."):
+        raise EditRefusedError(f"{uri} names no file")
+    return _inside(root, Path(os.path.realpath(path.parent)) / path.name, uri)
+
+
+def _inside(root: Path, path: Path, uri: str) -> Path:
+    if path == root or not path.is_relative_to(root):
+        raise EditRefusedError(f"{uri} is not inside the workspace folder {root}")
+    return path
+
+
+def read(path: Path) -> bytes:
+    """
+    Read a plain file.
+
+    Raises:
+        EditRefusedError: It is not there, not a plain file, or cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # a pipe or device would block or never end
+            raise EditRefusedError(f"{path} is not a plain file")
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise EditRefusedError(f"{path} does not exist") from error
+    except OSError as error:
+        raise EditRefusedError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """
+    Replace the content of an existing file at once, keeping its mode.
+
+    Args:
+        path: Resolved, so a symbolic link that led here stays a link.
+        content: All of the new content.
+    """
+    mode = stat.S_IMODE(path.stat().st_mode)
+    handle, name = tempfile.mkstemp(prefix=".handrail-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def stamp(path: Path) -> tuple[int, int, int] | None:
+    """Tell two states of a file apart without reading it; None when it is not there."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

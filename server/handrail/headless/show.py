@@ -1,0 +1,258 @@
+"""
+Tell in a terminal what a turn does: tool calls, edits, failures, and how to take it back.
+
+What comes from documents and models is shown with control characters made visible, so that no file can steer
+the terminal. Nothing is decided here.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from handrail.headless import values
+from handrail.headless.disk import path_of
+from handrail.headless.errors import EditRefusedError, ServerGarbledError
+from handrail.headless.terminal import wants_colour
+from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
+from handrail.headless.workspace import Unsaved
+
+LineText = Callable[[str, int], str | None]  # of a document's URI and a line counted from 0
+
+BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
+DIFF_COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
+MESSAGE_KINDS = {
+    1: ("error", RED),
+    2: ("warning", YELLOW),
+}  # LSP's MessageType; the others are not for people
+EXCERPT_CHARS = 80  # of a candidate's first line
+
+# Controls, and the characters that reorder or hide text on a terminal.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]"
+)
+
+
+class Show:
+    """
+    What the person sees.
+
+    Args:
+        root: The workspace folder; documents are named relative to it.
+        as_json: Keep stdout for one JSON value; everything else goes to stderr.
+    """
+
+    def __init__(self, root: Path, *, as_json: bool) -> None:
+        self._root = root
+        self._out: TextIO = sys.stderr if as_json else sys.stdout
+        self._colour = wants_colour(self._out, os.environ)
+        self._streamed = ""  # text since the last tool call
+        self._at_line_start = True
+        self._next_seq = 1
+        self.superseded: set[str] = set()  # ids of failures that a later step made good
+
+    def update(self, params: Json, line_text: LineText) -> None:
+        """Show one `handrail/turn/update`; an unknown kind of event is passed over."""
+        event = params.get("event")
+        if not isinstance(event, dict):
+            return
+        if params.get("seq") != self._next_seq:
+            self.note(f"updates are missing: got number {params.get('seq')}, expected {self._next_seq}")
+        self._next_seq = params["seq"] + 1 if isinstance(params.get("seq"), int) else self._next_seq
+        try:
+            self._event(event, line_text)
+        except ServerGarbledError as error:
+            self.note(str(error))
+
+    def report(self, report: TurnReport) -> None:
+        """Show how the turn ended: the answer, the numbers, the checkpoint and how to take the turn back."""
+        answer = report.answer.strip()
+        if answer and not self._streamed.rstrip().endswith(answer):
+            self._line("")
+            self._line(answer)
+        counts = {"landed": 0, "already": 0, "failed": 0}
+        for outcome in report.outcomes:
+            counts[outcome.status] = counts.get(outcome.status, 0) + 1
+        told = [f"{counts['landed']} landed", f"{counts['failed']} failed"]
+        told += [f"{counts['already']} already there"] if counts["already"] else []
+        reason = f" ({report.reason})" if report.reason else ""
+        colour = GREEN if report.state == "finished" and not counts["failed"] else YELLOW
+        self._line("")
+        self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
+        if report.checkpoint is not None:
+            self._line(f"checkpoint {report.checkpoint}")
+            self._line(f"  take the turn back with: {self._restore(report.checkpoint)}", DIM)
+
+    def checkpoints(self, checkpoints: Iterable[values.Checkpoint]) -> None:
+        """Show checkpoints, one paragraph each."""
+        none = True
+        for checkpoint in checkpoints:
+            none = False
+            self._line(f"{checkpoint.id}  {_local(checkpoint.time)}  {checkpoint.label}", BOLD)
+            for path, change in checkpoint.paths:
+                self._line(f"  {change:8} {path}")
+        if none:
+            self._line("There is no checkpoint yet: a turn makes one before it first changes a document.")
+
+    def restored(self, report: RestoreReport) -> None:
+        """Show what taking back did."""
+        for uri in report.restored:
+            self._line(f"restored   {self._name(uri)}", GREEN)
+        for uri in report.deleted:
+            self._line(f"deleted    {self._name(uri)}", GREEN)
+        for uri in report.unchanged:
+            self._line(f"unchanged  {self._name(uri)}", DIM)
+        for uri, reason in report.conflicts:
+            self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
+        if report.checkpoint is not None:
+            self._line(f"  undo this with: {self._restore(report.checkpoint)}", DIM)
+
+    def message(self, params: Json) -> None:
+        """Show a `window/showMessage` if a person must see it."""
+        kind, colour = MESSAGE_KINDS.get(params.get("type", 4), ("", ""))
+        if kind:
+            self.note(f"{kind}: {params.get('message', '')}", colour)
+
+    def unsaved(self, unsaved: Iterable[Unsaved]) -> None:
+        """Show which documents did not reach the disk."""
+        for document in unsaved:
+            self.note(f"error: {document.path} is not saved: {document.reason}", RED)
+
+    def note(self, text: str, colour: str = YELLOW) -> None:
+        """Say something on stderr, in our own name."""
+        self.pause()
+        painted = wants_colour(sys.stderr, os.environ)
+        with contextlib.suppress(OSError):
+            print(
+                _paint(f"handrail: {visible(text)}", colour if painted else ""), file=sys.stderr, flush=True
+            )
+
+    def pause(self) -> None:
+        """End a line that streamed text left open, before somebody else writes."""
+        if not self._at_line_start:
+            self._write("\n")
+
+    def json(self, value: Any) -> None:
+        """Put the one JSON value on stdout; ASCII, so that no locale can spoil it."""
+        with _pipe_may_close(sys.stdout):
+            print(json.dumps(value, indent=2), flush=True)
+
+    def _event(self, event: Json, line_text: LineText) -> None:
+        match event.get("kind"):
+            case "text":
+                self._text(str(event.get("delta", "")))
+            case "toolCall":
+                self._streamed = ""
+                self._line("")
+                self._line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
+            case "outcome":
+                self._outcome(values.outcome(event.get("outcome")), line_text)
+            case "superseded":
+                self.superseded.add(str(event.get("failure")))
+                self._line("  an earlier failure is made good by this", GREEN)
+            case "approval" if event.get("choice") is not None:
+                self._line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
+            case "retry":
+                self._line(f"  {event.get('reason')}; trying again in {event.get('inSeconds')} s", YELLOW)
+            case "compacted":
+                self._line("  the conversation was shortened", DIM)
+            case _:  # started, toolResult, thinking, usage, ended: the rest says it
+                pass
+
+    def _outcome(self, outcome: Outcome, line_text: LineText) -> None:
+        name = self._name(outcome.uri)
+        if outcome.failure is not None:
+            self._failure(outcome.failure, line_text)
+        elif outcome.status == "landed":
+            tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""
+            self._line(f"  {name}: landed{tier}", GREEN)
+            self._diff(outcome.diff or "")
+        else:
+            self._line(f"  {name}: {outcome.status}", DIM)
+
+    def _diff(self, diff: str) -> None:
+        in_header = True
+        for line in diff.removesuffix("\n").split("\n") if diff else ():
+            in_header = in_header and not line.startswith("@@")
+            self._line(f"    {line}", BOLD if in_header else DIFF_COLOURS.get(line[:1], ""))
+
+    def _failure(self, failure: Failure, line_text: LineText) -> None:
+        """Show a failure as compilers do, so that tools which read `file:line:` find the place."""
+        line = failure.line
+        if line is None and failure.candidates:
+            line = failure.candidates[0].first_line
+        place = f"{self._name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
+        self._line(f"  {place}warning[{failure.code}] {failure.message}", YELLOW)
+        for candidate in failure.candidates:
+            excerpt = (line_text(failure.uri, candidate.first_line) or "").strip()[:EXCERPT_CHARS]
+            lines = f"line {candidate.first_line + 1}"
+            if candidate.last_line > candidate.first_line:
+                lines = f"lines {candidate.first_line + 1}-{candidate.last_line + 1}"
+            self._line(f"    nearest: {lines}, score {candidate.score:.2f}: {excerpt}", CYAN)
+        for step in failure.steps:
+            self._line(f"    → {step}")
+
+    def _text(self, delta: str) -> None:
+        if not self._streamed and delta:
+            self._line("")
+        self._streamed += delta
+        self._write(visible(delta))
+
+    def _line(self, text: str, colour: str = "") -> None:
+        """Write whole lines."""
+        self.pause()
+        for line in text.split("\n"):
+            self._write(_paint(visible(line), colour if self._colour else "") + "\n")
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        self._at_line_start = text.endswith("\n")
+        encoding = self._out.encoding or "utf-8"
+        with _pipe_may_close(self._out):
+            self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
+            self._out.flush()
+
+    def _restore(self, checkpoint: str) -> str:
+        return shlex.join(("handrail", "checkpoint", "restore", checkpoint, "--workspace", str(self._root)))
+
+    def _name(self, uri: str) -> str:
+        try:
+            path = path_of(uri)
+        except EditRefusedError:
+            return uri
+        return str(path.relative_to(self._root)) if path.is_relative_to(self._root) else str(path)
+
+
+def visible(text: str) -> str:
+    """Replace what a terminal would obey instead of showing; line feeds and tabs stay."""
+    plain = text.replace("\r\n", "\n")
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), plain)
+
+
+@contextlib.contextmanager
+def _pipe_may_close(stream: TextIO) -> Any:
+    """Go on silently when the reader of *stream* went away: the turn must still end well."""
+    try:
+        yield
+    except BrokenPipeError:
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())  # also for what Python flushes at its own end
+
+
+def _paint(text: str, colour: str) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and text else text
+
+
+def _local(time: str) -> str:
+    """Give an RFC 3339 time as a person here would write it."""
+    try:
+        return datetime.fromisoformat(time).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return time

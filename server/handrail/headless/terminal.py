@@ -1,0 +1,134 @@
+"""
+The person at the terminal: Ctrl-C, questions, standard input, and whether to use colour.
+
+Reading never blocks the event loop, so that a dying server or a Ctrl-C is noticed while a question is open.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Mapping
+from types import TracebackType
+from typing import Self, TextIO, TypeVar
+
+from handrail.headless.errors import HeadlessError, InterruptedByUserError
+
+T = TypeVar("T")
+
+READ_BYTES = 65536
+
+
+class Interrupts:
+    """Ctrl-C and its like while the block runs: an error in what is being waited for, not a dead process."""
+
+    def __init__(self) -> None:
+        self._pressed = asyncio.Event()
+        names = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
+        self._signals = [getattr(signal, name) for name in names if hasattr(signal, name)]
+
+    def __enter__(self) -> Self:
+        loop = asyncio.get_running_loop()
+        try:
+            for number in self._signals:
+                loop.add_signal_handler(number, self._pressed.set)
+        except (NotImplementedError, RuntimeError, ValueError):
+            self._signals = []  # Windows, or not the main thread: Python's own Ctrl-C stays in force
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number in self._signals:
+            asyncio.get_running_loop().remove_signal_handler(number)
+
+    async def guard(self, waited_for: Awaitable[T]) -> T:
+        """
+        Wait, but not beyond an interrupt; *waited_for* is then cancelled.
+
+        Raises:
+            InterruptedByUserError: Each interrupt ends one wait.
+        """
+        wanted = asyncio.ensure_future(waited_for)
+        pressed = asyncio.create_task(self._pressed.wait())
+        try:
+            await asyncio.wait((wanted, pressed), return_when=asyncio.FIRST_COMPLETED)
+            if wanted.done():
+                return wanted.result()
+        finally:
+            for task in (wanted, pressed):
+                task.cancel()
+            await asyncio.gather(wanted, pressed, return_exceptions=True)
+        self._pressed.clear()
+        raise InterruptedByUserError("Interrupted.")
+
+
+def can_ask() -> bool:
+    """Whether somebody is there to answer."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+async def ask(question: str) -> bool:
+    """Ask yes or no on stderr; no answer is no."""
+    sys.stdout.flush()
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    answer = await _read_some(sys.stdin.fileno())
+    return answer.decode("utf-8", "replace").strip().lower() in ("y", "yes")
+
+
+async def read_prompt(argument: str) -> str:
+    """
+    Give the prompt that a command-line argument means; `-` is all of standard input.
+
+    Raises:
+        HeadlessError: It is empty or not UTF-8.
+    """
+    try:
+        if argument == "-":
+            prompt = (await _read_all()).decode("utf-8-sig")
+        else:
+            prompt = argument
+            prompt.encode("utf-8")  # Python smuggles other bytes through arguments as lone surrogates
+    except UnicodeError as error:
+        raise HeadlessError(f"The prompt is not UTF-8 ({error}): convert it first.") from error
+    if not prompt.strip():
+        raise HeadlessError(
+            "The prompt is empty: give it as an argument, or `-` to read it from standard input."
+        )
+    return prompt
+
+
+async def _read_all() -> bytes:
+    pieces: list[bytes] = []
+    while sys.stdin is not None and (piece := await _read_some(sys.stdin.fileno())):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+async def _read_some(descriptor: int) -> bytes:
+    """Read what is there, waiting for something to be; empty at the end."""
+    loop = asyncio.get_running_loop()
+    readable = loop.create_future()
+    try:
+        loop.add_reader(descriptor, _resolve, readable)
+    except (NotImplementedError, PermissionError):  # Windows, or a plain file, which never blocks
+        return await asyncio.to_thread(os.read, descriptor, READ_BYTES)
+    try:
+        await readable
+    finally:
+        loop.remove_reader(descriptor)
+    return os.read(descriptor, READ_BYTES)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+    """Whether to colour: `NO_COLOR` says no, else `FORCE_COLOR` yes, else a terminal that can."""
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and environment.get("TERM") != "dumb"

@@ -1,0 +1,212 @@
+"""
+What the server tells about turns and checkpoints, read from JSON.
+
+Only what is shown or decided upon is read; unknown fields are ignored, a missing one is the server's fault.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from handrail.headless.errors import ServerGarbledError
+
+T = TypeVar("T")
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A place where a hunk may have been meant to go; lines count from 0, `score` runs from 0 to 1."""
+
+    first_line: int
+    last_line: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why something did not land; `line` counts from 0, None when no place is known."""
+
+    id: str
+    code: str
+    message: str
+    steps: tuple[str, ...]
+    uri: str
+    line: int | None
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one hunk; `diff` is there when it landed."""
+
+    uri: str
+    tool: str
+    status: str
+    tier: str | None
+    diff: str | None
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReport:
+    """What became of a turn."""
+
+    state: str
+    reason: str | None
+    answer: str
+    outcomes: tuple[Outcome, ...]
+    checkpoint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What can be taken back; `paths` are (path, change), `ids` are its own and those of its steps."""
+
+    id: str
+    label: str
+    time: str
+    ids: frozenset[str]
+    paths: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """What became of taking back; `conflicts` are (uri, reason)."""
+
+    restored: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    deleted: tuple[str, ...]
+    conflicts: tuple[tuple[str, str], ...]
+    checkpoint: str | None
+
+
+def turn_report(json: Any) -> TurnReport:
+    """Read a `TurnReport`; raises ServerGarbledError."""
+    fields = _Fields("TurnReport", json)
+    return TurnReport(
+        state=fields.text("state"),
+        reason=fields.text_or_none("reason"),
+        answer=fields.text("answer"),
+        outcomes=fields.each("outcomes", outcome),
+        checkpoint=fields.text_or_none("checkpoint"),
+    )
+
+
+def outcome(json: Any) -> Outcome:
+    """Read an `Outcome`; raises ServerGarbledError."""
+    fields = _Fields("Outcome", json)
+    given = fields.get("failure")
+    return Outcome(
+        uri=fields.text("uri"),
+        tool=fields.text("tool"),
+        status=fields.text("status"),
+        tier=fields.text_or_none("tier"),
+        diff=fields.text_or_none("diff"),
+        failure=None if given is None else failure(given),
+    )
+
+
+def failure(json: Any) -> Failure:
+    """Read a `Failure`; raises ServerGarbledError."""
+    fields = _Fields("Failure", json)
+    span = fields.get("range")
+    return Failure(
+        id=fields.text("id"),
+        code=fields.text("code"),
+        message=fields.text("message"),
+        steps=fields.each("steps", str),
+        uri=fields.text("uri"),
+        line=None if span is None else _lines(span)[0],
+        candidates=fields.each("candidates", _candidate),
+    )
+
+
+def checkpoint(json: Any) -> Checkpoint:
+    """Read a `Checkpoint`; raises ServerGarbledError."""
+    fields = _Fields("Checkpoint", json)
+    own = fields.text("id")
+    return Checkpoint(
+        id=own,
+        label=fields.text("label"),
+        time=fields.text("time"),
+        ids=frozenset((own, *fields.each("steps", lambda step: _Fields("step", step).text("id")))),
+        paths=fields.each("paths", lambda path: _pair("path", path, "path", "change")),
+    )
+
+
+def restore_report(json: Any) -> RestoreReport:
+    """Read a `RestoreReport`; raises ServerGarbledError."""
+    fields = _Fields("RestoreReport", json)
+    return RestoreReport(
+        restored=fields.each("restored", str),
+        unchanged=fields.each("unchanged", str),
+        deleted=fields.each("deleted", str),
+        conflicts=fields.each("conflicts", lambda conflict: _pair("conflict", conflict, "uri", "reason")),
+        checkpoint=fields.text_or_none("checkpoint"),
+    )
+
+
+def turn_id(json: Any) -> str:
+    """Read the turn out of the answer to `handrail/turn/start`; raises ServerGarbledError."""
+    return _Fields("answer to `handrail/turn/start`", json).text("turn")
+
+
+def _candidate(json: Any) -> Candidate:
+    fields = _Fields("candidate", json)
+    first, last = _lines(fields.get("range"))
+    score = fields.get("score")
+    if not isinstance(score, int | float):
+        raise fields.missing("score")
+    return Candidate(first_line=first, last_line=last, score=score)
+
+
+def _lines(json: Any) -> tuple[int, int]:
+    """Give the first and last line of a range that holds anything."""
+    span = _Fields("range", json)
+    start, end = _Fields("range", span.get("start")), _Fields("range", span.get("end"))
+    first, last = start.number("line"), end.number("line")
+    return first, max(first, last - 1 if end.number("character") == 0 else last)
+
+
+def _pair(what: str, json: Any, first: str, second: str) -> tuple[str, str]:
+    fields = _Fields(what, json)
+    return fields.text(first), fields.text(second)
+
+
+class _Fields:
+    """The fields of one JSON object; what is missing or of a wrong type is a ServerGarbledError."""
+
+    def __init__(self, what: str, json: Any) -> None:
+        self._what = what
+        self._json: Mapping[str, Any] = json if isinstance(json, Mapping) else {}
+
+    def get(self, name: str) -> Any:
+        return self._json.get(name)
+
+    def text(self, name: str) -> str:
+        value = self._json.get(name)
+        if not isinstance(value, str):
+            raise self.missing(name)
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        return None if self._json.get(name) is None else self.text(name)
+
+    def number(self, name: str) -> int:
+        value = self._json.get(name)
+        if not isinstance(value, int):
+            raise self.missing(name)
+        return value
+
+    def each(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+        value = self._json.get(name)
+        if not isinstance(value, list):
+            raise self.missing(name)
+        return tuple(read(item) for item in value)
+
+    def missing(self, name: str) -> ServerGarbledError:
+        return ServerGarbledError(
+            f"The server's {self._what} has no usable `{name}`. Are client and server of one version?"
+        )
