@@ -9,7 +9,9 @@ everything, and its own housekeeping keeps those modes. What the objects mean is
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shutil
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -41,16 +43,9 @@ CONFIG = """\
 \tauto = 0
 """
 
-FOLDERS = (
-    "objects",
-    "objects/info",
-    "objects/pack",
-    "refs",
-    "refs/heads",
-    "refs/handrail",
-    "refs/handrail/turns",
-)
+FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
 
+OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
 COMPRESSION = 1  # a checkpoint is waited for; packing makes up for it later
 
 
@@ -67,16 +62,16 @@ class Store:
         if (self.folder / "HEAD").exists():
             return
         os.makedirs(state, mode=0o700, exist_ok=True)
-        for part in reversed(self.folder.relative_to(state).parents[:-1]):
-            _make_folder(state / part)
+        _make_folders(state, self.folder.parent)
         new = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(8)}")
-        for folder in (".", *FOLDERS):
-            _make_folder(new / folder)
-        _write(new / "config", CONFIG.encode())
-        _write(new / "HEAD", f"ref: {NEWEST}\n".encode())
         try:
+            for folder in FOLDERS:
+                _make_folders(new.parent, new / folder)
+            _write(new / "config", CONFIG.encode())
+            _write(new / "HEAD", f"ref: {NEWEST}\n".encode())
             os.rename(new, self.folder)
         except OSError:
+            shutil.rmtree(new, ignore_errors=True)
             if not (self.folder / "HEAD").exists():  # else another server was quicker, with the same
                 raise
         files.sync_folder(self.folder.parent)
@@ -89,7 +84,9 @@ class Store:
             folder = self.folder / "objects" / name[:2]
             if (folder / name[2:]).exists():
                 continue
-            _make_folder(folder)
+            if not folder.exists():
+                _make_folders(folder.parent, folder)
+                folders.add(folder.parent)
             temporary = folder / f"tmp_obj_{secrets.token_hex(8)}"  # git sweeps up what begins like this
             try:
                 _write(temporary, each.as_legacy_object(COMPRESSION))
@@ -98,14 +95,14 @@ class Store:
                 with suppress(OSError):
                     os.unlink(temporary)
                 raise
-            folders |= {folder, folder.parent}
+            folders.add(folder)
         for folder in folders:
             files.sync_folder(folder)
 
     def point(self, ref: str, commit: ObjectID) -> None:
         """Make *ref* name *commit*."""
         path = self.folder / ref
-        _make_folder(path.parent)  # git removes it when it packs refs
+        _make_folders(self.folder, path.parent)  # git removes them when it packs refs
         temporary = self.folder / f"ref-{secrets.token_hex(8)}"  # a stray file below refs/ would be a bad ref
         try:
             _write(temporary, commit + b"\n")
@@ -117,16 +114,28 @@ class Store:
         files.sync_folder(path.parent)
 
     def target(self, ref: str) -> ObjectID | None:
-        """The commit that *ref* names; None if there is no such ref."""
+        """The commit that *ref* names, None if there is no such ref. Raises CheckpointError on damage."""
+        name = Ref(ref.encode())
         try:
-            found = self._refs.read_ref(Ref(ref.encode()))
-        except (OSError, FileFormatException, ValueError):
+            found = self._refs.read_loose_ref(name)
+            found = self._refs.get_packed_refs().get(name) if found is None else found
+        except NotADirectoryError:
             return None
-        return ObjectID(found) if found else None
+        except (FileFormatException, ValueError) as error:
+            raise CheckpointError(
+                f"The checkpoint is damaged: the refs of {self.folder} cannot be read."
+            ) from error
+        if found is not None and not OBJECT_ID.fullmatch(found):
+            raise CheckpointError(f"The checkpoint is damaged: {ref} of {self.folder} names no commit.")
+        return None if found is None else ObjectID(found)
 
     def names(self, base: str) -> Sequence[str]:
         """The names of the refs below *base*, without it."""
-        return sorted(name.decode("utf-8", "replace") for name in self._refs.subkeys(Ref(base.encode())))
+        try:
+            found = self._refs.subkeys(Ref(base.encode()))
+        except NotADirectoryError:
+            return []
+        return sorted(name.decode("utf-8", "replace") for name in found)
 
     def read(self, kind: type[Object], name: ObjectID) -> Object:
         """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
@@ -149,13 +158,15 @@ class Store:
         self._objects.close()
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise
-    os.chmod(folder, 0o700)
+def _make_folders(base: Path, folder: Path) -> None:
+    """Make *folder* and what is missing between it and *base*; all of them are ours alone."""
+    for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
+        try:
+            os.mkdir(base / part, 0o700)
+        except FileExistsError:
+            if not (base / part).is_dir():
+                raise
+        os.chmod(base / part, 0o700)
 
 
 def _write(path: Path, raw: bytes) -> None:

@@ -26,8 +26,8 @@ RECORD = "checkpoint.json"
 AUTHOR = b"handrail <handrail@localhost>"
 PLAIN, PROGRAM, FOLDER = 0o100644, 0o100755, 0o040000
 
-# Where there is no folder to be relative to, and for a path that is a file and a folder in one step. No
-# encoded name begins like these, as what follows their percent sign is no number.
+# Where there is no folder to be relative to, and for a path that means two things in one step. No encoded
+# name begins like these, as what follows their percent sign is no number.
 OUTSIDE, UNTITLED, CLASH = "%outside", "%untitled", "%clash"
 
 # Git gives a meaning to names that begin like this, in any case; the tilde is for Windows' short names.
@@ -44,14 +44,18 @@ def stored_name(name: str) -> str:
 
 
 def _percent(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in os.fsencode(character))
+    try:
+        raw = os.fsencode(character)
+    except UnicodeEncodeError:  # half of a pair, which no file name has, but a URI may
+        raw = character.encode("utf-8", "surrogatepass")
+    return "".join(f"%{byte:02X}" for byte in raw)
 
 
 def stored_path(real: Path, roots: Sequence[Path], names: Sequence[str]) -> str:
     """Where a file is kept in a tree: *real* and *roots* with every link resolved, *names* of the roots."""
     home = inside(os.fspath(real), roots)
     if home is None:
-        parts = [OUTSIDE, *map(stored_name, real.parts[1:])]
+        parts = [OUTSIDE, *(stored_name(part) for part in real.parts if part != "/")]
     else:
         number, path = home
         parts = [stored_name(names[number])] if len(roots) > 1 else []
@@ -88,7 +92,7 @@ def commit(step: Step, parent: ObjectID | None) -> tuple[ObjectID, list[ShaFile]
 
 
 def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
-    """Hang *leaf* into nested folders; where a name is a file and a folder at once, aside."""
+    """Hang *leaf* into nested folders; where something else has its place, aside."""
     at = folder
     *above, name = path.split("/")
     for part in above:
@@ -97,10 +101,8 @@ def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
             folder[f"{CLASH}-{leaf[1]}"] = leaf
             return
         at = below
-    if isinstance(at.get(name), dict):
+    if at.setdefault(name, leaf) != leaf:
         folder[f"{CLASH}-{leaf[1]}"] = leaf
-    else:
-        at[name] = leaf
 
 
 def _tree(folder: Folder, trees: list[ShaFile]) -> ObjectID:
@@ -121,6 +123,6 @@ def _sign(made: Commit, step: Step) -> None:
     made.author = made.committer = AUTHOR
     made.author_time = made.commit_time = max(0, int(time.timestamp()))
     made.author_timezone = made.commit_timezone = int(offset.total_seconds()) // 60 * 60 if offset else 0
-    label = re.sub(r"[\0\r]", "", step.id.label).strip() or "Untitled step"
+    label = step.id.label.strip() or "Untitled step"
     whose = f"Session: {step.id.session}\nTurn: {step.id.turn}\nStep: {step.id.number}\n"
-    made.message = f"{label}\n\n{whose}".encode("utf-8", "replace")
+    made.message = re.sub(r"[\0\r]", "", f"{label}\n\n{whose}").encode("utf-8", "replace")

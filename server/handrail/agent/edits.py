@@ -219,16 +219,25 @@ def _held_back(part: Part, bad: Part) -> Part:
 def outcomes(file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
     """What became of each part of *file*, whose changes landed as given, in order."""
     found: list[Outcome] = []
+    now = landings[-1].text if landings and isinstance(landings[-1], Applied) else None
     for part in file.parts:
         if isinstance(part.planned, Failure):
-            found.append(
-                Outcome(mutation=part.mutation, status=Status.FAILED, failure=part.planned, text=part.text)
-            )
+            found.append(_failed(part, part.planned, now))
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
             found.append(_already(part))
         else:
             found.append(_landed(part, file, landings))
     return tuple(found)
+
+
+def _failed(part: Part, failure: Failure, now: Text | None) -> Outcome:
+    """A part that does not fit; if others landed, its places and line numbers are those of the text now."""
+    text = part.text
+    if now is not None and part.mutation.hunk is not None and text is not None:
+        again = plan.plan_hunk(now, part.mutation.hunk)
+        if isinstance(again, Failure) and again.code is failure.code:
+            failure, text = again.at(failure.uri), now
+    return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
 def _already(part: Part) -> Outcome:

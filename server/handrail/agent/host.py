@@ -124,7 +124,7 @@ class Host:
         def keep(now: Session) -> None:
             self.sessions[session.id] = now
 
-        observe(Started(prompt=prompt, mode="edit"))
+        observe(Started(prompt=prompt))
         executor: Executor | None = None
         end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
@@ -180,7 +180,8 @@ class Host:
 
     def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
         before = self.ledger
-        for outcome in found:
+        # Failures first: their places are those of the text before, and move along with what landed.
+        for outcome in sorted(found, key=lambda outcome: outcome.status is not verify.Status.FAILED):
             self.ledger = verify.record(self.ledger, outcome)
         still = {known.id for known in self.ledger.open}
         for known in before.open:

@@ -93,7 +93,7 @@ def _identity(ports: Ports, uri: str) -> str:
 
 async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
     now = await ports.editor.read(each.uri)
-    before = _text(each.before)
+    before = _text(each.before, now.text) if isinstance(now, Document) else None
     if isinstance(now, Failure) and now.code is not Code.NO_SUCH_FILE:
         found.conflicts.append(Conflict(uri=each.uri, reason=now.message))
     elif isinstance(now, Failure):
@@ -108,13 +108,17 @@ async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
         await _rewrite(ports, each, (now, before), found)
 
 
-def _text(image: Image | None) -> Text | None:
-    """The text of an image: the editor's if it was unsaved; None if there was none, or no text."""
+def _text(image: Image | None, like: Text) -> Text | None:
+    """
+    The text of an image: the editor's if it was unsaved; None if there was none, or no text.
+
+    Bytes are read in the encoding of *like*, which is what the same document holds now.
+    """
     if image is None:
         return None
     if image.unsaved is not None:
         return image.unsaved.text
-    text = Text.parse(image.raw) if image.raw is not None else None
+    text = Text.parse(image.raw, like.encoding) if image.raw is not None else None
     return text if isinstance(text, Text) else None
 
 
@@ -137,7 +141,7 @@ async def _bring_back(ports: Ports, each: Restoration, found: _Found) -> None:
 
 async def _remove(ports: Ports, each: Restoration, now: Document, found: _Found) -> None:
     """The turn made this document: remove it, unless somebody has worked on it since."""
-    after = _text(each.after)
+    after = _text(each.after, now.text)
     if after is None or after.content != now.text.content:
         found.conflicts.append(
             Conflict(uri=each.uri, reason="The file was made by the turn and changed since; it was kept.")
@@ -151,7 +155,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     if now.text.content == before.content:
         found.unchanged.append(each.uri)
         return
-    after = _text(each.after) or now.text
+    after = _text(each.after, now.text) or now.text
     back = edit.rebase(after, edit.between(after.content, before.content), now.text.content)
     if any(moved.conflict for moved in back):
         found.conflicts.append(

@@ -66,8 +66,17 @@ def _line_blocks(base: Text, edits: Sequence[TextEdit]) -> list[tuple[int, int, 
         end = base.starts[last] if last < len(base.starts) else len(base.content)
         moved = [replace(edit, span=edit.span.shifted(-start)) for edit in inside]
         new = [line.rstrip("\r\n") for line in split_lines(apply(base.content[start:end], moved))]
-        found.append((first, last, new))
+        found.append(_without_equal_ends(base, (first, last, new)))
     return found
+
+
+def _without_equal_ends(base: Text, block: tuple[int, int, list[str]]) -> tuple[int, int, list[str]]:
+    first, last, new = block
+    while first < last and len(new) > 1 and base.rows[first] == new[0]:
+        first, new = first + 1, new[1:]
+    while first < last and len(new) > 1 and base.rows[last - 1] == new[-1]:
+        last, new = last - 1, new[:-1]
+    return first, last, new
 
 
 def _groups(blocks: list[tuple[int, int, list[str]]], context: int) -> list[list[tuple[int, int, list[str]]]]:

@@ -282,9 +282,17 @@ class _Region:
             return TextEdit(span=Span(start=start, end=stop), new=body)
         if first < end and new:
             return TextEdit(span=Span(start=starts[first], end=self.span.end), new=body)
-        if new:  # an insertion behind the last row
+        if new:  # an insertion behind the last row: at the start of the next line, if there is one
+            below = self._line_below()
+            if below is not None:
+                return TextEdit(span=Span(start=below, end=below), new=body + eol)
             return TextEdit(span=Span(start=self.span.end, end=self.span.end), new=eol + body)
         return self._removal(starts[first])
+
+    def _line_below(self) -> int | None:
+        line = self.text.line_at(self.span.end)
+        ends_row = self.whole_lines and self.span.end == self.text.row_end(line)
+        return self.text.starts[line + 1] if ends_row and line + 1 < len(self.text.starts) else None
 
     def _removal(self, start: int) -> TextEdit:
         """Remove rows up to the region's end, with one terminator: the one behind, else the one before."""

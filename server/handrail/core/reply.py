@@ -67,7 +67,7 @@ def read(reply: str) -> Reply:
     """Find the blocks of *reply*."""
     reader = _Reader(to_lf(reply).split("\n"))
     reader.run()
-    prose = re.sub(r"\n{3,}", "\n\n", "\n".join(reader.prose)).strip()
+    prose = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in reader.prose)).strip()
     return Reply(blocks=_grouped(reader.blocks), prose=prose)
 
 

@@ -54,7 +54,6 @@ class Started:
     """The turn has begun."""
 
     prompt: str
-    mode: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

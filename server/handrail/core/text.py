@@ -80,18 +80,20 @@ class Text:
         for candidate_mark, name in MARKS:
             if raw.startswith(candidate_mark):
                 if name is None:
-                    return _undecodable("UTF-32", "a byte order mark of UTF-32")
+                    return _failure("The file begins with the byte order mark of UTF-32. Nothing was changed.")
                 encoding, mark = name, candidate_mark
                 break
+        if not _is_known(encoding):
+            return _failure(f"The encoding {encoding!r} that is named for the file is not known here.")
         try:
-            content = raw[len(mark) :].decode(encoding)
-        except LookupError:
-            return _undecodable(encoding, "an encoding that is not known here")
+            text = Text(raw[len(mark) :].decode(encoding), encoding, bool(mark))
+            is_whole = text.raw == raw and "\0" not in text.content
         except UnicodeDecodeError as error:
             place = error.start + len(mark)
             return _undecodable(encoding, f"the byte 0x{raw[place]:02X} at offset {place:,}")
-        text = Text(content, encoding, bool(mark))
-        if "\0" in content or text.raw != raw:
+        except UnicodeError:
+            is_whole = False
+        if not is_whole:
             return _undecodable(encoding, "bytes that would not be written back unchanged (binary data?)")
         return text
 
@@ -166,10 +168,23 @@ class Text:
         return self.starts[line] + (len(self.rows[line]) if line < len(self.rows) else 0)
 
 
+def _is_known(encoding: str) -> bool:
+    """Whether a codec of this name turns bytes into text; asked with a byte, since none at all pass any."""
+    try:
+        b"a".decode(encoding, "replace")
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
 def _undecodable(encoding: str, what: str) -> Failure:
+    return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
+
+
+def _failure(message: str) -> Failure:
     return Failure(
         code=Code.BAD_ENCODING,
-        message=f"The file is not valid {encoding}: it has {what}. Nothing was changed.",
+        message=message,
         steps=(
             "Name its encoding in an .editorconfig, for example charset = latin1.",
             "Or convert the file to UTF-8.",

@@ -180,7 +180,7 @@ def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
 
 def _after_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
     if known.mutation.order >= outcome.mutation.order:
-        return known
+        return known if outcome.text is None else _moved_to(known, outcome.text)
     if outcome.mutation.hunk is None:
         return None  # the document was rewritten, or removed
     seen = _seen_at(known, outcome.text) if outcome.text is not None else known
@@ -202,8 +202,11 @@ def _seen_at(known: OpenFailure, now: Text | None) -> OpenFailure | None:
         return replace(known, seen=None, failure=replace(known.failure, near=()))
     if known.seen is not None and known.seen.content == now.content:
         return known
-    if _is_there(known, now):
-        return None
+    return None if _is_there(known, now) else _moved_to(known, now)
+
+
+def _moved_to(known: OpenFailure, now: Text) -> OpenFailure:
+    """*known* with its places where they lie in *now*."""
     made = edit.between(known.seen.content, now.content) if known.seen is not None else ()
     near = tuple(
         replace(candidate, span=span, line=now.line_at(span.start))

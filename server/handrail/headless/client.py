@@ -5,6 +5,7 @@ It declares what it can do, and nothing else: text edits with versions, create, 
 answering approvals. What a turn or a checkpoint is, and what a person sees, is for `run` and `show`.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -59,6 +60,7 @@ class Client:
         self.workspace = Workspace(root, connection.notify)
         self._connection = connection
         self._reactions = reactions
+        self._reload_is_due = False
         for method, handler in (
             ("workspace/applyEdit", self._apply_edit),
             ("workspace/workspaceFolders", self._folders),
@@ -142,8 +144,18 @@ class Client:
     def _update(self, params: dict[str, Any]) -> None:
         event = params.get("event")
         if isinstance(event, dict) and event.get("kind") == "toolResult":
-            self.workspace.reload()  # a tool may have written files behind our back
+            self._reload_soon()
         self._reactions.update(params)
+
+    def _reload_soon(self) -> None:
+        """See what a tool wrote behind our back; once for all results that arrive together."""
+        if not self._reload_is_due:
+            self._reload_is_due = True
+            asyncio.get_running_loop().call_soon(self._reload)
+
+    def _reload(self) -> None:
+        self._reload_is_due = False
+        self.workspace.reload()
 
     async def _approve(self, params: dict[str, Any]) -> dict[str, str]:
         return {"choice": "allow" if await self._reactions.approve(params) else "deny"}

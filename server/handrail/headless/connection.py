@@ -28,7 +28,9 @@ MESSAGE_LIMIT_BYTES = 256 * 1024 * 1024  # a length beyond this is a broken head
 HEADER_LIMIT_LINES = 16
 TAIL_LIMIT_BYTES = 4000  # of the server's stderr: a traceback's end, not its life story
 EXIT_TIMEOUT_S = 5.0  # to end after `exit`; then SIGTERM
-KILL_TIMEOUT_S = 2.0  # to end after SIGTERM, or after its output closed; then SIGKILL
+DRAIN_TIMEOUT_S = 1.0  # between the end of the output and that of the process, whichever comes first
+COMMAND_LIMIT_CHARS = 200
+KILL_TIMEOUT_S = 2.0  # to end after SIGTERM; then SIGKILL
 
 
 class Connection:
@@ -38,18 +40,17 @@ class Connection:
     Notifications are handled in the order in which they come; each request of the server has its own task.
     """
 
-    def __init__(self, argv: Sequence[str], process: asyncio.subprocess.Process) -> None:
+    def __init__(self, argv: Sequence[str], transport: asyncio.SubprocessTransport, child: "_Child") -> None:
         self._argv = argv
-        self._process = process
+        self._transport = transport
+        self._child = child
         self._peer = jsonrpc_base.Server()
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._answering: dict[int | str, asyncio.Task[None]] = {}
-        self._said = b""
         self._gone: ServerGoneError | None = None
-        self._listener = asyncio.create_task(self._listen())
-        self._receiver = asyncio.create_task(self._receive())
-        self._watcher = asyncio.create_task(self._watch())
+        self._tasks = (asyncio.create_task(self._receive()), asyncio.create_task(child.finish()))
+        self._tasks[0].add_done_callback(lambda _: self._fail("The connection to the server is closed"))
         self.on("$/cancelRequest", self._cancel)
 
     @classmethod
@@ -61,11 +62,9 @@ class Connection:
             ServerGoneError: There is no such program, or it may not be run.
         """
         try:
-            process = await asyncio.create_subprocess_exec(
+            transport, child = await asyncio.get_running_loop().subprocess_exec(
+                _Child,
                 *argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
                 start_new_session=os.name == "posix",  # Ctrl-C is ours: the server is told, not shot
             )
         except OSError as error:
@@ -74,7 +73,7 @@ class Connection:
                 f"The server cannot be started ({reason}): {shlex.join(argv)}\n"
                 "Run `handrail doctor` to see what is missing."
             ) from error
-        return cls(argv, process)
+        return cls(argv, transport, child)
 
     def on(self, method: str, handler: Handler) -> None:
         """Answer a request of the server, or react to a notification; no params are an empty object."""
@@ -126,20 +125,25 @@ class Connection:
 
     async def close(self) -> None:
         """End the process, gently if it lets us, and every task of ours; takes bounded time."""
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        self._stdin.close()
         await self._end(EXIT_TIMEOUT_S)
-        tasks = (self._watcher, self._receiver, self._listener, *self._answering.values())
+        tasks = (*self._tasks, *self._answering.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._transport.close()
+
+    @property
+    def _stdin(self) -> asyncio.WriteTransport:
+        pipe = self._transport.get_pipe_transport(0)
+        assert isinstance(pipe, asyncio.WriteTransport), "started with a pipe"
+        return pipe
 
     def _send(self, message: jsonrpc_base.Message) -> None:
         """Write a message; to a server that is gone, nothing: its end is noticed on reading."""
         body = message.serialize().encode("utf-8")
-        stdin = self._process.stdin
-        if self._gone is None and stdin is not None and not stdin.is_closing():
-            stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        if self._gone is None and not self._stdin.is_closing():
+            self._stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     async def _receive(self) -> None:
         """Read messages until the server's output ends or makes no sense; then fail what is still open."""
@@ -149,28 +153,17 @@ class Connection:
                 await self._dispatch(message)
         except (_GarbageError, jsonrpc_base.ProtocolError) as error:
             fault = f"The server wrote something that is no message ({error})"
-        except ConnectionError as error:
-            fault = f"The connection to the server broke ({error})"
-        await self._end(KILL_TIMEOUT_S)
+        await self._end(DRAIN_TIMEOUT_S)  # it may be about to say why
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._listener), KILL_TIMEOUT_S)
-        self._fail(fault or f"The server ended ({_ending(self._process.returncode)})")
-
-    async def _watch(self) -> None:
-        """Notice the end of a server whose output some child of its own keeps open."""
-        await self._process.wait()
-        await asyncio.wait([self._receiver], timeout=2 * KILL_TIMEOUT_S)
-        if self._gone is None:
-            self._fail(f"The server ended ({_ending(self._process.returncode)})")
+            await asyncio.wait_for(self._child.silent.wait(), KILL_TIMEOUT_S)
+        self._fail(fault or f"The server ended ({_ending(self._transport.get_returncode())})")
 
     async def _read(self) -> dict[str, Any] | None:
         """Read one message; None at the end of the server's output."""
-        stdout = self._process.stdout
-        assert stdout is not None, "started with a pipe"
         length = None
         for _ in range(HEADER_LIMIT_LINES):
             try:
-                line = await stdout.readline()
+                line = await self._child.output.readline()
             except ValueError as error:
                 raise _GarbageError("an endless header") from error
             if not line:
@@ -185,7 +178,7 @@ class Connection:
         else:
             raise _GarbageError("an endless header")
         try:
-            body = await stdout.readexactly(length)
+            body = await self._child.output.readexactly(length)
         except asyncio.IncompleteReadError:
             return None
         return _object(body)
@@ -219,35 +212,29 @@ class Connection:
         if task is not None:
             task.cancel()
 
-    async def _listen(self) -> None:
-        """Keep the last words of the server's stderr."""
-        stderr = self._process.stderr
-        assert stderr is not None, "started with a pipe"
-        while chunk := await stderr.read(TAIL_LIMIT_BYTES):
-            self._said = (self._said + chunk)[-TAIL_LIMIT_BYTES:]
-
     async def _end(self, patience_s: float) -> None:
         """Wait for the process to end; after *patience_s* it is told to, then it is killed."""
-        for stop in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        for stop in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM), None):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), patience_s)
+                await asyncio.wait_for(self._child.exited.wait(), patience_s)
                 return
-            self._signal(stop)
+            if stop is not None:
+                self._signal(stop)
             patience_s = KILL_TIMEOUT_S
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._process.wait(), patience_s)
 
     def _signal(self, stop: signal.Signals) -> None:
         """Send a signal to the server and what it started."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if os.name == "posix":
-                os.killpg(self._process.pid, stop)
+                os.killpg(self._transport.get_pid(), stop)
             else:
-                self._process.terminate()
+                self._transport.terminate()
 
     def _fail(self, what: str) -> None:
-        """End every open request, and all that will come, with the same error."""
-        said = self._said.decode("utf-8", "replace").strip()
+        """End every open request, and all that will come, with the same error; the first reason counts."""
+        if self._gone is not None:
+            return
+        said = self._child.said.decode("utf-8", "replace").strip()
         words = f"Its last words:\n{said}\n" if said else ""
         self._gone = ServerGoneError(f"{what}.\n{words}{self._next_step()}")
         for reply in self._pending.values():
@@ -257,7 +244,54 @@ class Connection:
             task.cancel()
 
     def _next_step(self) -> str:
-        return f"Run `handrail doctor`, or start the server by hand: {shlex.join(self._argv)}"
+        command = shlex.join(self._argv)
+        shown = command if len(command) <= COMMAND_LIMIT_CHARS else command[:COMMAND_LIMIT_CHARS] + "…"
+        return f"Run `handrail doctor`, or start the server by hand: {shown}"
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """
+    The server process: its output as a stream, the end of its stderr, and its end.
+
+    asyncio's ready-made streams notice the end of a process only once all its pipes are closed, and a process
+    that the server started may keep them open.
+    """
+
+    def __init__(self) -> None:
+        self.output = asyncio.StreamReader()
+        self.said = b""
+        self.exited = asyncio.Event()
+        self.silent = asyncio.Event()
+        self._closed = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Take what the server wrote; after its end was declared, nothing."""
+        if fd == 2:
+            self.said = (self.said + data)[-TAIL_LIMIT_BYTES:]
+        elif not self._closed.is_set():
+            self.output.feed_data(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        """Note that a pipe is closed."""
+        if fd == 2:
+            self.silent.set()
+        elif fd == 1:
+            self._close()
+
+    def process_exited(self) -> None:
+        """Note that the process ended."""
+        self.exited.set()
+
+    async def finish(self) -> None:
+        """Declare the output ended some time after the process, whoever still holds it."""
+        await self.exited.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closed.wait(), DRAIN_TIMEOUT_S)
+        self._close()
+
+    def _close(self) -> None:
+        self._closed.set()
+        self.output.feed_eof()
 
 
 class _GarbageError(Exception):
@@ -301,7 +335,7 @@ def _object(body: bytes) -> dict[str, Any]:
         raise _GarbageError(_quote(body)) from error
     if not isinstance(message, dict) or not isinstance(message.get("error", {}), dict | None):
         raise _GarbageError(_quote(body))
-    if not isinstance(message.get("id"), int | str | None):
+    if not isinstance(message.get("id"), int | str | None) or not isinstance(message.get("method", ""), str):
         raise _GarbageError(_quote(body))
     return message
 

@@ -152,7 +152,7 @@ class Show:
                 self._line("")
                 self._line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
             case "outcome":
-                self._outcome(values.outcome(event.get("outcome")), line_text)
+                self._outcome(values.outcome(event), line_text)
             case "superseded":
                 self.superseded.add(str(event.get("failure")))
                 self._line("  an earlier failure is made good by this", GREEN)

@@ -146,7 +146,7 @@ class Workspace:
         """
         for path in tuple(self._open if paths is None else paths):
             document = self._open.get(path)
-            if document is None or document.is_dirty or disk.stamp(path) == document.stamp:
+            if document is None or disk.stamp(path) == document.stamp or document.is_dirty:
                 continue
             try:
                 fresh = self._read(path, document.uri)

@@ -7,8 +7,9 @@ document's first line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 from lsprotocol import types as lsp
 
@@ -19,7 +20,7 @@ from handrail.core.failure import Candidate, Span
 from handrail.core.failure import Failure as CoreFailure
 from handrail.core.message import Usage
 from handrail.core.text import Text
-from handrail.core.verify import Mutation, OpenFailure, Outcome
+from handrail.core.verify import Ledger, Mutation, OpenFailure, Outcome
 from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.ports import Checkpoint
@@ -60,11 +61,19 @@ START = lsp.Range(start=lsp.Position(line=0, character=0), end=lsp.Position(line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Converter:
-    """Converts for one client: its position encoding, and what of a diagnostic it understands."""
+    """
+    Converts for one client.
+
+    Attributes:
+        encoding: The position encoding agreed on.
+        related, data: What of a diagnostic the client understands.
+        ledger: The open failures, whose places move along with the text.
+    """
 
     encoding: str
     related: bool = False
     data: bool = False
+    ledger: Callable[[], Ledger] = Ledger
 
     def diagnostic(self, known: report.Diagnostic) -> lsp.Diagnostic:
         """An open failure as the editor shows it."""
@@ -111,7 +120,7 @@ class Converter:
         offered = mutation.hunk is not None
         return protocol.Failure(
             id=mutation.id,
-            code=failure.code.value,
+            code=failure.code,
             message=failure.message,
             steps=list(failure.steps),
             uri=mutation.uri,
@@ -128,6 +137,8 @@ class Converter:
     def outcome(self, outcome: Outcome) -> protocol.Outcome:
         """What came of one mutation, as clients are told."""
         mutation, failure = outcome.mutation, outcome.failure
+        wire = self._failure(mutation, failure, outcome.text, 1) if failure is not None else None
+        known = self.ledger().find(mutation.id)
         return protocol.Outcome(
             id=mutation.id,
             uri=mutation.uri,
@@ -136,7 +147,7 @@ class Converter:
             hunk=mutation.hunk.number if mutation.hunk is not None else None,
             status=outcome.status.value,
             tier=outcome.tier.value if outcome.tier is not None else None,
-            failure=self._failure(mutation, failure, outcome.text, 1) if failure is not None else None,
+            failure=self.failure(known) if known is not None and wire is not None else wire,
             diff=outcome.diff,
         )
 
@@ -156,8 +167,8 @@ class Converter:
     def event(self, event: report.Event) -> protocol.TurnEvent:
         """An event, as clients are told."""
         match event:
-            case report.Started(prompt=prompt, mode=mode):
-                return protocol.StartedEvent(kind="started", prompt=prompt, mode=mode)
+            case report.Started(prompt=prompt):
+                return protocol.StartedEvent(kind="started", prompt=prompt, mode="edit")
             case report.TextDelta(delta=delta):
                 return protocol.TextEvent(kind="text", delta=delta)
             case report.CallStarted(call=call, tool=tool, title=title):
@@ -165,7 +176,7 @@ class Converter:
             case report.CallEnded(call=call, summary=summary):
                 return protocol.ToolResultEvent(kind="toolResult", call=call, summary=summary)
             case Outcome():
-                return protocol.OutcomeEvent(kind="outcome", outcome=self.outcome(event))
+                return protocol.OutcomeEvent(kind="outcome", **_fields(self.outcome(event)))
             case report.Superseded(failure=failure):
                 return protocol.SupersededEvent(kind="superseded", failure=failure)
             case _:
@@ -177,9 +188,14 @@ def _short_event(event: report.Asked | Usage | report.Ended) -> protocol.TurnEve
         case report.Asked(call=call, subject=subject, choice=choice):
             return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
         case Usage():
-            return protocol.UsageEvent(kind="usage", usage=usage(event))
+            return protocol.UsageEvent(kind="usage", **_fields(usage(event)))
         case report.Ended(state=state, reason=reason):
             return protocol.EndedEvent(kind="ended", state=state.value, reason=reason)
+
+
+def _fields(value: protocol.Outcome | protocol.Usage) -> dict[str, Any]:
+    """The fields of a value by name, for an event that carries them."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def usage(found: Usage) -> protocol.Usage:
@@ -213,6 +229,6 @@ def restore_report(found: RestoreReport) -> protocol.RestoreReport:
         restored=list(found.restored),
         unchanged=list(found.unchanged),
         deleted=list(found.deleted),
-        conflicts=[protocol.Conflict(uri=each.uri, reason=each.reason) for each in found.conflicts],
+        conflicts=[protocol.RestoreConflict(uri=each.uri, reason=each.reason) for each in found.conflicts],
         checkpoint=found.checkpoint,
     )

@@ -279,13 +279,13 @@ class LspEditor:
         """Have the client save *uris*, if it offers to."""
         if "save" not in self.client.services or not uris:
             return frozenset()
-        params = wire.write(protocol.ClientSaveParams(uris=list(uris)))
+        params = wire.write(protocol.SaveParams(uris=list(uris)))
         sent = self._server.protocol.send_request_async(protocol.CLIENT_SAVE, params)
         await asyncio.wait([sent], timeout=self._patience.answer_s)
         if not sent.done():
             return frozenset()
         try:
-            return frozenset(wire.read(protocol.ClientSaveResult, sent.result()).saved)
+            return frozenset(wire.read(protocol.SaveResult, sent.result()).saved)
         except (JsonRpcException, wire.InvalidParams):
             return frozenset()
 

@@ -11,7 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from handrail.core.failure import Code
+
 VERSION = 1
+
+TurnState = Literal["finished", "stopped", "cancelled", "failed"]
+Mode = Literal["edit", "ask", "plan"]
+Status = Literal["landed", "already", "failed"]
+Tier = Literal["safe", "normalised", "anchored"]
+PathChange = Literal["created", "changed", "deleted"]
 
 # ---- Values ---------------------------------------------------------------------------------------
 
@@ -58,7 +66,7 @@ class Failure:
     """
 
     id: str
-    code: str
+    code: Code
     message: str
     steps: list[str]
     uri: str
@@ -85,8 +93,8 @@ class Outcome:
     call: str
     tool: str
     hunk: int | None
-    status: Literal["landed", "already", "failed"]
-    tier: Literal["safe", "normalised", "anchored"] | None = None
+    status: Status
+    tier: Tier | None = None
     failure: Failure | None = None
     diff: str | None = None
 
@@ -117,7 +125,7 @@ class TurnReport:
 
     session: str
     turn: str
-    state: Literal["finished", "stopped", "cancelled", "failed"]
+    state: TurnState
     answer: str
     outcomes: list[Outcome]
     checkpoint: str | None
@@ -138,7 +146,7 @@ class CheckpointPath:
     """One path of a checkpoint, and what became of it."""
 
     path: str
-    change: Literal["created", "changed", "deleted"]
+    change: PathChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +164,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class RestoreConflict:
     """A document that a restore left as it is, and why."""
 
     uri: str
@@ -170,7 +178,7 @@ class RestoreReport:
     restored: list[str]
     unchanged: list[str]
     deleted: list[str]
-    conflicts: list[Conflict]
+    conflicts: list[RestoreConflict]
     checkpoint: str
 
 
@@ -178,7 +186,7 @@ class RestoreReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class TurnContext:
     """Something the user points at: a document, or a range of it."""
 
     uri: str
@@ -191,8 +199,8 @@ class TurnStartParams:
 
     prompt: str
     session: str | None = None
-    mode: Literal["edit", "ask", "plan"] | None = None
-    context: list[Context] | None = None
+    mode: Mode | None = None
+    context: list[TurnContext] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +212,15 @@ class TurnStartResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnParams:
-    """Names a turn."""
+class TurnWaitParams:
+    """Names the turn whose end is awaited."""
+
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnCancelParams:
+    """Names the turn to stop."""
 
     turn: str
 
@@ -249,6 +264,27 @@ class CheckpointRestoreParams:
     conversation: bool = False
 
 
+# ---- What a client says of itself -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """
+    What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`.
+
+    Attributes:
+        turn_updates: Send `handrail/turn/update`.
+        approvals: Ask by `handrail/approval/request`.
+        services: What the client does for the server: "save".
+        settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
+    """
+
+    turn_updates: bool = False
+    approvals: bool = False
+    services: list[str] | None = None
+    settings: dict[str, object] | None = None
+
+
 # ---- Server to client -----------------------------------------------------------------------------
 
 
@@ -258,7 +294,7 @@ class StartedEvent:
 
     kind: Literal["started"]
     prompt: str
-    mode: str
+    mode: Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,11 +325,10 @@ class ToolResultEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeEvent:
-    """What came of one mutation."""
+class OutcomeEvent(Outcome):
+    """What came of one mutation: the outcome's own fields."""
 
     kind: Literal["outcome"]
-    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,11 +350,10 @@ class ApprovalEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageEvent:
-    """What the turn has used so far."""
+class UsageEvent(Usage):
+    """What the turn has used so far: the usage's own fields."""
 
     kind: Literal["usage"]
-    usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +361,7 @@ class EndedEvent:
     """The turn has ended."""
 
     kind: Literal["ended"]
-    state: Literal["finished", "stopped", "cancelled", "failed"]
+    state: TurnState
     reason: str | None = None
 
 
@@ -373,14 +407,14 @@ class ApprovalRequestResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSaveParams:
+class SaveParams:
     """Save these open documents."""
 
     uris: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClientSaveResult:
+class SaveResult:
     """Which of them are saved now."""
 
     saved: list[str]
@@ -421,11 +455,11 @@ TURN_START = Request(
     does="Begins a turn and answers at once.",
 )
 TURN_WAIT = Request(
-    name="turn.wait", params=TurnParams, result=TurnReport, does="Answers when the turn has ended."
+    name="turn.wait", params=TurnWaitParams, result=TurnReport, does="Answers when the turn has ended."
 )
 TURN_CANCEL = Request(
     name="turn.cancel",
-    params=TurnParams,
+    params=TurnCancelParams,
     result=None,
     does="Stops a turn; nothing is edited after the answer.",
 )
@@ -476,5 +510,5 @@ CLIENT_SAVE = "handrail/client/save"
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
     (APPROVAL_REQUEST, ApprovalRequestParams, ApprovalRequestResult, "window/showMessageRequest asks."),
-    (CLIENT_SAVE, ClientSaveParams, ClientSaveResult, "Documents stay unsaved; the model is told."),
+    (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
 )

@@ -89,7 +89,12 @@ class State:
         self.client = Client.of(params)
         self.editor.client = self.approver.client = self.progress.client = self.client
         self.documents.encoding = encoding
-        self.converter = Converter(encoding=encoding, related=self.client.related, data=self.client.data)
+        self.converter = Converter(
+            encoding=encoding,
+            related=self.client.related,
+            data=self.client.data,
+            ledger=lambda: self.host.ledger,
+        )
         folders = [folder.uri for folder in params.workspace_folders or ()]
         self.set_folders(folders or ([params.root_uri] if params.root_uri else []))
 

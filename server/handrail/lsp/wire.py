@@ -2,7 +2,7 @@
 Read and write the protocol's values as JSON objects.
 
 Reading is strict about kinds (a number is no string) and lenient about unknown fields. What is wrong is
-said with the field's place, so that a client's author finds it.
+said with the field's place, so that a client's author finds it. Optional fields are left out, not null.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _converter() -> Converter:
     )
     converter.register_unstructure_hook_factory(
         is_dataclass,
-        lambda kind: make_dict_unstructure_fn(kind, converter, **named(kind)),  # type: ignore[arg-type]  # as above
+        lambda kind: make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True, **named(kind)),  # type: ignore[arg-type]  # as above
     )
     return converter
 

@@ -23,17 +23,17 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     return protocol.TurnStartResult(session=turn.session, turn=turn.id)
 
 
-async def wait(state: State, params: protocol.TurnParams) -> protocol.TurnReport:
+async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
     """Answer when the turn has ended; giving up the wait does not stop the turn."""
     return state.converter.turn_report(await state.host.wait(params.turn))
 
 
-async def cancel(state: State, params: protocol.TurnParams) -> None:
+async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
     """Stop a turn; nothing is edited after the answer."""
     await state.host.cancel(params.turn)
 
 
-async def _excerpts(state: State, context: Sequence[protocol.Context]) -> tuple[Excerpt, ...]:
+async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Excerpt, ...]:
     """What the user points at; a document that cannot be read is left out."""
     found = []
     for each in context:

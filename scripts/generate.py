@@ -1,0 +1,340 @@
+"""
+Make what is derived from the protocol and the settings: documentation, JSON schema, TypeScript, manifest.
+
+`handrail.lsp.protocol` and `handrail.lsp.settings` are the only sources. Without arguments the files are
+written; with `--check` nothing is, and the exit code says whether they are what they should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import re
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal, Union
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "server"))
+
+from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
+from handrail.lsp import protocol, settings  # noqa: E402  # as above
+from handrail.lsp.wire import camel  # noqa: E402  # as above
+
+NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
+MANIFEST = "client-vscode/package.json"
+
+
+def main(argv: list[str]) -> int:
+    """Write or check all files; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="change nothing, say what is out of date")
+    check = parser.parse_args(argv).check
+    stale = []
+    for name, make in FILES.items():
+        path = ROOT / name
+        wanted = make()
+        if (path.read_text(encoding="utf-8") if path.exists() else "") == wanted:
+            continue
+        stale.append(name)
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(wanted, encoding="utf-8", newline="\n")
+    for name in stale:
+        print(f"{name}: {'out of date; run scripts/generate.py' if check else 'written'}")
+    return 1 if stale and check else 0
+
+
+# ---- What is there --------------------------------------------------------------------------------
+
+
+def aliases() -> dict[str, Any]:
+    """The named alternatives of the protocol, by name."""
+    return {name: value for name, value in vars(protocol).items() if typing.get_origin(value) is Literal}
+
+
+def values() -> list[type]:
+    """The value types of the protocol, in the order of the module."""
+    return [
+        value
+        for value in vars(protocol).values()
+        if isinstance(value, type) and value.__module__ == protocol.__name__ and value is not protocol.Request
+    ]
+
+
+def events() -> tuple[type, ...]:
+    """The alternatives of an event."""
+    return typing.get_args(protocol.TurnEvent)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Field:
+    """One field of a value: its name on the wire, its kind, and whether it may be missing."""
+
+    name: str
+    kind: Any
+    optional: bool
+
+
+def fields_of(value: Any) -> Iterator[Field]:
+    """The fields of a value type, inherited ones included; a `kind` comes first."""
+    hints = typing.get_type_hints(value)
+    for field in sorted(dataclasses.fields(value), key=lambda field: field.name != "kind"):
+        optional = field.default is not dataclasses.MISSING
+        kind = hints[field.name]
+        if optional and field.default is None:
+            kind = Union[tuple(part for part in typing.get_args(kind) if part is not type(None))]  # noqa: UP007
+        yield Field(name=camel(field.name), kind=kind, optional=optional)
+
+
+def described(value: Any) -> str:
+    """What the docstring of a value type says of the whole, in one line."""
+    return " ".join((value.__doc__ or "").partition("Attributes:")[0].split())
+
+
+def attributes(value: Any) -> dict[str, str]:
+    """What the docstring says of each field, by its name on the wire."""
+    found: dict[str, str] = {}
+    name = ""
+    for line in (value.__doc__ or "").partition("Attributes:")[2].splitlines():
+        if started := re.match(r" {8}(\w+): (.*)", line):
+            name = camel(started[1])
+            found[name] = started[2]
+        elif line.strip():
+            found[name] += f" {line.strip()}"
+    return found
+
+
+# ---- Kinds ----------------------------------------------------------------------------------------
+
+NAMES: dict[Any, str] = {
+    str: "string",
+    int: "number",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    object: "unknown",
+    Code: "FailureCode",
+    protocol.TurnEvent: "TurnEvent",
+}
+PRIMITIVES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
+
+
+def is_union(kind: Any) -> bool:
+    """Whether a type is a union."""
+    return typing.get_origin(kind) in (Union, types.UnionType)
+
+
+def typescript(kind: Any) -> str:
+    """A type as TypeScript writes it."""
+    named = next((name for name, alias in aliases().items() if kind == alias), None)
+    if named is not None:
+        return named
+    if kind in NAMES:
+        return NAMES[kind]
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) is Literal:
+        return " | ".join(json.dumps(choice) for choice in arguments)
+    if is_union(kind):
+        return " | ".join(typescript(part) for part in arguments)
+    if typing.get_origin(kind) is list:
+        inner = typescript(arguments[0])
+        return f"({inner})[]" if " " in inner else f"{inner}[]"
+    if typing.get_origin(kind) is dict:
+        return f"Record<string, {typescript(arguments[1])}>"
+    return str(kind.__name__)
+
+
+def schema(kind: Any) -> dict[str, Any]:
+    """A type as JSON Schema writes it."""
+    if kind in PRIMITIVES:
+        return {"type": PRIMITIVES[kind]}
+    if kind is object:
+        return {}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {"enum": [member.value for member in kind]}
+    if typing.get_origin(kind) is Literal:
+        return {"enum": list(typing.get_args(kind))}
+    if is_union(kind):
+        return {"anyOf": [schema(part) for part in typing.get_args(kind)]}
+    if typing.get_origin(kind) is list:
+        return {"type": "array", "items": schema(typing.get_args(kind)[0])}
+    if typing.get_origin(kind) is dict:
+        return {"type": "object", "additionalProperties": schema(typing.get_args(kind)[1])}
+    return {"$ref": f"#/$defs/{kind.__name__}"}
+
+
+# ---- The files ------------------------------------------------------------------------------------
+
+
+def protocol_ts() -> str:
+    """The extension's types."""
+    out = [f"// {NOTE}.", ""]
+    codes = "".join(f'\n  | "{code.value}"' for code in Code)
+    out += ["/** The stable name of a class of failure; docs/failures.md has a page for each. */"]
+    out += [f"export type FailureCode ={codes};", ""]
+    for name, alias in aliases().items():
+        choices = " | ".join(json.dumps(choice) for choice in typing.get_args(alias))
+        out += [f"export type {name} = {choices};", ""]
+    for value in values():
+        notes = attributes(value)
+        out += [f"/** {described(value)} */", f"export interface {value.__name__} {{"]
+        for field in fields_of(value):
+            out += [f"  /** {notes[field.name]} */"] if field.name in notes else []
+            out += [f"  {field.name}{'?' if field.optional else ''}: {typescript(field.kind)};"]
+        out += ["}", ""]
+    out += ["/** Something that happens in a turn. */", "export type TurnEvent ="]
+    out += ["\n".join(f"  | {event.__name__}" for event in events()) + ";", ""]
+    for request in protocol.REQUESTS:
+        constant = request.name.replace(".", "_").upper()
+        out += [f"/** {request.does} */", f'export const {constant} = "{request.method}";', ""]
+    for method, _, _, _ in protocol.SERVER_MESSAGES:
+        constant = method.removeprefix("handrail/").replace("/", "_").upper()
+        out += [f'export const {constant} = "{method}";', ""]
+    return "\n".join(out)
+
+
+def protocol_schema() -> str:
+    """The values as JSON Schema, one definition each."""
+    defs = {}
+    for value in values():
+        found = list(fields_of(value))
+        defs[value.__name__] = {
+            "description": described(value),
+            "type": "object",
+            "properties": {field.name: schema(field.kind) for field in found},
+            "required": [field.name for field in found if not field.optional],
+        }
+    whole = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": NOTE,
+        "title": f"The protocol between handrail and its clients, version {protocol.VERSION}",
+        "$defs": defs,
+    }
+    return json.dumps(whole, indent=2) + "\n"
+
+
+def protocol_md() -> str:
+    """The protocol for people."""
+    out = [
+        f"<!-- {NOTE}. -->",
+        "",
+        f"# The protocol between handrail and its clients, version {protocol.VERSION}",
+    ]
+    out += ["", *PROTOCOL_INTRODUCTION.strip().splitlines(), ""]
+    out += ["## Client to server", "", "| command | params | result | what it does |", "|---|---|---|---|"]
+    for request in protocol.REQUESTS:
+        result = "`null`" if request.result is None else _linked(request.result)
+        out += [f"| `{request.command}` | {_linked(request.params)} | {result} | {request.does} |"]
+    out += ["", "## Server to client, only to clients that opted in", ""]
+    out += ["| method | params | result | otherwise |", "|---|---|---|---|"]
+    for method, params, result, otherwise in protocol.SERVER_MESSAGES:
+        answer = "(notification)" if result is None else _linked(result)
+        out += [f"| `{method}` | {_linked(params)} | {answer} | {otherwise} |"]
+    out += ["", "## Values", ""]
+    for value in values():
+        notes = attributes(value)
+        out += [f"### {value.__name__}", "", described(value), "", "| field | kind | |", "|---|---|---|"]
+        for field in fields_of(value):
+            kind = typescript(field.kind).replace("|", "\\|")
+            optional = " (optional)" if field.optional else ""
+            out += [f"| `{field.name}`{optional} | `{kind}` | {notes.get(field.name, '')} |"]
+        out += [""]
+    out += ["### Named alternatives", ""]
+    for name, alias in aliases().items():
+        out += [f"- `{name}`: " + ", ".join(f"`{choice}`" for choice in typing.get_args(alias))]
+    out += [
+        "- `FailureCode`: see [failures.md](failures.md)",
+        "- `TurnEvent`: one of the events above, told apart by `kind`",
+    ]
+    return "\n".join(out) + "\n"
+
+
+PROTOCOL_INTRODUCTION = """
+Everything works through standard LSP. Each client → server message is a command
+(`workspace/executeCommand`, one object as its only argument) and a custom request with the same params
+and result: command `handrail.turn.start` is the request `handrail/turn/start`. What it produces also
+surfaces as documents, diagnostics, progress or messages, since generic clients drop a command's return
+value. Unknown fields are ignored; missing optional fields mean their default. Wrong params get
+`InvalidParams` (−32602) naming the field, an unknown id `RequestFailed` (−32803).
+
+**Discovery.** The server says `capabilities.experimental.handrail = {protocolVersion, requests}`. A
+client says what it takes in `capabilities.experimental.handrail` or, where it cannot set that, in
+`initializationOptions.handrail`: see `ClientOptions`. Nothing is sent to a client that did not opt in.
+`null`, an error, a time-out, a lost connection and an unknown choice are all **no**.
+
+**Cancelling.** A turn is stopped by `handrail.turn.cancel`, or by cancelling its work done progress,
+whose token is the turn's id. Giving up `turn.wait` does not stop the turn.
+
+**Checkpoints.** A checkpoint's id is its turn's; the id of one of its steps can be restored as well.
+Quick fixes and restores make checkpoints of their own.
+"""
+
+
+def _linked(kind: Any) -> str:
+    inner = typing.get_args(kind)[0] if typing.get_origin(kind) is list else kind
+    many = "[]" if inner is not kind else ""
+    return f"[`{inner.__name__}{many}`](#{inner.__name__.lower()})"
+
+
+def settings_md() -> str:
+    """The settings for people."""
+    out = [f"<!-- {NOTE}. -->", "", "# Settings", "", *SETTINGS_INTRODUCTION.strip().splitlines(), ""]
+    out += ["| setting | default | scope | what it does |", "|---|---|---|---|"]
+    for setting in settings.SETTINGS:
+        out += [
+            f"| `{settings.SECTION}.{setting.name}` | `{json.dumps(setting.default)}` "
+            f"| {setting.scope.value} | {setting.does} |"
+        ]
+    return "\n".join(out) + "\n"
+
+
+SETTINGS_INTRODUCTION = """
+The server pulls its settings with `workspace/configuration`, section `handrail`; a client that cannot
+answer that gives them in `initializationOptions.handrail.settings`, by name without the `handrail.` in
+front, dotted or nested.
+
+*Machine* settings are taken at global scope or from `initializationOptions` only: a folder that somebody
+cloned must not choose the model. *Window* settings may differ from workspace to workspace.
+"""
+
+
+def manifest() -> str:
+    """The extension's manifest with the server's settings in it; the client's own are kept."""
+    found = json.loads((ROOT / MANIFEST).read_text(encoding="utf-8"))
+    properties = found["contributes"]["configuration"]["properties"]
+    ours = {f"{settings.SECTION}.{setting.name}": _property(setting) for setting in settings.SETTINGS}
+    own = {name: value for name, value in properties.items() if name in CLIENT_SETTINGS}
+    found["contributes"]["configuration"]["properties"] = own | ours
+    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server")
+
+
+def _property(setting: settings.Setting) -> dict[str, Any]:
+    made: dict[str, Any] = {"type": "boolean" if isinstance(setting.default, bool) else "string"}
+    if setting.choices:
+        made["enum"] = list(setting.choices)
+    return made | {
+        "default": setting.default,
+        "scope": setting.scope.value,
+        "markdownDescription": setting.does,
+    }
+
+
+FILES: dict[str, Callable[[], str]] = {
+    "docs/protocol.md": protocol_md,
+    "docs/protocol.schema.json": protocol_schema,
+    "docs/settings.md": settings_md,
+    "client-vscode/src/protocol.ts": protocol_ts,
+    MANIFEST: manifest,
+}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,130 @@
+"""
+The turns of a shadow repository: read as chains of steps, written step by step.
+
+A turn is a ref, a step is a commit on the step before it. A step that grows is committed anew; what the ref
+names is complete at every moment. Which documents a step keeps is decided in `shadow_repo`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+
+from handrail.adapters.shadow_objects import NEWEST, Store
+from handrail.adapters.shadow_record import Step, from_json
+from handrail.adapters.shadow_tree import RECORD, commit
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+REFS = "refs/handrail/turns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """The steps of a turn, ascending, and the commit of each; none for a turn that is not kept."""
+
+    steps: tuple[Step, ...] = ()
+    commits: tuple[ObjectID, ...] = ()
+
+
+class Turns:
+    """The turns in *store*; *known* saves reading the same chain again, by the commit at its end."""
+
+    def __init__(self, store: Store, known: dict[ObjectID, Turn]) -> None:
+        self._store = store
+        self._known = known
+
+    def read(self, name: str) -> Turn:
+        """The turn *name*; without steps if nothing of it is kept. Raises CheckpointError."""
+        head = self._store.target(_ref(name))
+        if head is None:
+            return Turn()
+        if head not in self._known:
+            self._know(self._chain(head))
+        return self._known[head]
+
+    def all(self) -> Sequence[Turn]:
+        """All turns that can be read, the newest first."""
+        turns = []
+        for name in self._store.names(REFS):
+            try:
+                head = self._store.target(f"{REFS}/{name}")
+                turns.append(self._chain(head) if head else Turn())
+            except CheckpointError as error:
+                logger.warning("Left out of the list of checkpoints: %s: %s", name, error)
+        kept = [turn for turn in turns if turn.steps]
+        return sorted(kept, key=lambda turn: (turn.steps[0].serial, turn.steps[0].time), reverse=True)
+
+    def next_serial(self) -> int:
+        """The number of a turn that is begun now."""
+        newest = self._newest()
+        try:
+            if newest is not None:
+                return 1 + self._chain(newest).steps[0].serial
+        except CheckpointError:
+            logger.warning("The newest checkpoint is damaged; the others are looked through.")
+        return 1 + max((turn.steps[0].serial for turn in self.all()), default=0)
+
+    def _newest(self) -> ObjectID | None:
+        try:
+            return self._store.target(NEWEST)
+        except CheckpointError:  # the next turn sets it anew
+            return None
+
+    def write(self, turn: Turn, changed: Step, blobs: Sequence[ShaFile]) -> None:
+        """
+        Commit a step that is new or has grown, and anew what follows it.
+
+        Args:
+            turn: The turn as it was read.
+            changed: The step as it shall be.
+            blobs: The objects that it names, which may be in the repository already.
+
+        Raises:
+            OSError: The ref still names what it named before.
+        """
+        number = changed.id.number
+        before = tuple(step for step in turn.steps if step.id.number < number)
+        after = tuple(step for step in turn.steps if step.id.number > number)
+        commits, objects = list(turn.commits[: len(before)]), list(blobs)
+        for step in (changed, *after):
+            name, made = commit(step, commits[-1] if commits else None)
+            commits.append(name)
+            objects += made
+        self._store.write(objects)
+        if not turn.steps or self._newest() in turn.commits:
+            self._store.point(NEWEST, commits[-1])
+        self._store.point(_ref(changed.id.turn), commits[-1])  # from here on, and not before, it is kept
+        self._know(Turn(steps=(*before, changed, *after), commits=tuple(commits)))
+
+    def _know(self, turn: Turn) -> None:
+        self._known.clear()  # one is enough: a turn comes back at each of its steps
+        self._known[turn.commits[-1]] = turn
+
+    def _chain(self, head: ObjectID) -> Turn:
+        steps, commits = [], []
+        at: ObjectID | None = head
+        while at is not None:
+            made = self._store.read(Commit, at)
+            tree = self._store.read(Tree, made.tree)
+            if RECORD.encode() not in tree:
+                raise CheckpointError(f"The checkpoint is damaged: commit {at.decode()} has no {RECORD}.")
+            _, record = tree[RECORD.encode()]
+            steps.append(from_json(self._store.read(Blob, record).data))
+            commits.append(at)
+            at = made.parents[0] if made.parents else None
+        return Turn(steps=tuple(reversed(steps)), commits=tuple(reversed(commits)))
+
+
+def _ref(turn: str) -> str:
+    """The ref of a turn: ids are opaque, refs are picky."""
+    return f"{REFS}/" + re.sub(r"[^A-Za-z0-9_-]", lambda found: _percent(found[0]), turn)
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
