@@ -1,0 +1,121 @@
+"""The promises that the code makes of itself: contracts, sizes, words, and files that belong together."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.core.failure import Code
+from handrail.lsp import protocol
+from handrail.lsp.server import HANDLERS
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "server" / "handrail"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+LINES, FUNCTION_LINES = 400, 60
+
+
+def tracked(pattern: str = "") -> list[Path]:
+    listed = subprocess.run(
+        [
+            "git",
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            *([pattern] if pattern else []),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        text=True,
+    ).stdout
+    return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+
+
+def functions(module: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_a_module_is_small_and_says_what_it_does(module: Path) -> None:
+    text = module.read_text(encoding="utf-8")
+    assert text.count("\n") <= LINES + (200 if module.name == "protocol.py" else 0)
+    assert ast.get_docstring(ast.parse(text)), "the module's docstring is missing"
+    long = [f.name for f in functions(module) if (f.end_lineno or 0) - f.lineno + 1 > FUNCTION_LINES]
+    assert not long
+
+
+@pytest.mark.parametrize("name", ["utils", "helpers", "common", "manager", "base", "types", "constants"])
+def test_no_module_is_named_for_nothing(name: str) -> None:
+    assert not [module for module in MODULES if module.stem == name]
+
+
+def test_the_loop_can_be_read_at_a_glance() -> None:
+    (run_turn,) = [f for f in functions(PACKAGE / "agent" / "loop.py") if f.name == "run_turn"]
+    assert (run_turn.end_lineno or 0) - run_turn.lineno < 60
+
+
+def test_every_failure_code_has_a_help_page() -> None:
+    pages = set(re.findall(r"^## (\S+)$", (ROOT / "docs" / "failures.md").read_text(encoding="utf-8"), re.M))
+    assert pages == {code.value for code in Code}
+
+
+def test_every_request_of_the_protocol_is_answered() -> None:
+    assert {request for request, _ in HANDLERS} == set(protocol.REQUESTS)
+
+
+def test_generated_files_are_what_they_should_be() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/generate.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_importing_any_module_has_no_effect(tmp_path: Path) -> None:
+    """Invariant 12: nothing is written, started or printed by an import."""
+    names = [".".join(module.relative_to(PACKAGE.parent).with_suffix("").parts) for module in MODULES]
+    program = (
+        "import importlib, sys, threading\n"
+        f"for name in {[name for name in names if not name.endswith('__main__')]!r}:\n"
+        "    importlib.import_module(name.removesuffix('.__init__'))\n"
+        "assert threading.active_count() == 1\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_tracked_file_names_a_registry() -> None:
+    lock = ROOT / "client-vscode" / "package-lock.json"
+    assert "resolved" not in lock.read_text(encoding="utf-8")
+    for path in tracked("constraints.txt") + tracked("*.toml") + tracked("*.json"):
+        assert not re.search(
+            rf"https?://[^\s\"]*(?:{'|'.join(REGISTRIES)})", path.read_text(encoding="utf-8")
+        ), path
+
+
+REGISTRIES = ("pypi" + r"\.org", "npmjs" + r"\.", "pythonhosted" + r"\.")
+
+
+def test_the_extension_and_the_server_have_one_version() -> None:
+    manifest = json.loads((ROOT / "client-vscode" / "package.json").read_text(encoding="utf-8"))
+    declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
+    coded = re.search(r'^__version__ = "(.+)"$', (PACKAGE / "__init__.py").read_text(encoding="utf-8"), re.M)
+    assert declared is not None
+    assert coded is not None
+    assert manifest["version"] == declared[1] == coded[1]
