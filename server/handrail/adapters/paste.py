@@ -56,7 +56,8 @@ class Paste:
             )
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
-            text = found.prose or f"The pasted reply held {len(found.blocks)} edit blocks and no other text."
+            count = "one edit block" if len(found.blocks) == 1 else f"{len(found.blocks)} edit blocks"
+            text = found.prose or f"The pasted reply held {count} and no other text."
             yield Delta(text=text)
             yield Response(text=text)
 

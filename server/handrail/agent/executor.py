@@ -13,7 +13,6 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.preimage import targets
@@ -28,7 +27,7 @@ from handrail.core.schedule import Touch
 from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports, Question, StepId
 
-T = TypeVar("T")
+STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +79,7 @@ class Executor:
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
+    _stopping: bool = False
 
     async def execute(
         self, calls: Sequence[ToolCall], number: int
@@ -107,7 +107,7 @@ class Executor:
         touches = [_touch(each) if isinstance(each, Ready) else None for each in judged]
         for batch in schedule.plan(touches):
             ready = [each for index in batch if isinstance(each := judged[index], Ready)]
-            await _uninterrupted(self._run_batch(ready, order, done))
+            await self._uninterrupted(self._run_batch(ready, order, done))
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
         self._finish(await self._batch(batch, order), done)
@@ -210,6 +210,16 @@ class Executor:
         looked = await asyncio.gather(*(self._look(ready) for ready in looks))
         return [*looked, *await self._edit(edits, order)]
 
+    async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
+        """Await *work*; when cancelled, the call that runs is finished and no other begun."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._stopping = True
+            await asyncio.wait([task])
+            raise
+
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits)
         found = await ready.action.run(ready.places, self.ports)
@@ -232,7 +242,11 @@ class Executor:
                 self.checkpoint = await self.ports.checkpoints.ensure(self.step, before)
             except CheckpointError as error:
                 return [self._unprotected(ready, error, order) for ready in batch]
-        done = [await self._apply(ready, files) for ready, files in zip(batch, planned, strict=True)]
+        done = []
+        for ready, files in zip(batch, planned, strict=True):
+            if self._stopping:
+                break
+            done.append(await self._apply(ready, files))
         return await self._recorded(done, uris) if uris else done
 
     async def _recorded(self, done: list[Done], uris: Sequence[str]) -> list[Done]:
@@ -263,20 +277,11 @@ class Executor:
         return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
 
 
-async def _uninterrupted(work: Coroutine[object, object, T]) -> T:
-    """Await *work* to its end even when cancelled meanwhile; the cancellation follows."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
-
-
 def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
     """One result for each call, in call order; a call that did not come to run is told so."""
-    cut = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
-    results = (done.get(call.id) or ToolResult(call=call.id, text=cut.message, failure=cut) for call in calls)
+    results = (
+        done.get(call.id) or ToolResult(call=call.id, text=STOPPED.message, failure=STOPPED) for call in calls
+    )
     return ToolMessage(results=tuple(results))
 
 

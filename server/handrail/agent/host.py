@@ -183,19 +183,22 @@ class Host:
         # Failures first: their places are those of the text before, and move along with what landed.
         for outcome in sorted(found, key=lambda outcome: outcome.status is not verify.Status.FAILED):
             self.ledger = verify.record(self.ledger, outcome)
-        still = {known.id for known in self.ledger.open}
-        for known in before.open:
-            if known.id not in still:
-                observe(Superseded(failure=known.id))
+        for failure in _closed(before, self.ledger):
+            observe(Superseded(failure=failure))
         if self.ledger is not before:
             self.on_ledger(self.ledger)
 
     def observe_text(self, identity: str, now: Text | None) -> None:
         """Take note that a document has changed, by whomever; None if it is gone."""
         ledger = verify.observe(self.ledger, identity, now)
-        if ledger != self.ledger:
-            self.ledger = ledger
-            self.on_ledger(ledger)
+        if ledger == self.ledger:
+            return
+        before, self.ledger = self.ledger, ledger
+        running = [turn for turn in self.turns.values() if not turn.task.done()]
+        for failure in _closed(before, ledger):
+            for turn in running:
+                self.on_event(turn.session, turn.id, Superseded(failure=failure))
+        self.on_ledger(ledger)
 
     def failure(self, failure: str) -> OpenFailure:
         """The open failure of that id. Raises UnknownId."""
@@ -266,6 +269,11 @@ class Host:
         """Take a turn or a step back. Raises CheckpointError."""
         step = StepId(session="", turn=self.new_id("r"), number=1, label=f"Before restoring {checkpoint}")
         return await restore.restore(self.ports(), step, checkpoint, uris)
+
+
+def _closed(before: Ledger, after: Ledger) -> list[str]:
+    """The ids of the failures that were open *before* and are not any more."""
+    return [known.id for known in before.open if after.find(known.id) is None]
 
 
 def _label(prompt: str) -> str:

@@ -170,6 +170,8 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         found.unchanged.append(each.uri)
         return
     await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
+    if now.is_open and not now.unsaved and each.before.unsaved is None:
+        await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
 
 
 async def _apply(ports: Ports, change: Change, done: list[str], found: _Found) -> None:

@@ -96,6 +96,7 @@ class _Reader:
         self.blocks: list[Block] = []
         self.prose: list[str] = []
         self.path = ""
+        self.wrapping = ""  # the mark of a fence that only wraps blocks, until it is closed
 
     def run(self) -> None:
         while self.at < len(self.lines):
@@ -140,11 +141,16 @@ class _Reader:
         return bool(re.match(r"^[+\-@ ]|^diff ", rest)) and not FENCE.match(rest)
 
     def _fence(self, fence: re.Match[str]) -> None:
+        if self.wrapping and fence[1].startswith(self.wrapping) and not fence[2].strip():
+            self.wrapping = ""
+            self.at += 1
+            return
         closing = self._closing(fence[1])
         body = range(self.at + 1, closing)
         if any(self._opens_block(at) for at in body):
             self.path = _path_in_info(fence[2]) or self._path_above() or self.path
-            self.at += 1  # the fence is only wrapping; its closing line is passed over as prose
+            self.wrapping = fence[1]
+            self.at += 1
             return
         path = _path_in_info(fence[2]) or self._path_above(strict=True)
         if path:

@@ -208,7 +208,8 @@ class Connection:
             )
 
     def _cancel(self, params: dict[str, Any]) -> None:
-        task = self._answering.get(params.get("id", ""))
+        wanted = params.get("id")
+        task = self._answering.get(wanted) if isinstance(wanted, int | str) else None
         if task is not None:
             task.cancel()
 

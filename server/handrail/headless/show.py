@@ -115,7 +115,8 @@ class Show:
 
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""
-        kind, colour = MESSAGE_KINDS.get(params.get("type", 4), ("", ""))
+        given = params.get("type")
+        kind, colour = MESSAGE_KINDS.get(given if isinstance(given, int) else 0, ("", ""))
         if kind:
             self.note(f"{kind}: {params.get('message', '')}", colour)
 
