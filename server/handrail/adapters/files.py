@@ -114,6 +114,8 @@ def read(path: Path, limit: int) -> Found:
     try:
         status = os.fstat(handle)
         _check_plain(status.st_mode)
+        if status.st_size > limit:
+            raise TooLargeError(status.st_size)
         parts, size = [], 0
         while chunk := os.read(handle, 1 << 20):
             parts.append(chunk)
@@ -222,8 +224,10 @@ def _take_after(temporary: Path, path: Path, mode: int) -> bool:
 
 
 def _attributes(path: Path) -> list[str]:
+    if sys.platform != "linux":
+        return []
     try:
-        return os.listxattr(path) if sys.platform == "linux" else []
+        return os.listxattr(path)
     except OSError:  # the file system has none
         return []
 

@@ -1,0 +1,135 @@
+"""What the tests of the adapters share: changes of files, a full disk, a repository as git sees it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from handrail.adapters.disk import uri_of
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.core.change import Create, Delete, Landing, Partial, PlannedHunk, Rejected, Tier, Update
+from handrail.core.edit import between
+from handrail.core.failure import Code
+from handrail.core.text import Text
+from handrail.ports import Checkpoints, Document, Editor, Restoration, StepId, Target
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+# ---- Files ------------------------------------------------------------------------------------------
+
+
+def written(folder: Path, raw: bytes, charset: str | None) -> Path:
+    """A file with an `.editorconfig` beside it that names its *charset*."""
+    if charset:
+        (folder / ".editorconfig").write_text(f"root = true\n[*.txt]\ncharset = {charset}\n")
+    (folder / "a.txt").write_bytes(raw)
+    return folder / "a.txt"
+
+
+def large(path: Path, size_bytes: int) -> None:
+    """A file of that size that takes no room."""
+    path.touch()
+    os.truncate(path, size_bytes)
+
+
+def names(folder: Path) -> list[str]:
+    """Everything below a folder, so that a temporary file left behind is seen."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+@contextmanager
+def full_disk(limit_bytes: int) -> Iterator[None]:
+    """No file may grow beyond *limit_bytes*: a write fails halfway, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+# ---- Documents --------------------------------------------------------------------------------------
+
+
+def update(path: Path, base: Text, *wanted: tuple[str, str]) -> Update:
+    """An update of *base* with one hunk for each pair of old and new text."""
+    hunks = []
+    for number, (old, new) in enumerate(wanted, 1):
+        assert base.content.count(old) == 1
+        edits = between(base.content, base.content.replace(old, new))
+        hunks.append(PlannedHunk(number=number, tier=Tier.SAFE, edits=edits))
+    return Update(uri=uri_of(path), base=base, hunks=tuple(hunks))
+
+
+async def read(disk: Editor, path: Path) -> Text:
+    document = await disk.read(uri_of(path))
+    assert isinstance(document, Document), document
+    return document.text
+
+
+async def one(disk: Editor, change: Update | Create | Delete) -> Landing:
+    (landing,) = await disk.apply([change], "test")
+    return landing
+
+
+def code(landing: Landing) -> Code:
+    assert isinstance(landing, Rejected | Partial), landing
+    assert landing.failure.uri
+    return landing.failure.code
+
+
+# ---- Checkpoints ------------------------------------------------------------------------------------
+
+
+def shadow(state: Path, *roots: Path, clock: Callable[[], datetime] = lambda: NOON) -> ShadowRepo:
+    return ShadowRepo(state, lambda: roots, clock)
+
+
+def run(*command: str, given: str = "", **environment: str) -> bytes:
+    """What a command says, on both channels; it must not fail."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "HOME": "/nonexistent",
+        **environment,
+    }
+    ended = subprocess.run(command, input=given.encode(), capture_output=True, env=environment, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout + ended.stderr
+
+
+def git(repo: ShadowRepo, *args: str) -> str:
+    return run("git", "--git-dir", str(repo.folder), *args).decode("utf-8", "replace")
+
+
+def step(number: int = 1, turn: str = "t-1", session: str = "s-1", label: str = "Patch a file") -> StepId:
+    return StepId(session=session, turn=turn, number=number, label=label)
+
+
+def targets(*paths: Path) -> list[Target]:
+    return [Target(uri=uri_of(path)) for path in paths]
+
+
+async def change(repo: Checkpoints, step: StepId, path: Path, raw: bytes | None) -> None:
+    """What a mutating tool does: keep, write, record."""
+    await repo.ensure(step, targets(path))
+    hold(path, raw)
+    await repo.record(step, targets(path))
+
+
+def hold(path: Path, raw: bytes | None) -> None:
+    """Make the file hold *raw*; None removes it."""
+    if raw is None:
+        path.unlink()
+    else:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(raw)
+
+
+async def plan(repo: Checkpoints, checkpoint: str = "t-1") -> dict[str, Restoration]:
+    return {each.uri: each for each in await repo.restore_plan(checkpoint)}
