@@ -1,0 +1,32 @@
+// Bundles the extension into out/extension.js, with the licences of everything that went in beside it.
+import { build } from "esbuild";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+const { metafile } = await build({
+  entryPoints: ["src/extension.ts"],
+  outfile: "out/extension.js",
+  bundle: true,
+  platform: "node",
+  format: "cjs",
+  target: "node20",
+  external: ["vscode"],
+  minify: true,
+  sourcemap: "linked",
+  sourcesContent: false,
+  metafile: true,
+  logLevel: "warning",
+});
+
+const packages = new Set();
+for (const input of Object.keys(metafile.inputs)) {
+  const found = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input);
+  if (found) packages.add(found[0]);
+}
+const notices = [...packages].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8"));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  const text = file && existsSync(path.join(folder, file)) ? readFileSync(path.join(folder, file), "utf8").trim() : license;
+  return `${name} ${version} (${license})\n\n${text}\n`;
+});
+writeFileSync("out/THIRD_PARTY_NOTICES.txt", notices.join(`\n${"-".repeat(72)}\n\n`));

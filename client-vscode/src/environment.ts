@@ -1,0 +1,132 @@
+/**
+ * The private Python environment that holds the server carried in this extension.
+ *
+ * Every wheel has an environment of its own, named after the wheel's content. It is used only when its marker, which is
+ * written last, is there: one that was left half made is never used and is removed later. Windows that start at the same
+ * time may each make one; nothing is ever changed or moved under a running server.
+ */
+import { createHash } from "node:crypto";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import { type CancellationToken, type LogOutputChannel, ProgressLocation, window } from "vscode";
+
+import { UserError } from "./messages";
+import { findPython } from "./python";
+
+const MARKER = "installed.json";
+const AGAIN = "The log has all of it. When that is put right, run “Handrail: Restart Server”.";
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** What the environment is made from and where it goes. */
+export interface Source {
+  /** Folder that holds the one wheel. */
+  wheels: string;
+  /** Folder for the environments; ours alone. */
+  storage: string;
+}
+
+/**
+ * The Python of an environment in which the carried wheel is installed; makes the environment when needed, with progress.
+ *
+ * @throws UserError when the extension carries no wheel, no Python fits, the installation fails or the person cancels it.
+ */
+export async function environmentPython(source: Source, log: LogOutputChannel): Promise<string> {
+  const wheel = await findWheel(source.wheels);
+  const digest = createHash("sha256").update(await fs.readFile(wheel)).digest("hex");
+  const prefix = `server-${digest.slice(0, 12)}-`;
+  await fs.mkdir(source.storage, { recursive: true });
+  const ready = await findReady(source.storage, prefix);
+  if (ready !== undefined) {
+    await removeOthers(source.storage, ready, log);
+    return pythonIn(ready);
+  }
+  const made = await install(wheel, path.join(source.storage, prefix), log);
+  return pythonIn(made);
+}
+
+async function findWheel(folder: string): Promise<string> {
+  const names = existsSync(folder) ? await fs.readdir(folder) : [];
+  const name = names.find((entry) => entry.endsWith(".whl"));
+  if (name === undefined) {
+    throw new UserError(
+      "This build of the extension carries no server. Install handrail yourself and name it in the setting handrail.serverPath.",
+    );
+  }
+  return path.join(folder, name);
+}
+
+async function findReady(storage: string, prefix: string): Promise<string | undefined> {
+  const names = (await fs.readdir(storage)).filter((name) => name.startsWith(prefix));
+  return names
+    .map((name) => path.join(storage, name))
+    .find((folder) => existsSync(path.join(folder, MARKER)) && existsSync(pythonIn(folder)));
+}
+
+/** Removes environments of other wheels and half-made ones. Recent ones stay: another window may be using or making them. */
+async function removeOthers(storage: string, keep: string, log: LogOutputChannel): Promise<void> {
+  for (const name of await fs.readdir(storage)) {
+    const folder = path.join(storage, name);
+    if (folder === keep || !name.startsWith("server-")) continue;
+    try {
+      const { mtimeMs } = await fs.stat(folder);
+      if (Date.now() - mtimeMs > DAY_MS) await fs.rm(folder, { recursive: true, force: true });
+    } catch (thrown) {
+      log.warn(`An environment that is no longer needed could not be removed: ${folder}`, thrown);
+    }
+  }
+}
+
+async function install(wheel: string, prefix: string, log: LogOutputChannel): Promise<string> {
+  const options = { location: ProgressLocation.Notification, title: "Handrail: preparing the server", cancellable: true };
+  return window.withProgress(options, async (progress, token) => {
+    progress.report({ message: "looking for Python" });
+    const python = await findPython();
+    const folder = await fs.mkdtemp(prefix);
+    try {
+      progress.report({ message: "making a private Python environment" });
+      await runLogged([python, "-I", "-m", "venv", folder], log, token);
+      progress.report({ message: "installing it (only after an update; needs the network)" });
+      const pip = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", wheel];
+      await runLogged([pythonIn(folder), ...pip], log, token);
+      await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));
+      return folder;
+    } catch (thrown) {
+      await fs.rm(folder, { recursive: true, force: true });
+      throw thrown;
+    }
+  });
+}
+
+function pythonIn(folder: string): string {
+  return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
+}
+
+/** Runs a program to its end, its output going to the log; cancelling ends it. */
+async function runLogged([command = "", ...args]: string[], log: LogOutputChannel, token: CancellationToken): Promise<void> {
+  log.info(`Running ${[command, ...args].join(" ")}`);
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const stop = token.onCancellationRequested(() => child.kill());
+  let tail = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      tail = (tail + text).slice(-2000);
+      log.info(text.trimEnd());
+    });
+  }
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject).once("close", resolve);
+    });
+    if (token.isCancellationRequested) throw new UserError("The server was not installed, because you cancelled it.");
+    if (code !== 0) throw new UserError(`The server could not be installed: ${lastLine(tail)} ${AGAIN}`);
+  } finally {
+    stop.dispose();
+  }
+}
+
+function lastLine(text: string): string {
+  const line = text.trim().split(/\r?\n/).at(-1) ?? "";
+  return line === "" ? "no reason was given." : line.replace(/\.?$/, ".");
+}

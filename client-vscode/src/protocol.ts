@@ -1,0 +1,375 @@
+// made by scripts/generate.py from server/handrail/lsp; do not edit.
+
+/** The stable name of a class of failure; docs/failures.md has a page for each. */
+export type FailureCode =
+  | "bad-patch"
+  | "empty-search"
+  | "no-match"
+  | "ambiguous-match"
+  | "no-change"
+  | "omission"
+  | "no-such-file"
+  | "file-exists"
+  | "outside-workspace"
+  | "stale-document"
+  | "bad-encoding"
+  | "too-large"
+  | "edit-rejected"
+  | "not-as-written"
+  | "busy"
+  | "blocked"
+  | "denied"
+  | "timed-out"
+  | "unknown-tool"
+  | "bad-arguments"
+  | "cut-short"
+  | "tool-failed";
+
+export type TurnState = "finished" | "stopped" | "cancelled" | "failed";
+
+export type Mode = "edit" | "ask" | "plan";
+
+export type Status = "landed" | "already" | "failed";
+
+export type Tier = "safe" | "normalised" | "anchored";
+
+export type PathChange = "created" | "changed" | "deleted";
+
+/** LSP's position, in the negotiated encoding. */
+export interface Position {
+  line: number;
+  character: number;
+}
+
+/** LSP's range, in the negotiated encoding. */
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+/** A place where a failed edit may have been meant to go; `score` is from 0 to 1. */
+export interface Candidate {
+  range: Range;
+  score: number;
+}
+
+/** An edit, or another call, that did not happen. */
+export interface Failure {
+  /** Names it in `failure.apply` and `failure.dismiss`. */
+  id: string;
+  /** The class of failure. */
+  code: FailureCode;
+  /** What happened and where. */
+  message: string;
+  /** What to do next, the most useful first. */
+  steps: string[];
+  /** The document; empty where there is none. */
+  uri: string;
+  /** The nearest place, if any. */
+  range: Range | null;
+  /** All places offered, best first. */
+  candidates: Candidate[];
+  /** How often it was tried. */
+  attempts: number;
+  /** The turn that tried it. */
+  turn: string;
+}
+
+/** What came of one mutation. */
+export interface Outcome {
+  id: string;
+  uri: string;
+  call: string;
+  tool: string;
+  /** Its number in the patch, counted from 1; null for a whole document. */
+  hunk: number | null;
+  status: Status;
+  /** How exactly it matched, if it landed. */
+  tier?: Tier;
+  /** Why it did not land. */
+  failure?: Failure;
+  /** The change that landed, as a unified diff for people. */
+  diff?: string;
+}
+
+/** Tokens and price over a number of model calls; the price is null where it is not known. */
+export interface Usage {
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  costUsd: number | null;
+}
+
+/** What a turn came to. */
+export interface TurnReport {
+  session: string;
+  turn: string;
+  /** *finished* the model gave its answer; *stopped* a guard or a limit ended it; *cancelled* by the user; *failed* the provider or the editor was lost. */
+  state: TurnState;
+  /** The model's own text, nothing added. */
+  answer: string;
+  outcomes: Outcome[];
+  /** Its id, if anything was changed. */
+  checkpoint: string | null;
+  usage: Usage;
+  /** Why it is not finished. */
+  reason?: string;
+}
+
+/** One step of a checkpoint; its id can be restored as well: this step and what follows. */
+export interface CheckpointStep {
+  id: string;
+  paths: string[];
+}
+
+/** One path of a checkpoint, and what became of it. */
+export interface CheckpointPath {
+  path: string;
+  change: PathChange;
+}
+
+/** What documents held before a turn changed them; `time` is RFC 3339. */
+export interface Checkpoint {
+  id: string;
+  session: string;
+  turn: string;
+  label: string;
+  time: string;
+  root: string;
+  steps: CheckpointStep[];
+  paths: CheckpointPath[];
+}
+
+/** A document that a restore left as it is, and why. */
+export interface RestoreConflict {
+  uri: string;
+  reason: string;
+}
+
+/** What a restore came to; `checkpoint` was taken before it and takes it back. */
+export interface RestoreReport {
+  restored: string[];
+  unchanged: string[];
+  deleted: string[];
+  conflicts: RestoreConflict[];
+  checkpoint: string;
+}
+
+/** Something the user points at: a document, or a range of it. */
+export interface TurnContext {
+  uri: string;
+  range?: Range;
+}
+
+/** Begin a turn: in a new session unless one is named. */
+export interface TurnStartParams {
+  prompt: string;
+  session?: string;
+  mode?: Mode;
+  context?: TurnContext[];
+}
+
+/** The turn has begun; its end is had by `turn.wait`. */
+export interface TurnStartResult {
+  session: string;
+  turn: string;
+}
+
+/** Names the turn whose end is awaited. */
+export interface TurnWaitParams {
+  turn: string;
+}
+
+/** Names the turn to stop. */
+export interface TurnCancelParams {
+  turn: string;
+}
+
+/** Which failures: of one document, or all. */
+export interface FailureListParams {
+  uri?: string;
+}
+
+/** Close one failure, or all. */
+export interface FailureDismissParams {
+  failure?: string;
+  all?: boolean;
+}
+
+/** Make a failed edit at one of its candidates (an index into them). */
+export interface FailureApplyParams {
+  failure: string;
+  candidate: number;
+}
+
+/** Which checkpoints: of one session, or all. */
+export interface CheckpointListParams {
+  session?: string;
+}
+
+/** Take a turn, or a step and what follows it, back; only some documents if `uris` is given. */
+export interface CheckpointRestoreParams {
+  checkpoint: string;
+  uris?: string[];
+  conversation?: boolean;
+}
+
+/** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
+export interface ClientOptions {
+  /** Send `handrail/turn/update`. */
+  turnUpdates?: boolean;
+  /** Ask by `handrail/approval/request`. */
+  approvals?: boolean;
+  /** What the client does for the server: "save". */
+  services?: string[];
+  /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
+  settings?: Record<string, unknown>;
+}
+
+/** The turn has begun. */
+export interface StartedEvent {
+  kind: "started";
+  prompt: string;
+  mode: Mode;
+}
+
+/** A piece of the model's text. */
+export interface TextEvent {
+  kind: "text";
+  delta: string;
+}
+
+/** A tool call is about to run. */
+export interface ToolCallEvent {
+  kind: "toolCall";
+  call: string;
+  tool: string;
+  title: string;
+}
+
+/** A tool call has its result. */
+export interface ToolResultEvent {
+  kind: "toolResult";
+  call: string;
+  summary: string;
+}
+
+/** What came of one mutation: the outcome's own fields. */
+export interface OutcomeEvent {
+  kind: "outcome";
+  id: string;
+  uri: string;
+  call: string;
+  tool: string;
+  hunk: number | null;
+  status: Status;
+  tier?: Tier;
+  failure?: Failure;
+  diff?: string;
+}
+
+/** A failure is open no longer. */
+export interface SupersededEvent {
+  kind: "superseded";
+  failure: string;
+}
+
+/** The user is asked, or has answered with `choice`. */
+export interface ApprovalEvent {
+  kind: "approval";
+  call: string;
+  subject: string;
+  choice?: string;
+}
+
+/** What the turn has used so far: the usage's own fields. */
+export interface UsageEvent {
+  kind: "usage";
+  steps: number;
+  inputTokens: number;
+  outputTokens: number;
+  cachedTokens: number;
+  costUsd: number | null;
+}
+
+/** The turn has ended. */
+export interface EndedEvent {
+  kind: "ended";
+  state: TurnState;
+  reason?: string;
+}
+
+/** Something has happened in a turn; `seq` counts from 1 without gaps. */
+export interface TurnUpdate {
+  session: string;
+  turn: string;
+  seq: number;
+  event: TurnEvent;
+}
+
+/** A question before a call runs; `subject` is the path or command it is about. */
+export interface ApprovalRequestParams {
+  turn: string;
+  tool: string;
+  subject: string;
+  detail: string;
+  choices: string[];
+}
+
+/** The answer; anything but a choice that was offered is a no. */
+export interface ApprovalRequestResult {
+  choice?: string;
+}
+
+/** Save these open documents. */
+export interface SaveParams {
+  uris: string[];
+}
+
+/** Which of them are saved now. */
+export interface SaveResult {
+  saved: string[];
+}
+
+/** Something that happens in a turn. */
+export type TurnEvent =
+  | StartedEvent
+  | TextEvent
+  | ToolCallEvent
+  | ToolResultEvent
+  | OutcomeEvent
+  | SupersededEvent
+  | ApprovalEvent
+  | UsageEvent
+  | EndedEvent;
+
+/** Begins a turn and answers at once. */
+export const TURN_START = "handrail/turn/start";
+
+/** Answers when the turn has ended. */
+export const TURN_WAIT = "handrail/turn/wait";
+
+/** Stops a turn; nothing is edited after the answer. */
+export const TURN_CANCEL = "handrail/turn/cancel";
+
+/** Lists the open failures. */
+export const FAILURE_LIST = "handrail/failure/list";
+
+/** Closes a failure without mending it. */
+export const FAILURE_DISMISS = "handrail/failure/dismiss";
+
+/** Makes a failed edit at one of its candidates. */
+export const FAILURE_APPLY = "handrail/failure/apply";
+
+/** Lists checkpoints, those of the newest turn first. */
+export const CHECKPOINT_LIST = "handrail/checkpoint/list";
+
+/** Takes a turn or a step back; what was typed since is kept. */
+export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
+
+export const TURN_UPDATE = "handrail/turn/update";
+
+export const APPROVAL_REQUEST = "handrail/approval/request";
+
+export const CLIENT_SAVE = "handrail/client/save";

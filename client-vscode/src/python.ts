@@ -1,0 +1,85 @@
+/**
+ * Find a Python that the server can run on, and run programs.
+ */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { UserError } from "./messages";
+
+const run = promisify(execFile);
+
+const LOWEST = [3, 11] as const;
+const INSTALL = "Install Python 3.11 or newer, then run “Handrail: Restart Server”.";
+
+/**
+ * Names to try, in order. The plain name comes first because it is the one the person chose; the numbered ones find
+ * a newer Python beside an old default, as on macOS.
+ */
+const CANDIDATES: readonly (readonly string[])[] = [
+  ["python3"],
+  ["python"],
+  ["python3.14"],
+  ["python3.13"],
+  ["python3.12"],
+  ["python3.11"],
+  ...(process.platform === "win32" ? [["py", "-3"]] : []),
+];
+
+const PROBE = `
+import importlib.util, json, sys
+print(json.dumps({
+    "executable": sys.executable,
+    "version": list(sys.version_info[:3]),
+    "venv": all(importlib.util.find_spec(name) for name in ("venv", "ensurepip")),
+}))`;
+
+interface Probe {
+  executable: string;
+  version: number[];
+  venv: boolean;
+}
+
+/**
+ * The absolute path of a Python that is new enough and can make environments.
+ *
+ * @throws UserError when there is none; it says what is there and what to install.
+ */
+export async function findPython(): Promise<string> {
+  const found: Probe[] = [];
+  for (const candidate of CANDIDATES) {
+    const probe = await ask(candidate);
+    if (probe === undefined) continue;
+    if (isNewEnough(probe) && probe.venv) return probe.executable;
+    found.push(probe);
+  }
+  throw new UserError(whatIsMissing(found));
+}
+
+async function ask([command = "", ...args]: readonly string[]): Promise<Probe | undefined> {
+  try {
+    const { stdout } = await run(command, [...args, "-I", "-c", PROBE], { timeout: 20_000 });
+    return JSON.parse(stdout) as Probe;
+  } catch {
+    return undefined; // no such program, or one that is no Python (such as the Windows store's stub)
+  }
+}
+
+function isNewEnough({ version: [major = 0, minor = 0] }: Probe): boolean {
+  return major > LOWEST[0] || (major === LOWEST[0] && minor >= LOWEST[1]);
+}
+
+function whatIsMissing(found: Probe[]): string {
+  const capable = found.find(isNewEnough);
+  if (capable !== undefined) {
+    const [major = 3, minor = 11] = capable.version;
+    return (
+      `${capable.executable} cannot make environments: its modules venv and ensurepip are missing. On Debian or ` +
+      `Ubuntu install the package python${major}.${minor}-venv, then run “Handrail: Restart Server”.`
+    );
+  }
+  const old = found[0];
+  if (old !== undefined) {
+    return `The server needs Python 3.11 or newer; ${old.executable} is ${old.version.join(".")}. ${INSTALL}`;
+  }
+  return `The server needs Python 3.11 or newer, and none was found on the PATH. ${INSTALL}`;
+}

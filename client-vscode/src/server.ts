@@ -1,0 +1,29 @@
+/**
+ * Which server to start: the one the person named, else the one that this extension carries.
+ */
+import { existsSync } from "node:fs";
+import type { ExtensionContext, LogOutputChannel } from "vscode";
+import { workspace } from "vscode";
+import type { Executable } from "vscode-languageclient/node";
+
+import { environmentPython } from "./environment";
+import { UserError } from "./messages";
+
+/**
+ * The program and arguments of a server that is there and can be started.
+ *
+ * @throws UserError when it is not there and cannot be installed.
+ */
+export async function findServer(context: ExtensionContext, log: LogOutputChannel): Promise<Executable> {
+  const chosen = workspace.getConfiguration("handrail").get<string>("serverPath", "").trim();
+  if (chosen !== "") {
+    if (!existsSync(chosen)) {
+      throw new UserError(`There is no program at ${chosen}. Correct the setting handrail.serverPath, or clear it.`);
+    }
+    return { command: chosen, args: ["serve"] };
+  }
+  const wheels = context.asAbsolutePath("bundled");
+  const python = await environmentPython({ wheels, storage: context.globalStorageUri.fsPath }, log);
+  // Isolated (-I): Python must not look for modules in the folder that happens to be open.
+  return { command: python, args: ["-I", "-m", "handrail", "serve"] };
+}

@@ -1,0 +1,129 @@
+/**
+ * The status item: what Handrail is doing and how many edits did not land; a click offers what can be done now.
+ */
+import {
+  commands,
+  type Disposable,
+  languages,
+  DiagnosticSeverity,
+  MarkdownString,
+  type QuickPickItem,
+  StatusBarAlignment,
+  ThemeColor,
+  type Uri,
+  window,
+} from "vscode";
+
+import type { Connection, ConnectionState } from "./connection";
+import { count } from "./messages";
+import type { Turns } from "./turns";
+
+const LONGEST_ACTIVITY = 40; // characters; the status bar is shared
+
+export class Status implements Disposable {
+  private readonly item = window.createStatusBarItem("handrail.status", StatusBarAlignment.Left, 0);
+  private state: ConnectionState = "starting";
+  /** Edits that did not land and are still shown as problems, by document. */
+  private readonly failures = new Map<string, number>();
+  private readonly subscriptions: Disposable[];
+
+  constructor(
+    connection: Connection,
+    private readonly turns: Turns,
+  ) {
+    this.item.name = "Handrail";
+    this.item.command = "handrail.client.menu";
+    this.subscriptions = [
+      connection.onDidChangeState((state) => {
+        this.state = state;
+        this.render();
+      }),
+      turns.onDidChange(() => {
+        this.render();
+      }),
+      languages.onDidChangeDiagnostics(({ uris }) => {
+        this.countFailures(uris);
+      }),
+    ];
+    this.render();
+    this.item.show();
+  }
+
+  /** Offers what can be done now. */
+  async menu(): Promise<void> {
+    const entries: Entry[] = [
+      ...(this.turns.activity === undefined ? [] : [entry("debug-stop", "Stop", "handrail.client.stop")]),
+      ...(this.failureCount === 0 ? [] : [entry("warning", "Show Problems", "workbench.actions.view.problems")]),
+      entry("comment", "Ask…", "handrail.client.ask"),
+      entry("clippy", "Apply Reply from Clipboard", "handrail.client.applyClipboard"),
+      entry("discard", "Restore Checkpoint…", "handrail.client.restore"),
+      ...(this.state === "running" ? [] : [entry("debug-restart", "Restart Server", "handrail.client.restartServer")]),
+      entry("output", "Show Log", "handrail.client.showLog"),
+    ];
+    const chosen = await window.showQuickPick(entries, { title: "Handrail" });
+    if (chosen !== undefined) await commands.executeCommand(chosen.command);
+  }
+
+  dispose(): void {
+    this.item.dispose();
+    this.subscriptions.forEach((subscription) => {
+      subscription.dispose();
+    });
+  }
+
+  private get failureCount(): number {
+    return [...this.failures.values()].reduce((sum, n) => sum + n, 0);
+  }
+
+  private countFailures(uris: readonly Uri[]): void {
+    for (const uri of uris) {
+      const ours = languages
+        .getDiagnostics(uri)
+        .filter(({ source, severity }) => source === "handrail" && severity !== DiagnosticSeverity.Hint);
+      if (ours.length > 0) this.failures.set(uri.toString(), ours.length);
+      else this.failures.delete(uri.toString());
+    }
+    this.render();
+  }
+
+  private render(): void {
+    const { text, tooltip, isAlarming } = this.face();
+    this.item.text = text;
+    this.item.tooltip = new MarkdownString(tooltip);
+    this.item.accessibilityInformation = { label: tooltip };
+    this.item.backgroundColor = isAlarming ? new ThemeColor("statusBarItem.warningBackground") : undefined;
+  }
+
+  private face(): Face {
+    const { activity } = this.turns;
+    const failures = this.failureCount;
+    if (this.state === "stopped") return { text: "$(error) Handrail", tooltip: "The server is not running.", isAlarming: true };
+    if (this.state === "starting") return { text: "$(loading~spin) Handrail", tooltip: "The server is starting.", isAlarming: false };
+    if (activity !== undefined) {
+      return { text: `$(sync~spin) Handrail: ${shorten(activity)}`, tooltip: `Working: ${activity}`, isAlarming: false };
+    }
+    if (failures > 0) {
+      const tooltip = `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`;
+      return { text: `$(warning) Handrail: ${count(failures, "failure")}`, tooltip, isAlarming: false };
+    }
+    return { text: "$(check) Handrail", tooltip: "Nothing is running.", isAlarming: false };
+  }
+}
+
+interface Face {
+  text: string;
+  tooltip: string;
+  isAlarming: boolean;
+}
+
+interface Entry extends QuickPickItem {
+  command: string;
+}
+
+function entry(icon: string, label: string, command: string): Entry {
+  return { label: `$(${icon}) ${label}`, command };
+}
+
+function shorten(activity: string): string {
+  return activity.length <= LONGEST_ACTIVITY ? activity : `${activity.slice(0, LONGEST_ACTIVITY - 1)}…`;
+}

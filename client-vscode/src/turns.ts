@@ -1,0 +1,171 @@
+/**
+ * Turns as the person starts, watches and stops them.
+ *
+ * The server decides what happens in a turn; here are the ways in, and the one message at the end.
+ */
+import * as path from "node:path";
+import { commands, type Disposable, env, EventEmitter, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
+
+import type { Answers } from "./answers";
+import { restore } from "./checkpoints";
+import type { Connection } from "./connection";
+import { showFailure } from "./messages";
+import { TURN_CANCEL, TURN_START, TURN_WAIT } from "./protocol";
+import type { TurnContext, TurnReport, TurnStartParams, TurnUpdate } from "./protocol";
+import { summary } from "./summary";
+
+export class Turns implements Disposable {
+  /** What each running turn is doing, by its id. */
+  private readonly running = new Map<string, string>();
+  private session: string | undefined;
+  private readonly emitter = new EventEmitter<void>();
+  private readonly subscriptions: Disposable[];
+
+  readonly onDidChange = this.emitter.event;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly answers: Answers,
+    private readonly log: LogOutputChannel,
+  ) {
+    this.subscriptions = [
+      connection.onTurnUpdate((update) => {
+        this.follow(update);
+      }),
+      connection.onDidChangeState((state) => {
+        if (state !== "running") this.forget();
+      }),
+    ];
+  }
+
+  /** What the latest running turn is doing; undefined when none runs. */
+  get activity(): string | undefined {
+    return [...this.running.values()].at(-1);
+  }
+
+  /** Asks for a prompt and runs a turn with it; the active editor goes along as context. */
+  async ask(): Promise<TurnReport | undefined> {
+    const editor = window.activeTextEditor;
+    const context = editor === undefined ? undefined : contextOf(editor);
+    const prompt = await window.showInputBox({
+      title: "Handrail: Ask",
+      placeHolder: "What should be done?",
+      prompt: context === undefined ? "Without a document as context" : `With ${describe(context)} as context`,
+      ignoreFocusOut: true,
+    });
+    if (prompt === undefined || prompt.trim() === "") return undefined;
+    return this.run({ prompt, ...(context === undefined ? {} : { context: [context] }) });
+  }
+
+  /** Runs a turn with the clipboard's text, a reply copied from any chat, as its prompt. */
+  async applyClipboard(): Promise<TurnReport | undefined> {
+    const prompt = await env.clipboard.readText();
+    if (prompt.trim() === "") {
+      void window.showInformationMessage("Handrail: the clipboard is empty. Copy a reply with edit blocks first.");
+      return undefined;
+    }
+    return this.run({ prompt });
+  }
+
+  /** Cancels every running turn. */
+  async stop(): Promise<void> {
+    if (this.running.size === 0) {
+      void window.showInformationMessage("Handrail: nothing is running.");
+      return;
+    }
+    const turns = [...this.running.keys()];
+    await Promise.all(turns.map((turn) => this.connection.request(TURN_CANCEL, { turn })));
+  }
+
+  dispose(): void {
+    this.subscriptions.forEach((subscription) => {
+      subscription.dispose();
+    });
+    this.emitter.dispose();
+  }
+
+  private async run(params: TurnStartParams): Promise<TurnReport> {
+    const session = this.session;
+    const { connection } = this;
+    const started = await connection.request(TURN_START, { ...params, ...(session === undefined ? {} : { session }) });
+    this.session = started.session;
+    this.note(started.turn, "starting");
+    try {
+      const report = await connection.request(TURN_WAIT, { turn: started.turn });
+      this.announce(report);
+      return report;
+    } finally {
+      this.end(started.turn);
+    }
+  }
+
+  /** Says once how the turn ended, with the ways on. Does not wait for the person. */
+  private announce(report: TurnReport): void {
+    const { checkpoint, answer } = report;
+    const hasFailed = report.outcomes.some(({ status }) => status === "failed");
+    const text = summary(report);
+    const ways: [label: string, take: () => unknown][] = [];
+    if (hasFailed) ways.push(["Show Problems", () => commands.executeCommand("workbench.actions.view.problems")]);
+    if (checkpoint !== null) ways.push(["Restore", () => restore(this.connection, checkpoint)]);
+    if (answer.trim() !== "") ways.push(["Show Answer", () => this.answers.show(report)]);
+    const labels = ways.map(([label]) => label);
+    const isFine = report.state === "finished" && !hasFailed;
+    const shown = isFine ? window.showInformationMessage(text, ...labels) : window.showWarningMessage(text, ...labels);
+    void shown
+      .then(async (choice) => {
+        await ways.find(([label]) => label === choice)?.[1]();
+      })
+      .then(undefined, (thrown: unknown) => {
+        showFailure(this.log, "What was chosen at the end of the turn failed", thrown);
+      });
+  }
+
+  private follow({ turn, event }: TurnUpdate): void {
+    if (event.kind === "started") this.note(turn, "thinking");
+    else if (event.kind === "toolCall") this.note(turn, event.title);
+    else if (event.kind === "ended") this.end(turn);
+  }
+
+  private note(turn: string, activity: string): void {
+    this.running.set(turn, activity);
+    this.changed();
+  }
+
+  private end(turn: string): void {
+    if (this.running.delete(turn)) this.changed();
+  }
+
+  /** The server is gone, and its turns and sessions with it. */
+  private forget(): void {
+    this.session = undefined;
+    this.running.clear();
+    this.changed();
+  }
+
+  private changed(): void {
+    void commands.executeCommand("setContext", "handrail.working", this.running.size > 0);
+    this.emitter.fire();
+  }
+}
+
+function contextOf({ document, selection }: TextEditor): TurnContext | undefined {
+  if (document.uri.scheme !== "file" && document.uri.scheme !== "untitled") return undefined;
+  const uri = document.uri.toString();
+  if (selection.isEmpty) return { uri };
+  const { start, end } = selection;
+  return {
+    uri,
+    range: {
+      start: { line: start.line, character: start.character },
+      end: { line: end.line, character: end.character },
+    },
+  };
+}
+
+function describe({ uri, range }: TurnContext): string {
+  const name = path.posix.basename(Uri.parse(uri).path);
+  if (range === undefined) return name;
+  const first = range.start.line + 1;
+  const last = Math.max(first, range.end.character === 0 ? range.end.line : range.end.line + 1);
+  return first === last ? `${name}, line ${first}` : `${name}, lines ${first}–${last}`;
+}

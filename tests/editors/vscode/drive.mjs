@@ -1,0 +1,81 @@
+// node drive.mjs CONFIG.json: opens VS Code's page in a real browser, has it run the host tests, and takes the pictures
+// that they ask for. Ends when the results file is there.
+//
+// A built VS Code ignores the test arguments in the address, so they are put into the page's own configuration before
+// it loads. The authority must be the one in the address.
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+
+const DEADLINE_MS = 150_000;
+const config = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
+const { chromium } = createRequire(path.join(config.playwright, "/"))("playwright-core");
+const { host, origin } = new URL(config.url);
+const remote = (folder) => ({ $mid: 1, scheme: "vscode-remote", authority: host, path: folder });
+
+const profile = fs.mkdtempSync(path.join(os.tmpdir(), "handrail-chromium-"));
+const browser = await chromium.launchPersistentContext(profile, {
+  executablePath: config.chromium,
+  headless: true,
+  viewport: { width: 1280, height: 800 },
+  args: [
+    "--no-sandbox", // containers have none
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+  ],
+});
+
+/** Takes the picture that the host tests asked for; what went wrong is the content of the `.done` file. */
+async function takePicture(page, request) {
+  const file = path.join(config.pictures, request);
+  const { text } = JSON.parse(fs.readFileSync(file, "utf8"));
+  let problem = "";
+  try {
+    await page.getByText(text).first().waitFor({ timeout: 20_000 });
+    await page.screenshot({ path: file.replace(/\.request$/, ".png") });
+  } catch (thrown) {
+    problem = thrown.message;
+  }
+  fs.writeFileSync(`${file}.done`, problem);
+  fs.rmSync(file);
+}
+
+try {
+  await browser.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
+  const page = browser.pages()[0] ?? (await browser.newPage());
+  page.on("pageerror", (error) => console.log("page error:", error.message));
+  await page.addInitScript(
+    (options) => {
+      const get = Element.prototype.getAttribute;
+      Element.prototype.getAttribute = function (name) {
+        const value = get.call(this, name);
+        if (name !== "data-settings" || this.id !== "vscode-workbench-web-configuration") return value;
+        const settings = JSON.parse(value);
+        return JSON.stringify({ ...settings, developmentOptions: { ...settings.developmentOptions, ...options } });
+      };
+    },
+    { extensions: [remote(config.tests)], extensionTestsPath: remote(path.join(config.tests, "index.cjs")) },
+  );
+  await page.goto(`${config.url}?folder=${encodeURIComponent(config.workspace)}`);
+  for (const start = Date.now(); !fs.existsSync(config.results); ) {
+    if (Date.now() - start > DEADLINE_MS) throw new Error("The host tests never ended.");
+    for (const request of fs.readdirSync(config.pictures).filter((name) => name.endsWith(".request"))) {
+      await takePicture(page, request);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await page.screenshot({ path: path.join(config.pictures, "end.png") });
+  console.log("shown at the end:", await page.locator(".notification-toast .notification-list-item-message").allInnerTexts());
+} catch (thrown) {
+  console.log(thrown.message);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+  fs.rmSync(profile, { recursive: true, force: true });
+}

@@ -1,0 +1,125 @@
+// Runs inside VS Code's extension host: a pasted reply from the clipboard to its restore, through the real API.
+//
+// Every step is recorded by name in the results file; a step that fails ends the run. The steps build on each other.
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const vscode = require("vscode");
+
+const DEADLINE_MS = 60_000; // the first turn waits for the server's installation
+const config = JSON.parse(fs.readFileSync(process.env.HANDRAIL_TEST_CONFIG, "utf8"));
+const scenario = config.scenario;
+const command = vscode.commands.executeCommand;
+const uriOf = (name) => vscode.Uri.file(path.join(config.workspace, name));
+const onDisk = (name) => fs.readFileSync(path.join(config.workspace, name)).toString("base64");
+const failures = () => vscode.languages.getDiagnostics(uriOf(scenario.open)).filter(({ source }) => source === "handrail");
+
+/** Awaits a state: asks again until the answer is truthy. */
+async function until(what, ask) {
+  for (const start = Date.now(); Date.now() - start < DEADLINE_MS; ) {
+    const answer = await ask();
+    if (answer) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`It never came true that ${what}.`);
+}
+
+/** Has the browser wait until the text is on the page, and take a picture of it. */
+async function picture(name, text) {
+  const request = path.join(config.pictures, `${name}.request`);
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ text }));
+  fs.renameSync(`${request}.tmp`, request);
+  const answer = await until(`the picture ${name} was taken`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
+  assert(answer);
+  assert.equal(fs.readFileSync(`${request}.done`, "utf8"), "", "what the browser says");
+}
+
+let document;
+let report;
+
+const STEPS = {
+  "an unsaved CRLF document is open": async () => {
+    document = await vscode.workspace.openTextDocument(uriOf(scenario.open));
+    const editor = await vscode.window.showTextDocument(document);
+    assert.equal(document.eol, vscode.EndOfLine.CRLF);
+    await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), scenario.typed));
+    assert.equal(document.getText(), scenario.before);
+    assert(document.isDirty);
+  },
+  "the clipboard's reply runs as a turn": async () => {
+    await vscode.env.clipboard.writeText(scenario.reply);
+    report = await command("handrail.client.applyClipboard");
+    assert(report, "no report: the command failed; the log says why");
+    assert.equal(report.state, "finished", report.reason);
+    const came = report.outcomes.map(({ uri, status, failure }) => [path.posix.basename(uri), status, failure?.code].join(" "));
+    const said = report.outcomes.map(({ failure }) => failure?.message).filter(Boolean);
+    assert.deepEqual(came.sort(), scenario.outcomes, said.join("\n"));
+  },
+  "the edit is in the open document, CRLF and unsaved text kept": async () => {
+    assert.equal(document.getText(), scenario.after);
+    assert(document.isDirty);
+    assert.equal(onDisk(scenario.open), scenario.disk.before[scenario.open]);
+  },
+  "the closed documents are exact on disk, and still closed": async () => {
+    for (const name of scenario.closed) assert.equal(onDisk(name), scenario.disk.after[name], name);
+    assert.deepEqual(vscode.workspace.textDocuments.filter(({ isDirty }) => isDirty), [document]);
+    const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs.map(({ label }) => label));
+    assert.deepEqual(tabs, [scenario.open]);
+  },
+  "the edit that fits nowhere is a problem": async () => {
+    const [problem] = await until("the problem is shown", () => failures().length === 1 && failures());
+    assert.equal(problem.severity, vscode.DiagnosticSeverity.Warning);
+    assert.equal(problem.code?.value ?? problem.code, "no-match");
+    assert.equal(problem.range.start.line, scenario.problemLine);
+    await command("workbench.actions.view.problems");
+    await picture("problems", problem.message.split("\n")[0]);
+  },
+  "its quick fix applies": async () => {
+    const [problem] = failures();
+    const offered = await command("vscode.executeCodeActionProvider", document.uri, problem.range, "quickfix");
+    const titles = offered.map(({ title }) => title);
+    const fix = offered.find(({ title }) => title === `Apply at line ${scenario.problemLine + 1}`);
+    assert(fix, `offered: ${titles.join(", ")}`);
+    assert(titles.includes("Dismiss"), `offered: ${titles.join(", ")}`);
+    await vscode.window.showTextDocument(document);
+    await command(fix.command.command, ...fix.command.arguments);
+    assert.equal(document.getText(), scenario.fixed);
+    await until("the problem is gone", () => failures().length === 0);
+    await picture("fixed", "No problems have been detected in the workspace.");
+  },
+  "one undo takes the quick fix back": async () => {
+    await command("undo");
+    assert.equal(document.getText(), scenario.after);
+  },
+  "the checkpoint brings everything back, the unsaved text included": async () => {
+    const listed = await command("handrail.checkpoint.list", {});
+    assert(listed.some(({ id }) => id === report.checkpoint), `listed: ${listed.map(({ id }) => id).join(", ")}`);
+    const restored = await command("handrail.checkpoint.restore", { checkpoint: report.checkpoint });
+    assert.deepEqual(restored.conflicts, []);
+    assert.equal(document.getText(), scenario.before);
+    assert(document.isDirty);
+    for (const [name, bytes] of Object.entries(scenario.disk.before)) assert.equal(onDisk(name), bytes, name);
+  },
+};
+
+exports.run = async () => {
+  const results = { vscode: vscode.version, steps: [] };
+  const start = Date.now();
+  try {
+    for (const [name, step] of Object.entries(STEPS)) {
+      results.steps.push({ name, error: "not run to its end" });
+      const record = results.steps.at(-1);
+      await step().then(
+        () => (record.error = null),
+        (thrown) => {
+          record.error = String(thrown?.stack ?? thrown);
+          throw thrown;
+        },
+      );
+      record.seconds = (Date.now() - start) / 1000;
+    }
+  } finally {
+    fs.writeFileSync(`${config.results}.tmp`, JSON.stringify(results, null, 1));
+    fs.renameSync(`${config.results}.tmp`, config.results);
+  }
+};
