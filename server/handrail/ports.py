@@ -250,12 +250,14 @@ class Restoration:
         uri: The document.
         before: What it held before the turn (or step) first touched it.
         after: What the turn left, as last recorded; None if that is not known.
+        gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
     """
 
     uri: str
     before: Image
     after: Image | None
+    gaps: tuple[tuple[Image, Image], ...] = ()
     made_folders: tuple[str, ...] = ()
 
 

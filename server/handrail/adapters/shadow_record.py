@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from dulwich.objects import Blob, ShaFile
@@ -105,6 +106,21 @@ def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
         first = found.get(entry.identity, entry)
         found[entry.identity] = replace(first, after=entry.after or first.after)
     return tuple(found.values())
+
+
+def gaps(steps: Sequence[Step], identity: str) -> list[tuple[Kept, Kept]]:
+    """Where a document was not found as the step before had left it: (left, found), in order."""
+    entries = [entry for step in steps for entry in step.entries if entry.identity == identity]
+    return [
+        (one.after, other.before)
+        for one, other in pairwise(entries)
+        if one.after is not None and _text(one.after) != _text(other.before)
+    ]
+
+
+def _text(kept: Kept) -> str | None:
+    """What names the text that an editor shows: the unsaved one, else the file's."""
+    return kept.unsaved.blob if kept.unsaved else kept.blob
 
 
 def change(entry: Entry) -> CheckpointPath | None:

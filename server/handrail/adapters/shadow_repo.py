@@ -25,7 +25,7 @@ from dulwich.objects import Blob, ObjectID, ShaFile
 from handrail.adapters import files
 from handrail.adapters.disk_failure import reason
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Kept, Step, change, joined, keep, unsaved_of
+from handrail.adapters.shadow_record import Entry, Kept, Step, change, gaps, joined, keep, unsaved_of
 from handrail.adapters.shadow_tree import stored_path, stored_untitled
 from handrail.adapters.shadow_turns import Turn, Turns
 from handrail.adapters.workspace import identity_of, root_names, shown_path
@@ -163,7 +163,8 @@ class ShadowRepo:
                     steps = tuple(step for step in of_turn if step.id.number >= first)
             if not steps:
                 raise _unknown(turns, name)
-            return tuple(_restoration(store, entry) for entry in joined(steps) if change(entry))
+            entries = [entry for entry in joined(steps) if change(entry)]
+            return tuple(_restoration(store, entry, gaps(steps, entry.identity)) for entry in entries)
 
     @contextmanager
     def _open(self, roots: Roots) -> Iterator[Store]:
@@ -294,11 +295,12 @@ def _checkpoint(turn: Turn) -> Checkpoint:
     )
 
 
-def _restoration(store: Store, entry: Entry) -> Restoration:
+def _restoration(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kept]]) -> Restoration:
     return Restoration(
         uri=entry.uri,
         before=_stored_image(store, entry.before),
         after=_stored_image(store, entry.after) if entry.after else None,
+        gaps=tuple((_stored_image(store, left), _stored_image(store, found)) for left, found in between),
         made_folders=entry.made_folders,
     )
 

@@ -15,15 +15,17 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.edits import PlannedFile, Planner, outcomes
-from handrail.agent.preimage import targets
+from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Edits
 from handrail.core import policy, report, schedule
+from handrail.core.change import Landing
 from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Place
 from handrail.core.report import Asked, CallEnded, CallStarted, Event
 from handrail.core.schedule import Touch
+from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports, Question, StepId
 
@@ -236,31 +238,33 @@ class Executor:
             planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
             planned.append(await planner.plan(ready.action))
         uris = [change.uri for files in planned for file in files for change in file.changes]
+        before = await held(self.ports.editor, uris)
         if uris:
             try:
-                before = await targets(self.ports.editor, uris)
-                self.checkpoint = await self.ports.checkpoints.ensure(self.step, before)
+                self.checkpoint = await self.ports.checkpoints.ensure(self.step, targets(before))
             except CheckpointError as error:
                 return [self._unprotected(ready, error, order) for ready in batch]
-        done = []
+        done, ours = [], dict[str, Text]()
         for ready, files in zip(batch, planned, strict=True):
             if self._stopping:
                 break
-            done.append(await self._apply(ready, files))
-        return await self._recorded(done, uris) if uris else done
+            changes = [change for file in files for change in file.changes]
+            landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
+            ours |= written(before, changes, landings)
+            done.append(self._done(ready, files, list(landings)))
+        return await self._recorded(done, before, ours) if uris else done
 
-    async def _recorded(self, done: list[Done], uris: Sequence[str]) -> list[Done]:
+    async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
         """Keep the post-images; without them a later restore is more careful, which the result says."""
         try:
-            await self.ports.checkpoints.record(self.step, await targets(self.ports.editor, uris))
+            after = await results(self.ports.editor, before, ours)
+            await self.ports.checkpoints.record(self.step, after)
         except CheckpointError as error:
             note = f"\nThe checkpoint does not know what was written: {error}"
             return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
         return done
 
-    async def _apply(self, ready: Ready, files: Sequence[PlannedFile]) -> Done:
-        changes = [change for file in files for change in file.changes]
-        landings = list(await self.ports.editor.apply(changes, f"handrail: {ready.action.title}"))
+    def _done(self, ready: Ready, files: Sequence[PlannedFile], landings: list[Landing]) -> Done:
         found: list[Outcome] = []
         for file in files:
             found += outcomes(file, [landings.pop(0) for _ in file.changes])

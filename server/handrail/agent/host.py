@@ -16,7 +16,7 @@ from handrail.agent.edits import Part as EditPart
 from handrail.agent.edits import PlannedFile, outcomes
 from handrail.agent.executor import Executor
 from handrail.agent.loop import OFFERS, run_turn
-from handrail.agent.preimage import targets
+from handrail.agent.preimage import held, results, targets, written
 from handrail.agent.session import Session
 from handrail.core import plan, verify
 from handrail.core.change import PlannedHunk, Update
@@ -249,15 +249,13 @@ class Host:
         """A change outside every turn: with a checkpoint of its own, like any other."""
         turn = self.new_id("q")
         step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {file.path}")
+        before = await held(ports.editor, [change.uri for change in file.changes])
         if file.changes:
-            await ports.checkpoints.ensure(
-                step, await targets(ports.editor, [change.uri for change in file.changes])
-            )
+            await ports.checkpoints.ensure(step, targets(before))
         landings = await ports.editor.apply(file.changes, f"handrail: apply in {file.path}")
         if file.changes:
-            await ports.checkpoints.record(
-                step, await targets(ports.editor, [change.uri for change in file.changes])
-            )
+            ours = written(before, file.changes, landings)
+            await ports.checkpoints.record(step, await results(ports.editor, before, ours))
         found = outcomes(file, landings)
         if all(outcome.status is not verify.Status.FAILED for outcome in found):
             self.ledger = self.ledger.without([failure])
@@ -267,8 +265,12 @@ class Host:
 
     async def restore(self, checkpoint: str, uris: Sequence[str] | None) -> restore.RestoreReport:
         """Take a turn or a step back. Raises CheckpointError."""
-        step = StepId(session="", turn=self.new_id("r"), number=1, label=f"Before restoring {checkpoint}")
-        return await restore.restore(self.ports(), step, checkpoint, uris)
+        ports = self.ports()
+        known = await ports.checkpoints.list()
+        restored = next((one for one in known if checkpoint in (one.id, *(s.id for s in one.steps))), None)
+        label = f"Before restoring: {restored.label}" if restored else f"Before restoring {checkpoint}"
+        step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label))
+        return await restore.restore(ports, step, checkpoint, uris)
 
 
 def _closed(before: Ledger, after: Ledger) -> list[str]:

@@ -9,14 +9,16 @@ its own, so it can be taken back as well. Open documents change through the edit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from handrail.agent.preimage import targets
+from handrail.agent.preimage import held, targets
 from handrail.core import edit
-from handrail.core.change import Applied, Change, Delete, PlannedHunk, Tier, Update
+from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
 from handrail.core.failure import Code, Failure
-from handrail.core.text import Text
+from handrail.core.text import Text, to_lf
 from handrail.ports import Document, Image, Ports, Restoration, StepId
+
+LABEL = "handrail: restore checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,14 +71,14 @@ async def restore(ports: Ports, step: StepId, checkpoint: str, uris: Sequence[st
         wanted = {_identity(ports, uri) for uri in uris}
         plan = tuple(each for each in plan if _identity(ports, each.uri) in wanted)
     touched = [each.uri for each in plan]
-    before = await ports.checkpoints.ensure(step, await targets(ports.editor, touched))
+    before = await ports.checkpoints.ensure(step, targets(await held(ports.editor, touched)))
     found = _Found()
     for each in plan:
         await _take_back(ports, each, found)
     await ports.editor.remove_empty_folders(
         sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
     )
-    await ports.checkpoints.record(step, await targets(ports.editor, touched))
+    await ports.checkpoints.record(step, targets(await held(ports.editor, touched)))
     return RestoreReport(
         restored=tuple(found.restored),
         unchanged=tuple(found.unchanged),
@@ -93,14 +95,13 @@ def _identity(ports: Ports, uri: str) -> str:
 
 async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
     now = await ports.editor.read(each.uri)
-    before = _text(each.before, now.text) if isinstance(now, Document) else None
     if isinstance(now, Failure) and now.code is not Code.NO_SUCH_FILE:
         found.conflicts.append(Conflict(uri=each.uri, reason=now.message))
     elif isinstance(now, Failure):
         await _bring_back(ports, each, found)
-    elif before is None and each.before.raw is None:
+    elif each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, found)
-    elif before is None:
+    elif (before := _text(each.before, now.text)) is None:
         found.conflicts.append(
             Conflict(uri=each.uri, reason="The document was no text before; it was left alone.")
         )
@@ -108,23 +109,33 @@ async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
         await _rewrite(ports, each, (now, before), found)
 
 
-def _text(image: Image | None, like: Text) -> Text | None:
+def _text(image: Image | None, now: Text) -> Text | None:
     """
-    The text of an image: the editor's if it was unsaved; None if there was none, or no text.
+    The text of an image, to be compared with *now*: the editor's if it was unsaved.
 
-    Bytes are read in the encoding of *like*, which is what the same document holds now.
+    None if there was none, or no text. Some editors hold LF whatever the file has, so where both have one
+    kind of line end, the text gets that of *now*.
     """
-    if image is None:
+    text: Text | Failure | None = None
+    if image is not None and image.unsaved is not None:
+        text = image.unsaved.text
+    elif image is not None and image.raw is not None:
+        text = Text.parse(image.raw, now.encoding)
+    if not isinstance(text, Text):
         return None
-    if image.unsaved is not None:
-        return image.unsaved.text
-    text = Text.parse(image.raw, like.encoding) if image.raw is not None else None
-    return text if isinstance(text, Text) else None
+    here, there = ({eol for eol in each.eols if eol} for each in (now, text))
+    if len(here) == len(there) == 1 and here != there:
+        return replace(text, content=to_lf(text.content).replace("\n", now.eol))
+    return text
 
 
 async def _bring_back(ports: Ports, each: Restoration, found: _Found) -> None:
     """The document is gone: the turn deleted it, or somebody has since."""
-    if each.before.raw is None:
+    raw = each.before.raw
+    if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
+        text = each.before.unsaved.text
+        raw = encoded if isinstance(encoded := text.encode(text.content), bytes) else raw
+    if raw is None:
         found.unchanged.append(each.uri)
         return
     if each.after is not None and each.after.raw is not None:
@@ -132,17 +143,30 @@ async def _bring_back(ports: Ports, each: Restoration, found: _Found) -> None:
             Conflict(uri=each.uri, reason="The file was deleted since; it was not brought back.")
         )
         return
-    failure = await ports.editor.put(each.uri, each.before.raw, each.before.mode)
+    failure = await ports.editor.put(each.uri, raw, each.before.mode)
     if failure is not None:
         found.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
     else:
         found.restored.append(each.uri)
 
 
+async def _put_file_back(ports: Ports, each: Restoration) -> bool:
+    """Make the file that the turn deleted while an editor holds the document; whether it was missing."""
+    raw = each.before.raw
+    if raw is None or each.after is None or each.after.raw is not None:
+        return False
+    bytes_as_text = Text(raw.decode("latin-1"), "latin-1")
+    (landing,) = await ports.editor.apply([Create(uri=each.uri, text=bytes_as_text)], LABEL)
+    if not isinstance(landing, Applied):
+        return False  # it is there again, and somebody else's
+    await ports.editor.put(each.uri, raw, each.before.mode)
+    return True
+
+
 async def _remove(ports: Ports, each: Restoration, now: Document, found: _Found) -> None:
     """The turn made this document: remove it, unless somebody has worked on it since."""
     after = _text(each.after, now.text)
-    if after is None or after.content != now.text.content:
+    if after is None or after.content != now.text.content or each.gaps:
         found.conflicts.append(
             Conflict(uri=each.uri, reason="The file was made by the turn and changed since; it was kept.")
         )
@@ -152,12 +176,12 @@ async def _remove(ports: Ports, each: Restoration, now: Document, found: _Found)
 
 async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: _Found) -> None:
     now, before = texts
+    is_back = now.is_open and await _put_file_back(ports, each)
     if now.text.content == before.content:
-        found.unchanged.append(each.uri)
+        (found.restored if is_back else found.unchanged).append(each.uri)
         return
-    after = _text(each.after, now.text) or now.text
-    back = edit.rebase(after, edit.between(after.content, before.content), now.text.content)
-    if any(moved.conflict for moved in back):
+    back = _way_back(each, now.text, before)
+    if back is None:
         found.conflicts.append(
             Conflict(
                 uri=each.uri,
@@ -165,7 +189,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
             )
         )
         return
-    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(moved.edit for moved in back))
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
     if not hunk.edits:
         found.unchanged.append(each.uri)
         return
@@ -174,8 +198,27 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
 
 
+def _way_back(each: Restoration, now: Text, before: Text) -> tuple[edit.TextEdit, ...] | None:
+    """
+    The edits of *now* that undo what the turn did, and only that; None if others changed the same lines.
+
+    What others did between two steps stays: each stretch of the turn is undone for itself, last one first.
+    """
+    after = _text(each.after, now) or now
+    ends = [before, *(_text(image, now) for gap in each.gaps for image in gap), after]
+    content = now.content
+    for found, left in reversed(list(zip(ends[::2], ends[1::2], strict=True))):
+        if found is None or left is None:
+            return None
+        moved = edit.rebase(left, edit.between(left.content, found.content), content)
+        if any(one.conflict for one in moved):
+            return None
+        content = edit.apply(content, [one.edit for one in moved])
+    return edit.between(now.content, content)
+
+
 async def _apply(ports: Ports, change: Change, done: list[str], found: _Found) -> None:
-    (landing,) = await ports.editor.apply([change], "handrail: restore checkpoint")
+    (landing,) = await ports.editor.apply([change], LABEL)
     if isinstance(landing, Applied):
         done.append(change.uri)
     else:
