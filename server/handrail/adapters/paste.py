@@ -33,7 +33,7 @@ The setting handrail.model is "paste": handrail then reads a reply copied from a
 - a unified diff (--- a/file, +++ b/file, @@)
 - a code fence with a whole file, its path after the language or on the line above
 
-To have a model answer instead, set handrail.model to it: in the editor's settings, or with --model."""
+To have a model answer instead, set handrail.model to it in the editor's settings (in a terminal: --model)."""
 
 
 class Paste:

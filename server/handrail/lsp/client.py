@@ -21,6 +21,7 @@ class Client:
     Attributes:
         apply_edit: Whether it takes `workspace/applyEdit` at all.
         versioned: Whether edits may name a document's version (`documentChanges`).
+        least_version: The least version that it compares with its own.
         creates, deletes: Resource operations it takes.
         related, data: What of a diagnostic it understands.
         progress, show_message_actions, configuration: Standard requests it takes.
@@ -31,6 +32,7 @@ class Client:
 
     apply_edit: bool = False
     versioned: bool = False
+    least_version: int = 0
     creates: bool = False
     deletes: bool = False
     related: bool = False
@@ -61,6 +63,9 @@ class Client:
             apply_edit=bool(workspace.apply_edit),
             # Neovim handles documentChanges without saying so; it does list resource operations.
             versioned=bool(edits.document_changes) or bool(operations),
+            # A buffer that Neovim has just opened has version 0, and it takes an edit of version 0 for one
+            # without: it would apply it to whatever was typed since. Its next version is beyond 1.
+            least_version=1 if params.client_info and params.client_info.name == "Neovim" else 0,
             creates=lsp.ResourceOperationKind.Create in operations,
             deletes=lsp.ResourceOperationKind.Delete in operations,
             related=bool(publish.related_information),

@@ -43,13 +43,19 @@ def from_units(row: str, units: int, encoding: str) -> int:
 
 @dataclass(slots=True)
 class OpenDocument:
-    """A document in the editor: `lines` carry their terminators, the last one may be empty."""
+    """
+    A document in the editor: `lines` carry their terminators, the last one may be empty.
+
+    Attributes:
+        was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
+    """
 
     uri: str
     identity: str
     version: int
     lines: list[str]
     language: str = ""
+    was_opened_by_us: bool = False
     _text: Text | None = None
 
     @property

@@ -39,6 +39,11 @@ class Patience:
     answer_s: float = 10.0
     echo_s: float = 5.0
 
+    @property
+    def overtaken_s(self) -> float:
+        """For a message that another one has overtaken: it is on its way."""
+        return self.echo_s / 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
@@ -99,10 +104,10 @@ class LspEditor:
         is_open = self._documents.find(change.uri) is not None
         match change:
             case Update() if is_open:
-                return await self._update_open(change, label)
+                return await self._update_and_save(change, label)
             case Update() if self._goes_through_editor(change.base):
                 return await self._update_closed(change, label)
-            case Create() if self._goes_through_editor(change.text) and self.client.creates:
+            case Create() if self.client.creates and not is_open and self._goes_through_editor(change.text):
                 return await self._create(change, label)
             case Delete() if is_open:
                 return await self._delete_open(change, label)
@@ -116,21 +121,34 @@ class LspEditor:
             return chosen == "editor" and self.client.apply_edit
         return "save" in self.client.services and text.is_plain
 
+    async def _update_and_save(self, update: Update, label: str) -> Landing:
+        """Update an open document; one that we opened ourselves stays saved if it is."""
+        document = self._documents.find(update.uri)
+        before = await self.read(update.uri) if document and document.was_opened_by_us else None
+        landing = await self._update_open(update, label)
+        if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
+            await self.save([update.uri])
+        return landing
+
     async def _update_open(self, update: Update, label: str) -> Landing:
         base, edits = update.base, update.edits
         for _ in range(TRIES):
             document = self._documents.find(update.uri)
             if document is None:
-                (landing,) = await self._disk.apply([replace(update, base=base)], label)
+                (landing,) = await self._disk.apply([update], label)
                 return landing
             now = replace(document.text, encoding=base.encoding, bom=base.bom)
             if now.content != base.content:
+                if all(standing(base, edits, now.content)):
+                    return Applied(text=now)  # the echo came late
                 moved = edit.rebase(base, edits, now.content)
                 if conflicts := _conflicts(update, [each.conflict for each in moved]):
                     return Rejected(failure=edit.stale(conflicts, "The document").at(document.uri))
                 base, edits = now, tuple(each.edit for each in moved)
             version = document.version
             answer = await self._send(self._text_edit(document, base, edits), label)
+            if answer.applied:
+                await self._echo(update.uri, version, (base, edits))
             landing = await self._read_back(update.uri, base, edits, answer)
             if isinstance(landing, Applied | Partial) or not await self._is_stale(
                 update.uri, version, answer
@@ -138,19 +156,34 @@ class LspEditor:
                 return landing
         return landing
 
+    async def _echo(self, uri: str, version: int, sent: tuple[Text, Sequence[TextEdit]]) -> None:
+        """Wait until the change shows; not for long once a newer text has come without it."""
+
+        def shows() -> bool:
+            return all(self._stand(uri, *sent))
+
+        can_be_stale = self.client.versioned
+        until = self._documents.until
+        if await until(
+            lambda: shows() or (can_be_stale and self._is_newer(uri, version)), self._patience.echo_s
+        ):
+            await until(shows, self._patience.overtaken_s)
+
+    def _stand(self, uri: str, base: Text, edits: Sequence[TextEdit]) -> tuple[bool, ...]:
+        """Which of *edits* stand in the document now; nothing to say of one that is closed."""
+        document = self._documents.find(uri)
+        return standing(base, edits, document.text.content) if document is not None else ()
+
+    def _is_newer(self, uri: str, version: int) -> bool:
+        document = self._documents.find(uri)
+        return document is None or document.version != version
+
     async def _read_back(self, uri: str, base: Text, edits: Sequence[TextEdit], answer: Answer) -> Landing:
-        """What stands of *edits* once the client's change shows, or does not show in time."""
-
-        def stands() -> tuple[bool, ...]:
-            document = self._documents.find(uri)
-            return standing(base, edits, document.text.content) if document is not None else ()
-
-        if answer.applied:
-            await self._documents.until(lambda: all(stands()), self._patience.echo_s)
+        """What stands of *edits*, by the text that the editor holds."""
         document = self._documents.find(uri)
         if document is None:
             return await self._closed_meanwhile(uri, base, edits)
-        fate = stands()
+        fate = self._stand(uri, base, edits)
         if all(fate):
             return Applied(text=replace(document.text, encoding=base.encoding, bom=base.bom))
         if any(fate):
@@ -175,13 +208,8 @@ class LspEditor:
         """Whether nothing landed because the user had typed: then there is a newer version by now."""
         if answer.applied is None or not self.client.versioned:
             return False
-
-        def is_newer() -> bool:
-            document = self._documents.find(uri)
-            return document is None or document.version != version
-
         # A refusal can overtake the change that caused it.
-        return await self._documents.until(is_newer, self._patience.echo_s / 5)
+        return await self._documents.until(lambda: self._is_newer(uri, version), self._patience.overtaken_s)
 
     async def _update_closed(self, update: Update, label: str) -> Landing:
         saved = await self._disk.read(update.uri)
@@ -220,7 +248,8 @@ class LspEditor:
             return document is not None and document.text.content == expected.content
 
         shows = await self._documents.until(holds, self._patience.echo_s if answer.applied else 0)
-        if shows:
+        if shows and (document := self._documents.find(uri)) is not None:
+            document.was_opened_by_us = True
             await self.save([uri])
         saved = await self._disk.read(uri)
         if not isinstance(saved, Failure) and saved.text.content == expected.content:
@@ -250,9 +279,8 @@ class LspEditor:
         made = convert.text_edits(base, edits, self._documents.encoding)
         if not self.client.versioned:
             return lsp.WorkspaceEdit(changes={document.uri: made})
-        identifier = lsp.OptionalVersionedTextDocumentIdentifier(
-            uri=document.uri, version=document.version if is_open else None
-        )
+        version = max(document.version, self.client.least_version) if is_open else None
+        identifier = lsp.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=version)
         return lsp.WorkspaceEdit(
             document_changes=[lsp.TextDocumentEdit(text_document=identifier, edits=list(made))]
         )

@@ -45,6 +45,12 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.CHECKPOINT_RESTORE, checkpoint.restore),
 )
 
+# What is said to the user after a command, whose result editors drop.
+TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
+    protocol.FAILURE_APPLY: failure.tell,
+    protocol.CHECKPOINT_RESTORE: checkpoint.tell,
+}
+
 EXPERIMENTAL = {
     "handrail": {
         "protocolVersion": protocol.VERSION,
@@ -135,18 +141,24 @@ def create_server(world: World) -> Server:
 
 
 def _register(server: Server, request: protocol.Request, handler: Handler) -> None:
-    async def answer(params: Any) -> object:  # pygls would hand an `object` the server
+    async def run(params: object, *, tell: bool) -> object:
         try:
-            return wire.write(await handler(server.state, wire.read(request.params, params)))
+            result = await handler(server.state, wire.read(request.params, params))
+            if tell and request in TOLD:
+                TOLD[request](server.state, result)
+            return result
         except (wire.InvalidParams, Wrong) as error:
             raise JsonRpcInvalidParams(message=f"{request.name}: {error}") from error
         except HandrailError as error:
             raise RequestFailed(message=str(error)) from error
 
+    async def answer(params: Any) -> object:  # pygls would hand an `object` the server
+        return wire.write(await run(params, tell=False))
+
     async def command(*arguments: Any) -> object:
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
-        return await answer(arguments[0] if arguments else None)
+        return wire.write(await run(arguments[0] if arguments else None, tell=True))
 
     server.feature(request.method)(answer)
     server.command(request.command)(command)

@@ -111,6 +111,11 @@ class State:
             self._identities[uri] = uri if isinstance(place, Failure) else place.identity
         return self._identities[uri]
 
+    def shown(self, uri: str) -> str:
+        """A document's path as people read it."""
+        place = self.workspace.resolve(uri)
+        return uri if isinstance(place, Failure) else place.path
+
     def forget_identities(self) -> None:
         """Links may have changed: resolve anew."""
         self._identities.clear()

@@ -12,10 +12,13 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
 
 
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
-    """Take a turn or a step back; say which documents could not be."""
+    """Take a turn or a step back."""
     if params.conversation:
         raise Wrong("params.conversation is not offered by this version; leave it out.")
-    found = await state.host.restore(params.checkpoint, params.uris)
-    for conflict in found.conflicts:
-        state.say(f"{conflict.uri} was not restored: {conflict.reason}")
-    return convert.restore_report(found)
+    return convert.restore_report(await state.host.restore(params.checkpoint, params.uris))
+
+
+def tell(state: State, report: protocol.RestoreReport) -> None:
+    """Say which documents were not restored: editors drop the result of a command."""
+    for conflict in report.conflicts:
+        state.say(f"{state.shown(conflict.uri)} was not restored: {conflict.reason}")

@@ -30,7 +30,11 @@ async def dismiss(state: State, params: protocol.FailureDismissParams) -> None:
 async def apply(state: State, params: protocol.FailureApplyParams) -> list[protocol.Outcome]:
     """Make a failed edit at one of its candidates."""
     outcomes = await state.host.apply(params.failure, params.candidate)
+    return [state.converter.outcome(outcome) for outcome in outcomes]
+
+
+def tell(state: State, outcomes: list[protocol.Outcome]) -> None:
+    """Say what a quick fix could not do: editors drop the result of a command."""
     for outcome in outcomes:
         if outcome.failure is not None:
             state.say(f"The edit could not be applied there: {outcome.failure.message}")
-    return [state.converter.outcome(outcome) for outcome in outcomes]
