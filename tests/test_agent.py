@@ -1,0 +1,316 @@
+"""
+The agent with the real disk, the real shadow repository and scripted answers; no editor in between.
+
+What needs an editor is in `e2e`; what is a pure decision is in `specs`.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters.disk import Disk
+from handrail.adapters.scripted import Scripted
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.workspace import Folders
+from handrail.agent.host import Host, UnknownId
+from handrail.core.failure import Code
+from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
+from handrail.core.report import Ended, Event, State, Superseded, TurnReport
+from handrail.core.verify import Status
+from handrail.ports import CheckpointError, Ports, Provider, Question
+from handrail.testing import answer, call, lay_out, script, snapshot
+
+
+class Yes:
+    """Approver port that notes what it is asked."""
+
+    def __init__(self, says: bool = True) -> None:
+        self.says, self.asked = says, list[Question]()
+
+    async def ask(self, question: Question) -> bool:
+        self.asked.append(question)
+        return self.says
+
+
+@dataclass
+class Between:
+    """A provider that lets somebody act before each of its answers, by their numbers from 0."""
+
+    inner: Provider
+    acts: dict[int, Callable[[], object]]
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncIterator[Delta | Response]:
+        number = sum(isinstance(message, AssistantMessage) for message in messages)
+        self.acts.get(number, lambda: None)()
+        async for piece in self.inner.complete(messages, tools):
+            yield piece
+
+
+class Never:
+    """A provider that does not answer."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncIterator[Delta | Response]:
+        self.asked.set()
+        await asyncio.Event().wait()
+        yield Response(text="")
+
+
+@dataclass
+class Bench:
+    """A host on a workspace folder, and all that it told."""
+
+    root: Path
+    state: Path
+    approver: Yes = field(default_factory=Yes)
+    events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        ids = count(1)
+        self.folders = Folders([self.root])
+        self.repo = ShadowRepo(self.state, lambda: self.folders.roots, lambda: datetime.now(UTC))
+        self.provider: Provider = Never()
+        self.host = Host(
+            ports=self.ports,
+            new_id=lambda kind: f"{kind}-{next(ids)}",
+            on_event=lambda session, turn, event: self.events.append(event),
+            on_ledger=lambda ledger: None,
+        )
+
+    def ports(self) -> Ports:
+        return Ports(
+            editor=Disk(),
+            workspace=self.folders,
+            provider=self.provider,
+            checkpoints=self.repo,
+            approver=self.approver,
+        )
+
+    def says(self, *answers: dict[str, object], acts: dict[int, Callable[[], object]] | None = None) -> None:
+        file = self.state.parent / "script.json"
+        script(file, *answers)
+        self.provider = Between(Scripted(file), acts or {})
+
+    async def turn(self, session: str | None = None) -> TurnReport:
+        return await self.host.wait(self.host.start("Do it.", session).id)
+
+    def results(self, session: str = "s-1") -> list[tuple[str, str]]:
+        """Call ids with the code of their failure, of every result in the history."""
+        messages = self.host.sessions[session].messages
+        found = [result for each in messages if isinstance(each, ToolMessage) for result in each.results]
+        return [(each.call, each.failure.code.value if each.failure else "") for each in found]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    root = tmp_path / "work"
+    root.mkdir()
+    return Bench(root, tmp_path / "state")
+
+
+def replace(path: str, old: str, new: str) -> dict[str, object]:
+    return call("patch", path=path, old_string=old, new_string=new)
+
+
+async def test_a_restore_keeps_what_was_typed_between_two_steps(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\nthree\nfour\nfive\n"})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", replace("a.txt", "one", "ONE")),
+        answer("", replace("a.txt", "three", "THREE")),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(file.read_bytes().replace(b"five", b"five, typed"))},
+    )
+    report = await bench.turn()
+    assert file.read_bytes() == b"ONE\ntwo\nTHREE\nfour\nfive, typed\n"
+
+    assert report.checkpoint is not None
+    restored = await bench.host.restore(report.checkpoint, None)
+
+    assert file.read_bytes() == b"one\ntwo\nthree\nfour\nfive, typed\n"
+    assert not restored.conflicts
+
+
+async def test_a_restore_of_lines_typed_over_between_two_steps_is_a_conflict(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\nthree\n"})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", replace("a.txt", "one", "ONE")),
+        answer("", replace("a.txt", "three", "THREE")),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(file.read_bytes().replace(b"ONE", b"ONE, typed"))},
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    restored = await bench.host.restore(report.checkpoint, None)
+    assert [conflict.uri for conflict in restored.conflicts] == [file.as_uri()]
+    assert file.read_bytes() == b"ONE, typed\ntwo\nTHREE\n"
+
+
+async def test_a_restore_can_be_taken_back_and_a_step_restored_alone(bench: Bench) -> None:
+    before = {"a.txt": b"one\r\ntwo\r\n", "b.txt": b"b\n"}
+    lay_out(bench.root, before)
+    bench.says(
+        answer("", replace("a.txt", "one", "ONE")),
+        answer("", replace("a.txt", "two", "TWO"), call("write_file", path="new/c.txt", content="c\n")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    after = snapshot(bench.root)
+    assert report.checkpoint is not None
+
+    restored = await bench.host.restore(report.checkpoint, None)
+    assert snapshot(bench.root) == before
+    assert not (bench.root / "new").exists()
+    await bench.host.restore(restored.checkpoint, None)
+    assert snapshot(bench.root) == after
+    await bench.host.restore(f"{report.checkpoint}.2", None)
+    assert snapshot(bench.root) == before | {"a.txt": b"ONE\r\ntwo\r\n"}
+
+
+async def test_every_call_has_one_result_in_call_order(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n", ".git/config": b"[core]\n", ".env": b"KEY=1\n"})
+    bench.approver.says = False
+    cut = {"name": "patch", "arguments": '{"path": "a.txt", "old_st'}
+    bench.says(
+        answer(
+            "",
+            call("read_file", path="a.txt"),
+            call("no_such_tool"),
+            cut,
+            replace(".git/config", "core", "x"),
+            replace("../outside.txt", "a", "b"),
+            replace(".env", "1", "2"),
+            replace("a.txt", "one", "ONE"),
+            call("patch", mode="v4a", patch="nonsense"),
+            call("read_file", path="missing.txt"),
+        ),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    codes = ["", "unknown-tool", "bad-arguments", "blocked", "outside-workspace", "denied", "", "bad-patch"]
+    assert bench.results() == [(f"c1-{n}", code) for n, code in enumerate([*codes, "no-such-file"], 1)]
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
+    assert (bench.root / ".git/config").read_bytes() == b"[core]\n"
+    assert [question.subject for question in bench.approver.asked] == [".env"]
+    (checkpoint,) = await bench.repo.list()
+    assert [path.path for path in checkpoint.paths] == ["a.txt"]
+    assert report.state is State.FINISHED
+
+
+async def test_a_cancelled_turn_ends_and_leaves_a_history_that_is_well_formed(bench: Bench) -> None:
+    never = Never()
+    bench.provider = never
+    turn = bench.host.start("Do it.", None)
+    await never.asked.wait()
+    await bench.host.cancel(turn.id)
+    report = await bench.host.wait(turn.id)
+    assert report.state is State.CANCELLED
+    assert bench.events[-1] == Ended(state=State.CANCELLED, reason=report.reason)
+    bench.says(answer("Again."))
+    assert (await bench.turn(turn.session)).answer == "Again."
+
+
+async def test_without_a_checkpoint_nothing_is_changed(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.state.write_bytes(b"not a folder")
+    bench.says(answer("", replace("a.txt", "one", "ONE")), answer("Sorry."))
+    report = await bench.turn()
+    (outcome,) = report.outcomes
+    assert outcome.failure is not None
+    assert outcome.failure.code is Code.TOOL_FAILED
+    assert (bench.root / "a.txt").read_bytes() == b"one\n"
+    assert report.checkpoint is None
+
+    bench.state.unlink()
+    bench.says(answer("", replace("a.txt", "one", "ONE")), answer("Done."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    await bench.host.restore(report.checkpoint, None)
+    assert (bench.root / "a.txt").read_bytes() == b"one\n"
+
+
+async def test_an_edit_that_does_not_fit_leaves_no_checkpoint(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer("", replace("a.txt", "nowhere to be found", "x")), answer("Done."))
+    report = await bench.turn()
+    assert [outcome.status for outcome in report.outcomes] == [Status.FAILED]
+    assert (await bench.repo.list(), report.checkpoint) == ((), None)
+
+
+async def test_one_bad_hunk_holds_the_whole_call_back_unless_it_is_partial(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    blocks = "\n".join(
+        f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
+        for old, new in (("one", "ONE"), ("quite another text", "x"))
+    )
+    whole = call("patch", mode="search_replace", path="a.txt", patch=blocks)
+    partial = call("patch", mode="search_replace", path="a.txt", patch=blocks, partial=True)
+    bench.says(answer("", whole), answer("", partial), answer("Done."))
+    report = await bench.turn()
+    assert [(outcome.status.value, outcome.mutation.hunk.number) for outcome in report.outcomes] == [
+        ("failed", 1),
+        ("failed", 2),
+        ("landed", 1),
+        ("failed", 2),
+    ]
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    (known,) = bench.host.ledger.open
+    assert (known.mutation.hunk.number, known.attempts) == (2, 2)
+
+
+async def test_a_failure_that_is_mended_later_is_told_as_superseded(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"def area():\n    return 1\n"})
+    bench.says(
+        answer("", replace("a.txt", "    return 2 * 2", "    return 3")),
+        answer("", replace("a.txt", "    return 1", "    return 3")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    failed, landed = report.outcomes
+    assert (failed.status, landed.status) == (Status.FAILED, Status.LANDED)
+    assert Superseded(failure=failed.mutation.id) in bench.events
+    assert not bench.host.ledger.open
+
+
+async def test_a_lost_model_ends_the_turn_and_nothing_else(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer("", replace("a.txt", "one", "ONE")))
+    report = await bench.turn()
+    assert report.state is State.FAILED
+    assert "asks for one more" in (report.reason or "")
+    assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
+
+
+async def test_an_unknown_id_is_said_so(bench: Bench) -> None:
+    with pytest.raises(UnknownId, match="t-9"):
+        await bench.host.wait("t-9")
+    with pytest.raises(UnknownId, match="s-9"):
+        bench.host.start("x", "s-9")
+    with pytest.raises(CheckpointError, match="t-9"):
+        await bench.host.restore("t-9", None)
+
+
+def test_a_script_that_is_no_script_is_a_provider_error(tmp_path: Path) -> None:
+    for wrong in ("nonsense", "{}", json.dumps(["text"]), json.dumps([{"stop": "never"}])):
+        (tmp_path / "s.json").write_text(wrong, encoding="utf-8")
+
+        async def ask() -> None:
+            async for _ in Scripted(tmp_path / "s.json").complete([], []):
+                pass
+
+        with pytest.raises(Exception, match=r"The script|of the script"):
+            asyncio.run(ask())
