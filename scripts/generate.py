@@ -268,6 +268,10 @@ client says what it takes in `capabilities.experimental.handrail` or, where it c
 `initializationOptions.handrail`: see `ClientOptions`. Nothing is sent to a client that did not opt in.
 `null`, an error, a time-out, a lost connection and an unknown choice are all **no**.
 
+**Commands that edit.** `handrail.failure.apply` and `handrail.checkpoint.restore` answer a command after
+half a second at the latest: with their result, or with `null` while they go on, since an editor may stand
+still until its command is answered. As custom requests they always answer with their result.
+
 **Cancelling.** A turn is stopped by `handrail.turn.cancel`, or by cancelling its work done progress,
 whose token is the turn's id. Giving up `turn.wait` does not stop the turn.
 

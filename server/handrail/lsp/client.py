@@ -22,9 +22,10 @@ class Client:
         apply_edit: Whether it takes `workspace/applyEdit` at all.
         versioned: Whether edits may name a document's version (`documentChanges`).
         least_version: The least version that it compares with its own.
+        keeps_cr: Whether a carriage return in the text of an edit stays.
         creates, deletes: Resource operations it takes.
         related, data: What of a diagnostic it understands.
-        progress, show_message_actions, configuration: Standard requests it takes.
+        progress, configuration: Standard requests it takes.
         watches: Whether it watches files when asked to (dynamic registration).
         turn_updates, approvals, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
@@ -33,12 +34,12 @@ class Client:
     apply_edit: bool = False
     versioned: bool = False
     least_version: int = 0
+    keeps_cr: bool = True
     creates: bool = False
     deletes: bool = False
     related: bool = False
     data: bool = False
     progress: bool = False
-    show_message_actions: bool = False
     configuration: bool = False
     watches: bool = False
     turn_updates: bool = False
@@ -58,6 +59,7 @@ class Client:
         watched = workspace.did_change_watched_files
         opted = _opted(params)
         services = opted.get("services")
+        is_neovim = params.client_info is not None and params.client_info.name == "Neovim"
         settings = opted.get("settings")
         return Client(
             apply_edit=bool(workspace.apply_edit),
@@ -65,13 +67,13 @@ class Client:
             versioned=bool(edits.document_changes) or bool(operations),
             # A buffer that Neovim has just opened has version 0, and it takes an edit of version 0 for one
             # without: it would apply it to whatever was typed since. Its next version is beyond 1.
-            least_version=1 if params.client_info and params.client_info.name == "Neovim" else 0,
+            least_version=1 if is_neovim else 0,
+            keeps_cr=not is_neovim,  # it writes the line ends of its buffer's format
             creates=lsp.ResourceOperationKind.Create in operations,
             deletes=lsp.ResourceOperationKind.Delete in operations,
             related=bool(publish.related_information),
             data=bool(publish.data_support),
             progress=bool(window.work_done_progress),
-            show_message_actions=window.show_message is not None,
             configuration=bool(workspace.configuration),
             watches=bool(watched and watched.dynamic_registration),
             turn_updates=opted.get("turnUpdates") is True,

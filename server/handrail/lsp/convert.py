@@ -53,7 +53,23 @@ def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
 
 def text_edits(text: Text, edits: Sequence[TextEdit], encoding: str) -> list[lsp.TextEdit]:
     """Edits of *text* as LSP's, all relative to it."""
-    return [lsp.TextEdit(range=lsp_range(text, edit.span, encoding), new_text=edit.new) for edit in edits]
+    return [
+        lsp.TextEdit(range=lsp_range(text, edit.span, encoding), new_text=edit.new)
+        for edit in (_before_last_terminator(text, each) for each in edits)
+    ]
+
+
+def _before_last_terminator(text: Text, edit: TextEdit) -> TextEdit:
+    """
+    Lines put behind the last one, as an insertion at that line's end.
+
+    The line behind a final terminator is none to Neovim: what is inserted there is followed by one more.
+    """
+    end, eol = len(text.content), text.eols[-1] if text.eols else ""
+    if edit.span.start != end or not eol or not edit.new.endswith(eol):
+        return edit
+    start = end - len(eol)
+    return TextEdit(span=Span(start=start, end=start), new=eol + edit.new.removesuffix(eol))
 
 
 START = lsp.Range(start=lsp.Position(line=0, character=0), end=lsp.Position(line=0, character=0))

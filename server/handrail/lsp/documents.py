@@ -86,7 +86,12 @@ class OpenDocument:
         if position.line >= len(self.lines):
             return len(self.lines) - 1, len(self.lines[-1])
         line = self.lines[position.line]
-        return position.line, from_units(line.rstrip("\r\n"), position.character, encoding)
+        row = line.rstrip("\r\n")
+        if line.endswith("\r\n") and position.character == to_units(row, len(row), encoding) + 1:
+            # Editors that count a carriage return as a character mean the place behind it. For others a
+            # position beyond the line is the line's end.
+            return position.line, len(row) + 1
+        return position.line, from_units(row, position.character, encoding)
 
 
 def lines_of(content: str) -> list[str]:

@@ -107,7 +107,7 @@ class LspEditor:
                 return await self._update_and_save(change, label)
             case Update() if self._goes_through_editor(change.base):
                 return await self._update_closed(change, label)
-            case Create() if self.client.creates and not is_open and self._goes_through_editor(change.text):
+            case Create() if self._creates(change) and not is_open:
                 return await self._create(change, label)
             case Delete() if is_open:
                 return await self._delete_open(change, label)
@@ -115,11 +115,15 @@ class LspEditor:
                 (landing,) = await self._disk.apply([change], label)
                 return landing
 
-    def _goes_through_editor(self, text: Text) -> bool:
+    def _goes_through_editor(self, text: Text, *, is_new: bool = False) -> bool:
+        """By the setting; with `auto` a new document goes to the disk: no editor holds anything of it."""
         chosen = self.settings().text(settings.CLOSED_DOCUMENTS)
         if chosen != "auto" or not self.client.apply_edit:
             return chosen == "editor" and self.client.apply_edit
-        return "save" in self.client.services and text.is_plain
+        return "save" in self.client.services and text.is_plain and not is_new
+
+    def _creates(self, create: Create) -> bool:
+        return self.client.creates and self._goes_through_editor(create.text, is_new=True)
 
     async def _update_and_save(self, update: Update, label: str) -> Landing:
         """Update an open document; one that we opened ourselves stays saved if it is."""
@@ -145,6 +149,8 @@ class LspEditor:
                 if conflicts := _conflicts(update, [each.conflict for each in moved]):
                     return Rejected(failure=edit.stale(conflicts, "The document").at(document.uri))
                 base, edits = now, tuple(each.edit for each in moved)
+            if unsafe := self._unsafe(base, edits):
+                return Rejected(failure=unsafe.at(document.uri))
             version = document.version
             answer = await self._send(self._text_edit(document, base, edits), label)
             if answer.applied:
@@ -155,6 +161,24 @@ class LspEditor:
             ):
                 return landing
         return landing
+
+    def _unsafe(self, base: Text, edits: Sequence[TextEdit]) -> Failure | None:
+        """Why an edit would not land where and as it should in this editor, whatever it answers."""
+        if "\r" in base.eols:
+            # To LSP a lone carriage return ends a line, to the editors that keep one it is a character.
+            why = "The document has carriage returns that end no CRLF, and editors disagree about its lines."
+        elif not self.client.keeps_cr and not base.has_one_eol and any("\r" in each.new for each in edits):
+            why = "The document has mixed line ends, and this editor would change those of new lines."
+        else:
+            return None
+        return Failure(
+            code=Code.EDIT_REJECTED,
+            message=f"{why} Nothing was changed.",
+            steps=(
+                "Close the document: a closed one is changed on disk, byte for byte.",
+                "Or convert its line ends.",
+            ),
+        )
 
     async def _echo(self, uri: str, version: int, sent: tuple[Text, Sequence[TextEdit]]) -> None:
         """Wait until the change shows; not for long once a newer text has come without it."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.agent.host import Host
@@ -138,6 +139,10 @@ class State:
         except TimeoutError:
             logger.warning("The client has not answered workspace/configuration; the defaults hold.")
 
+    def unsettle(self) -> None:
+        """The settings have changed, and are asked for anew: a turn that begins now waits for them."""
+        self._settled.clear()
+
     def refresh(self) -> None:
         """The settings are known, or have changed."""
         self._settled.set()
@@ -172,7 +177,10 @@ class State:
 
     def _done(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, JsonRpcException):
+            self.say(error.message)  # a command that went on after its answer could not be done
+        elif error is not None:
             logger.error("A task failed", exc_info=error)
             self.say(
                 f"internal error ({type(error).__name__}: {error}). The server goes on; its log says more."

@@ -1,0 +1,136 @@
+;;; drive.el --- Drives an Emacs that was set up by handrail.el, and writes down what it holds -*- lexical-binding: t; -*-
+
+;; The steps of a test are a generator that goes on only while Emacs waits for its user, so that typed keys,
+;; undo and delayed `didChange's are those of everyday use.  $HANDRAIL_TEST names a JSON file: which steps to
+;; run, and where the record goes.  Only what is awaited is checked here; Python judges the record.
+
+;;; Code:
+
+(require 'eglot)
+(require 'flymake)
+(require 'generator)
+(require 'json)
+
+(defconst drive-limit-s 10 "How long a step may take; less than Python gives the whole process.")
+
+(defvar drive-run
+  (let ((json-object-type 'alist))
+    (json-read-file (getenv "HANDRAIL_TEST"))))
+(defvar drive-record nil "What is written down, the newest first.")
+(defvar drive-offered nil "What the user could choose from, last.")
+(defvar drive--steps nil)
+(defvar drive--awaited nil)
+(defvar drive--since (float-time))
+
+(defun drive-value (name)
+  "The value NAME that Python gave."
+  (alist-get name (alist-get 'values drive-run)))
+
+(defun drive-note (name value)
+  "Write down VALUE as NAME."
+  (push (cons name value) drive-record))
+
+(defmacro drive-await (what &rest body)
+  "In steps: let Emacs go on until BODY is true; WHAT is for people."
+  `(iter-yield (cons ,what (lambda () ,@body))))
+
+(defun drive-keys (keys)
+  "Press KEYS, as `kbd' writes them."
+  (setq unread-command-events (append unread-command-events (listify-key-sequence (kbd keys)))))
+
+(defun drive-type (text)
+  "Type TEXT."
+  (setq unread-command-events (append unread-command-events text nil)))
+
+(defun drive-choose (wanted)
+  "When Emacs next lets the user choose from a list, choose the item that holds WANTED."
+  (setq completing-read-function
+        (lambda (prompt collection &rest more)
+          (if (functionp collection) ; the commands of M-x
+              (apply #'completing-read-default prompt collection more)
+            (setq drive-offered (mapcar #'car collection))
+            (seq-find (lambda (item) (string-search wanted item)) drive-offered)))))
+
+(defun drive-said (wanted)
+  "Whether Emacs has said WANTED."
+  (with-current-buffer (messages-buffer)
+    (string-search wanted (buffer-string))))
+
+(defun drive-text (buffer)
+  "The text of BUFFER."
+  (with-current-buffer buffer
+    (buffer-substring-no-properties (point-min) (point-max))))
+
+(defun drive-diagnostics (buffer)
+  "The diagnostics of BUFFER."
+  (with-current-buffer buffer (flymake-diagnostics)))
+
+(defun drive--place (position)
+  "POSITION as line, counted from 0, and characters before it."
+  (goto-char position)
+  (list (1- (line-number-at-pos)) (- position (line-beginning-position))))
+
+(defun drive--diagnostic (known)
+  "KNOWN, a diagnostic of the current buffer, for the record."
+  (save-excursion
+    (list (cons 'file (buffer-name))
+          (cons 'range (vconcat (drive--place (flymake-diagnostic-beg known))
+                                (drive--place (flymake-diagnostic-end known))))
+          (cons 'type (symbol-name (flymake-diagnostic-type known)))
+          (cons 'text (flymake-diagnostic-text known)))))
+
+(defun drive-snapshot (name)
+  "Write down as NAME what Emacs and the disk hold now; buffers as the bytes that they would be written as."
+  (let (buffers modified diagnostics disk)
+    (dolist (buffer (seq-filter #'buffer-file-name (buffer-list)))
+      (with-current-buffer buffer
+        (let ((bytes (encode-coding-string (drive-text buffer) buffer-file-coding-system)))
+          (push (cons (buffer-name) (base64-encode-string bytes t)) buffers))
+        (push (cons (buffer-name) (if (buffer-modified-p) t :json-false)) modified)
+        (setq diagnostics (append diagnostics (mapcar #'drive--diagnostic (flymake-diagnostics))))))
+    (dolist (file (seq-filter #'file-regular-p (directory-files default-directory)))
+      (with-temp-buffer
+        (set-buffer-multibyte nil)
+        (insert-file-contents-literally file)
+        (push (cons file (base64-encode-string (buffer-string) t)) disk)))
+    (drive-note name (list (cons 'buffers buffers)
+                           (cons 'modified modified)
+                           (cons 'diagnostics (vconcat diagnostics))
+                           (cons 'disk disk)))))
+
+(defun drive-open (name)
+  "Visit the file NAME; returns its buffer."
+  (switch-to-buffer (find-file-noselect name)))
+
+(defun drive--finish (problem)
+  "Write the record, with PROBLEM if there is one, and leave."
+  (drive-note 'problem problem)
+  (drive-note 'emacs emacs-version)
+  (drive-note 'shown (drive-text (messages-buffer)))
+  (drive-note 'log (mapconcat (lambda (buffer)
+                                (if (string-match-p "\\*EGLOT" (buffer-name buffer)) (drive-text buffer) ""))
+                              (buffer-list) ""))
+  (let ((coding-system-for-write 'utf-8))
+    (write-region (json-encode drive-record) nil (alist-get 'record drive-run) nil 'silent))
+  (kill-emacs))
+
+(defun drive--tick ()
+  "Go on with the steps if Emacs is idle and what they await is there."
+  (condition-case problem
+      (cond ((> (- (float-time) drive--since) drive-limit-s)
+             (drive--finish (format "waited in vain for %s" (car drive--awaited))))
+            ((and (current-idle-time) (funcall (cdr drive--awaited)))
+             (setq drive--awaited (iter-next drive--steps)
+                   drive--since (float-time))))
+    (iter-end-of-sequence (drive--finish nil))
+    (error (drive--finish (format "%s, awaiting %s" (error-message-string problem) (car drive--awaited))))))
+
+(defun drive-begin (steps)
+  "Run STEPS, an iterator."
+  (setq drive--steps steps
+        drive--awaited (cons "Emacs" #'always))
+  (run-with-timer 0 0.01 #'drive--tick))
+
+(setq-default eglot-workspace-configuration
+              (list :handrail (list :model (alist-get 'model drive-run))))
+(load (alist-get 'steps drive-run))

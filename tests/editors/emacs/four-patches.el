@@ -1,0 +1,48 @@
+;;; four-patches.el --- See what a turn left, mend what failed, undo that, save, restore, save -*- lexical-binding: t; -*-
+
+(iter-defun four-patches ()
+  (let ((prices (drive-open "prices.py"))
+        notes before)
+    (drive-keys "M-x eglot RET")
+    (drive-await "the server" (with-current-buffer prices (eglot-managed-p)))
+    (setq notes (drive-open "notes.txt"))
+    (drive-await "the server to get the notes" (with-current-buffer notes (eglot-managed-p)))
+    (drive-keys "M-<")
+    (drive-type (drive-value 'typed))
+    (drive-keys "RET")
+    (drive-await "the typed line" (string-prefix-p (concat (drive-value 'typed) "\n") (drive-text notes)))
+    (drive-snapshot 'before)
+
+    (drive-keys "M-x handrail RET")
+    (drive-type (drive-value 'prompt))
+    (drive-keys "RET")
+    (drive-await "the report" (drive-said "did not land"))
+    (drive-await "the diagnostic" (drive-diagnostics prices))
+    (drive-snapshot 'after)
+
+    (switch-to-buffer prices)
+    (goto-char (flymake-diagnostic-beg (car (drive-diagnostics prices))))
+    (setq before (drive-text prices))
+    (drive-choose (drive-value 'action))
+    (drive-keys "M-x eglot-code-actions RET")
+    (drive-await "the quick fix"
+      (and (not (equal before (drive-text prices)))
+           (null (drive-diagnostics prices))))
+    (drive-note 'actions (vconcat drive-offered))
+    (drive-snapshot 'mended)
+
+    (drive-keys "C-x u")
+    (drive-await "the undo" (equal before (drive-text prices)))
+    (drive-snapshot 'undone)
+    (save-some-buffers t)
+    (drive-snapshot 'written)
+
+    (drive-choose (drive-value 'prompt))
+    (drive-keys "M-x handrail-restore RET")
+    (drive-await "the restore" (drive-said "restored"))
+    (drive-note 'checkpoints (vconcat drive-offered))
+    (drive-snapshot 'restored)
+    (save-some-buffers t)
+    (drive-snapshot 'rewritten)))
+
+(drive-begin (four-patches))

@@ -1,0 +1,22 @@
+"""The server under test as users have it: a program `handrail` on the PATH."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import handrail
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Make the program in *folder*; the environment in which it is found and keeps its state there."""
+    program = folder / "bin" / "handrail"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m handrail "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return {
+        **os.environ,
+        "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": str(Path(handrail.__file__).parent.parent),
+        "XDG_STATE_HOME": str(folder / "state"),
+    }

@@ -1,0 +1,12 @@
+-- Run one turn, write, restore it, write again.
+return function(drive)
+  local record = drive.record
+  drive.open(drive.values.open)
+  drive.command("Handrail go", "did not land")
+  vim.cmd.wall()
+  record.written = drive.snapshot()
+  drive.choose("go")
+  drive.command("Handrail!", "restored")
+  vim.cmd.wall()
+  record.rewritten = drive.snapshot()
+end

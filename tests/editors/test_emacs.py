@@ -1,0 +1,176 @@
+"""
+Turns in a real Emacs with eglot, set up exactly as the README says (`editors/handrail.el`).
+
+Emacs runs on a terminal of its own, not as a batch job: without its command loop it has no idle time, and
+eglot tells the server of changes only then. The steps in `emacs/*.el` do what a user does and record what
+Emacs and the disk hold; the assertions are here. Emacs comes from the system (`scripts/install_editors.py`).
+"""
+
+import base64
+import json
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors import four_patches, installed
+from editors.four_patches import replace
+
+pytestmark = pytest.mark.emacs
+
+HERE = Path(__file__).resolve().parent / "emacs"
+SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.el"
+LIMIT_S = 25
+
+# Emacs speaks to its controlling terminal, which a process must choose for itself.
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def on_terminal(command: list[str], folder: Path, environment: dict[str, str]) -> str:
+    """Run a program on a new terminal until it ends; what it drew."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (40, 120))
+    process = subprocess.Popen(
+        [sys.executable, "-c", TAKE_TERMINAL, *command],
+        cwd=folder,
+        env=environment,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    drawn, deadline = bytearray(), time.monotonic() + LIMIT_S
+    try:
+        while time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.1)[0]:
+                drawn += os.read(ours, 65536)
+            elif process.poll() is not None:
+                break
+    except OSError:
+        pass  # how Linux says that the other end of a terminal is closed
+    finally:
+        os.close(ours)
+        if process.poll() is None:
+            process.terminate()
+        process.wait(timeout=5)
+    return drawn.decode(errors="replace")
+
+
+class Emacs:
+    """A workspace folder, and a way to run steps in an Emacs that has nothing of the user's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.workspace = folder / "workspace"
+        found = shutil.which("emacs")
+        if found is None:
+            pytest.fail("Emacs is missing: python3 scripts/install_editors.py emacs", pytrace=False)
+        self.emacs = found
+        self.environment = {
+            **installed.environment(folder),
+            "HOME": str(folder),
+            "TERM": "vt100",
+            "LANG": "C.UTF-8",
+        }
+
+    def run(self, steps: str, messages: list[dict[str, object]], **values: object) -> dict[str, Any]:
+        """Run the file of *steps*, with *values*, while the model answers with *messages*; the record."""
+        record, plan = self.folder / "record.json", self.folder / "run.json"
+        plan.write_text(
+            json.dumps(
+                {
+                    "steps": str(HERE / f"{steps}.el"),
+                    "record": str(record),
+                    "model": four_patches.write_script(self.folder / "script.json", messages),
+                    "values": values,
+                }
+            )
+        )
+        files = [argument for file in (SNIPPET, HERE / "drive.el") for argument in ("-l", str(file))]
+        drawn = on_terminal(
+            [self.emacs, "-nw", "-q", "--no-splash", *files],
+            self.workspace,
+            {**self.environment, "HANDRAIL_TEST": str(plan)},
+        )
+        assert record.exists(), f"Emacs ended before the steps did:\n{drawn}"
+        recorded: dict[str, Any] = json.loads(record.read_text())
+        print(recorded["emacs"], recorded["shown"], recorded["log"], sep="\n")
+        assert recorded["problem"] is None, recorded["problem"]
+        return recorded
+
+
+def files(snapshot: dict[str, Any], kind: str) -> dict[str, bytes]:
+    """The bytes of all files at a stage: on `disk`, or as `buffers` would be written."""
+    return {name: base64.b64decode(data) for name, data in snapshot[kind].items()}
+
+
+@pytest.fixture
+def emacs(tmp_path: Path) -> Emacs:
+    return Emacs(tmp_path)
+
+
+def test_a_turn_with_four_patches(emacs: Emacs) -> None:
+    four_patches.write_workspace(emacs.workspace)
+    values = {name: getattr(four_patches, name.upper()) for name in ("prompt", "typed", "action")}
+    seen = emacs.run("four-patches", four_patches.MESSAGES, **values)
+
+    saved, start = four_patches.DISK, four_patches.UNSAVED
+
+    def disk(stage: str) -> dict[str, bytes]:
+        return {name: data for name, data in files(seen[stage], "disk").items() if name in saved}
+
+    assert files(seen["before"], "buffers") == {"prices.py": four_patches.PRICES, "notes.txt": start}
+    assert disk("before") == saved
+
+    # Three land, the closed one on disk; the open ones stay unsaved.
+    landed = {"prices.py": four_patches.RAISED, "notes.txt": four_patches.NOTED}
+    assert f"{four_patches.ANSWER}\nhandrail: 4 edits, 1 did not land" in seen["shown"]
+    assert files(seen["after"], "buffers") == landed
+    assert seen["after"]["modified"] == {"prices.py": True, "notes.txt": True}
+    assert disk("after") == {**saved, "card.txt": four_patches.CARDED}
+
+    # One does not: it is shown where it nearly fits, and its quick fix can be taken and undone.
+    (failure,) = seen["after"]["diagnostics"]
+    line, end = four_patches.FAILED_LINE, len(four_patches.FAILED_TEXT)
+    assert failure.pop("text").startswith("handrail [no-match]: This edit did not land: ")
+    assert failure == {"file": "prices.py", "range": [line, 0, line, end], "type": "eglot-warning"}
+    assert seen["actions"] == [four_patches.ACTION, "Dismiss"]
+    assert files(seen["mended"], "buffers") == {**landed, "prices.py": four_patches.ROUNDED}
+    assert "could not be applied" not in seen["shown"]
+    assert files(seen["undone"], "buffers") == landed
+    assert disk("written") == {**saved, **landed, "card.txt": four_patches.CARDED}
+
+    # The restore brings back every byte, the unsaved text too.
+    assert any(label.endswith(four_patches.PROMPT) for label in seen["checkpoints"])
+    before = {"prices.py": four_patches.PRICES, "notes.txt": start}
+    assert files(seen["restored"], "buffers") == before
+    assert disk("restored") == {**saved, **landed}
+    assert disk("rewritten") == {**saved, **before}
+
+
+def test_typing_on_while_edits_arrive(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(b"one\ntwo\nthree\n")
+    words = ("one", "two", "three")
+    steps = [{"calls": [replace("poem.txt", f"{word}\n", f"{word}\n{word}!\n")]} for word in words]
+    seen = emacs.run("typing", [*steps, {"text": "Done."}])
+
+    poem = "".join(f"{word}\n{word}!\n" for word in words)
+    typed = "".join(f"word{number} " for number in range(1, len(words) + 1))
+    assert seen["edits"] > len(words)  # the first at least was overtaken, and sent again
+    assert files(seen["after"], "buffers") == {"poem.txt": f"zero\n{poem}{typed}end".encode()}
+    assert seen["after"]["diagnostics"] == []
+    assert "Done.\nhandrail: 3 edits, 0 did not land" in seen["shown"]

