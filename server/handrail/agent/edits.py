@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits
-from handrail.core import diff, edit, plan
+from handrail.core import diff, edit, match, plan
 from handrail.core.change import (
     Applied,
     Change,
@@ -201,22 +201,17 @@ def _held_back(part: Part, bad: Part) -> Part:
     if not part.planned.edits and part.mutation.hunk is not None:
         return part
     hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
-    near = []
-    if part.planned.edits:
-        line = part.text.line_at(part.planned.edits[0].span.start)
-        span = Span(start=part.text.starts[line], end=part.text.row_end(line))
-        near = [Candidate(span=span, line=line, score=1.0)]
     failure = Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
         message=f"This edit fits, but {hunk}{bad.mutation.path} in the same call does not; nothing changed.",
         steps=("Mend the edit that does not fit, and send the call again.", "Or send this edit alone."),
-        near=tuple(near),
+        near=_places(part, part.text),
     )
     return replace(part, planned=failure)
 
 
-def outcomes(file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
+async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
     """What became of each part of *file*, whose changes landed as given, in order."""
     found: list[Outcome] = []
     now = landings[-1].text if landings and isinstance(landings[-1], Applied) else None
@@ -226,7 +221,7 @@ def outcomes(file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, .
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
             found.append(_already(part))
         else:
-            found.append(_landed(part, file, landings))
+            found.append(_landed(part, file, landings) or await _missed(editor, part, landings))
     return tuple(found)
 
 
@@ -244,18 +239,43 @@ def _already(part: Part) -> Outcome:
     return Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text)
 
 
-def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing]) -> Outcome:
+async def _missed(editor: Editor, part: Part, landings: Sequence[Landing]) -> Outcome:
+    """A part that was sent and is not there: shown where it should be, in the text that is there instead."""
+    failure = next(landing.failure for landing in landings if not isinstance(landing, Applied))
+    document = await editor.read(part.mutation.uri)
+    text = document.text if isinstance(document, Document) else part.text
+    near = _places(part, text) if text is not None else ()
+    return Outcome(
+        mutation=part.mutation, status=Status.FAILED, failure=replace(failure, near=near), text=text
+    )
+
+
+def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
+    """The place that the hunk of *part* matched, where it lies in *now*; none for what has no old text."""
+    hunk, base, edits = part.mutation.hunk, part.text, _edits(part)
+    if hunk is None or base is None or not edits or not hunk.old:
+        return ()
+    found = match.locate(base, hunk)
+    spans = [each.span for each in (found.near if isinstance(found, Failure) else found)]
+    moved = edit.between(base.content, now.content)
+    for span in spans:
+        if span.start - 2 <= edits[0].span.start <= span.end + 2:  # an edit may take a line end with it
+            there = edit.carry(span, moved)
+            return (Candidate(span=there, line=now.line_at(there.start), score=1.0),)
+    return ()
+
+
+def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing]) -> Outcome | None:
+    """The outcome of a part that stands; None if it does not."""
     assert isinstance(part.planned, PlannedHunk)
     failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
     if isinstance(failed, Rejected):
-        return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failed.failure, text=part.text)
+        return None
     change, landing = file.changes[-1], landings[-1]
     if isinstance(failed, Partial) and isinstance(change, Update):
         fate = dict(zip(change.edits, failed.stands, strict=True))
         if not all(fate.get(each, False) for each in part.planned.edits):
-            return Outcome(
-                mutation=part.mutation, status=Status.FAILED, failure=failed.failure, text=part.text
-            )
+            return None
     text = landing.text if isinstance(landing, Applied) else None
     return Outcome(
         mutation=part.mutation,

@@ -100,6 +100,9 @@ class Executor:
             await self._run(calls, order, done)
         except asyncio.CancelledError:
             self.interrupted = _in_order(calls, done)
+            for result in self.interrupted.results:
+                if result.call not in done:
+                    self.observe(CallEnded(call=result.call, summary=result.text))
             raise
         return _in_order(calls, done), tuple(self.outcomes[before:])
 
@@ -251,7 +254,7 @@ class Executor:
             changes = [change for file in files for change in file.changes]
             landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
             ours |= written(before, changes, landings)
-            done.append(self._done(ready, files, list(landings)))
+            done.append(await self._done(ready, files, list(landings)))
         return await self._recorded(done, before, ours) if uris else done
 
     async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
@@ -264,10 +267,11 @@ class Executor:
             return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
         return done
 
-    def _done(self, ready: Ready, files: Sequence[PlannedFile], landings: list[Landing]) -> Done:
+    async def _done(self, ready: Ready, files: Sequence[PlannedFile], landings: list[Landing]) -> Done:
         found: list[Outcome] = []
         for file in files:
-            found += outcomes(file, [landings.pop(0) for _ in file.changes])
+            of_file = [landings.pop(0) for _ in file.changes]
+            found += await outcomes(self.ports.editor, file, of_file)
         failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
         result = ToolResult(call=ready.call.id, text=report.result_text(found), failure=failure)
         return Done(result=result, outcomes=tuple(found))

@@ -104,7 +104,8 @@ class Host:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
         task = self._turn(turn).task
         if not task.done():
-            task.cancel()
+            if not task.cancelling():  # a second one would interrupt what the first one waits for
+                task.cancel()
             await asyncio.wait([task])
 
     async def close(self) -> None:
@@ -256,7 +257,7 @@ class Host:
         if file.changes:
             ours = written(before, file.changes, landings)
             await ports.checkpoints.record(step, await results(ports.editor, before, ours))
-        found = outcomes(file, landings)
+        found = await outcomes(ports.editor, file, landings)
         if all(outcome.status is not verify.Status.FAILED for outcome in found):
             self.ledger = self.ledger.without([failure])
         self._settle(found, lambda event: None)

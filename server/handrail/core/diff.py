@@ -42,7 +42,9 @@ def unified(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3) 
         body += [" " + row for row in base.rows[at:last]]
         old_count = last - first
         new_count = old_count + sum(len(new) - (end - start) for start, end, new in group)
-        out.append(f"@@ -{first + 1},{old_count} +{first + 1 + growth},{new_count} @@")
+        # A range of no rows is named by the row above it.
+        old_start, new_start = first + (old_count > 0), first + growth + (new_count > 0)
+        out.append(f"@@ -{old_start},{old_count} +{new_start},{new_count} @@")
         out += body
         growth += new_count - old_count
     return "\n".join(out) + "\n"
@@ -52,7 +54,7 @@ def _line_blocks(base: Text, edits: Sequence[TextEdit]) -> list[tuple[int, int, 
     """Edits widened to whole rows (first, past the last, new rows), those that share a row as one."""
     blocks: list[tuple[int, int, list[TextEdit]]] = []
     for edit in edits:
-        lines = whole_lines(base, edit.span)
+        lines = whole_lines(base, edit)
         first = base.line_at(lines.start)
         last = first if lines.start == lines.end else base.line_at(max(lines.start, lines.end - 1)) + 1
         last = min(last, len(base.rows))

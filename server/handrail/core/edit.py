@@ -7,14 +7,18 @@ CRLF pair, which no LSP position can name. What a hunk means is decided in `plan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from itertools import accumulate
 
 from handrail.core.failure import Code, Failure, Span
 from handrail.core.text import Text, split_lines
 
-LIMIT_DIFF_LINES = 4_000  # beyond this, one replaced block is quicker than a fine difference, and as right
+LIMIT_PAIRS = 50_000  # of equal rows; beyond this, comparing each with each may take seconds
+ROUNDS = 4  # of cutting; rows that occur once in a part of a part of a part are rare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,37 +76,90 @@ def _splits_crlf(content: str, offset: int) -> bool:
     return content[offset - 1 : offset + 1] == "\r\n" if offset else False
 
 
+def joins_ends(content: str, edit: TextEdit) -> bool:
+    """Whether *edit* makes one line end of two: of a CR and a LF that had something between them."""
+    before = content[max(0, edit.span.start - 1) : edit.span.start]
+    behind = content[edit.span.end : edit.span.end + 1]
+    first, last = (edit.new or behind)[:1], (edit.new or before)[-1:]
+    return before + first == "\r\n" or last + behind == "\r\n"
+
+
 def between(old: str, new: str) -> tuple[TextEdit, ...]:
     """The edits that turn *old* into *new*: by lines first, then exact to the character inside a block."""
     if old == new:
         return ()
     before, after = split_lines(old), split_lines(new)
-    head = 0
-    while head < min(len(before), len(after)) and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    middle_before, middle_after = before[head : len(before) - tail], after[head : len(after) - tail]
-    offset = sum(map(len, before[:head]))
-    found = []
-    for blocks in _opcodes(middle_before, middle_after):
-        old_block, new_block = (
-            "".join(middle_before[blocks[0] : blocks[1]]),
-            middle_after[blocks[2] : blocks[3]],
-        )
-        start = offset + sum(map(len, middle_before[: blocks[0]]))
-        edit = TextEdit(span=Span(start=start, end=start + len(old_block)), new="".join(new_block))
-        if (smallest := trimmed(old, edit)) is not None:
-            found.append(smallest)
-    return tuple(found)
+    offsets = [0, *accumulate(map(len, before))]
+    edits = (
+        TextEdit(span=Span(start=offsets[i], end=offsets[j]), new="".join(after[k:m]))
+        for i, j, k, m in opcodes(before, after)
+    )
+    return tuple(smallest for edit in edits if (smallest := trimmed(old, edit)) is not None)
 
 
-def _opcodes(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int, int]]:
-    if not before or not after or max(len(before), len(after)) > LIMIT_DIFF_LINES:
-        return [(0, len(before), 0, len(after))]
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
-    return [(i, j, k, m) for tag, i, j, k, m in matcher.get_opcodes() if tag != "equal"]
+Block = tuple[int, int, int, int]  # rows i to j of the one text are rows k to m of the other
+
+
+def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block]:
+    """
+    The blocks in which two sequences of rows differ, ascending.
+
+    Cost: near linear. Row by row is compared only where that is cheap; before that, rows that occur once on
+    either side cut the rest into parts, and what cannot be cut is one block.
+    """
+    found: list[Block] = []
+    waiting = [((0, len(before), 0, len(after)), ROUNDS)]
+    while waiting:
+        block, rounds = waiting.pop()
+        i, j, k, m = _without_equal_ends(before, after, block)
+        old, new = before[i:j], after[k:m]
+        anchors: list[tuple[int, int]] = []
+        if old and new and _is_cheap(old, new):
+            matcher = SequenceMatcher(None, old, new, autojunk=False)
+            tags = (op for op in matcher.get_opcodes() if op[0] != "equal")
+            found += [(a + i, b + i, c + k, d + k) for _, a, b, c, d in tags]
+        elif old and new and rounds and (anchors := _anchors(old, new)):
+            ends = [*anchors, (len(old), len(new))]
+            begins = [(0, 0), *((a + 1, c + 1) for a, c in anchors)]
+            for (a, c), (b, d) in zip(begins, ends, strict=True):
+                waiting.append(((a + i, b + i, c + k, d + k), rounds - 1))
+        elif old or new:
+            found.append((i, j, k, m))
+    return sorted(found)
+
+
+def _without_equal_ends(before: Sequence[Hashable], after: Sequence[Hashable], block: Block) -> Block:
+    i, j, k, m = block
+    while i < j and k < m and before[i] == after[k]:
+        i, k = i + 1, k + 1
+    while i < j and k < m and before[j - 1] == after[m - 1]:
+        j, m = j - 1, m - 1
+    return i, j, k, m
+
+
+def _is_cheap(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
+    others = Counter(new)
+    return sum(count * others[row] for row, count in Counter(old).items()) <= LIMIT_PAIRS
+
+
+def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Places of rows that occur once on either side: as many as ascend on both."""
+    counts, others = Counter(old), Counter(new)
+    places = {row: at for at, row in enumerate(new) if others[row] == 1}
+    pairs = [(at, places[row]) for at, row in enumerate(old) if counts[row] == 1 and row in places]
+    ends: list[int] = []  # the least last place of a chain, by its length; and which pair that is
+    last: list[int] = []
+    before: list[int] = []
+    for at, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        ends[length : length + 1], last[length : length + 1] = [place], [at]
+        before.append(last[length - 1] if length else -1)
+    chain: list[tuple[int, int]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +188,7 @@ def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ..
 
 
 def _moved(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
-    lines = whole_lines(base, edit.span)
+    lines = whole_lines(base, edit)
     shift, conflict = 0, False
     for other in later:
         if _is_above(base, other, lines.start):
@@ -160,13 +217,13 @@ def _is_line_start(base: Text, offset: int) -> bool:
     return base.starts[base.line_at(offset)] == offset
 
 
-def whole_lines(text: Text, span: Span) -> Span:
-    """The lines that *span* changes, terminators included; an insertion at a line's start changes none."""
-    first = text.line_at(span.start)
-    if span.start == span.end == text.starts[first]:
-        return span
-    ends_line = span.end > span.start and span.end == text.starts[text.line_at(span.end)]
-    last = text.line_at(span.end) - (1 if ends_line else 0)
+def whole_lines(text: Text, edit: TextEdit) -> Span:
+    """The lines that *edit* changes, terminators included; whole lines put at a line's start change none."""
+    first, last = text.line_at(edit.span.start), text.line_at(edit.span.end)
+    at_start = edit.span.start == text.starts[first]
+    stays_apart = edit.new.endswith(("\n", "\r")) if edit.new else at_start
+    if stays_apart and edit.span.end == text.starts[last]:
+        return Span(start=text.starts[first], end=edit.span.end)
     end = text.starts[last + 1] if last + 1 < len(text.starts) else len(text.content)
     return Span(start=text.starts[first], end=end)
 

@@ -2,39 +2,44 @@
 Fit replacement lines to the indentation that a document uses.
 
 The pairs (indentation in the patch, indentation in the document) of the lines that matched say how one
-turns into the other. A depth that no pair shows is counted in steps from the nearest pair, and the steps
-are rescaled: 2 to 4 blanks, blanks to tabs, and back. A depth that is no whole number of steps is
-refused; nothing is ever flattened.
+turns into the other. A depth that no pair shows is counted from the nearest pair, and the steps are
+rescaled where the pairs or the steps on both sides show it: 2 to 4 blanks, blanks to tabs, and back. A
+depth whose place cannot be told is refused; nothing is ever flattened or guessed.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from math import gcd
 
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text
 
-INDENT = re.compile(r"[ \t]*")
+INDENT = re.compile("[ \t\u00a0\u2007\u202f\u3000]*")
 TAB = 4  # how wide a tab counts where blanks and tabs are mixed; only differences matter
+STEPS = (2, 4)  # what models indent by; other differences are alignment, or several steps at once
 
 
 def leading(row: str) -> str:
-    """The blanks and tabs at the start of *row*."""
+    """The blanks at the start of *row*: spaces, tabs, no-break and ideographic spaces."""
     found = INDENT.match(row)
     return found[0] if found else ""
 
 
 def unit(rows: Iterable[str]) -> str:
-    """The text of one step in *rows*: a tab, or the blanks that divide all depths; 4 if none shows."""
+    """The text of one step in *rows*: by how much a row is most often deeper than the one above; else 4."""
     indents = [leading(row) for row in rows if row.strip()]
-    if any(indent.startswith("\t") for indent in indents):
+    tabs = sum(indent.startswith("\t") for indent in indents)
+    if tabs * 2 > sum(bool(indent) for indent in indents):
         return "\t"
-    step = gcd(*(len(indent) for indent in indents)) if indents else 0
-    return " " * step if step else " " * 4
+    widths = [len(indent) for indent in indents if "\t" not in indent]
+    steps = Counter(low - high for high, low in pairwise(widths) if 2 <= low - high <= 8)
+    return " " * min(steps, key=lambda step: (-steps[step], step), default=4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,40 +49,63 @@ class Fit:
 
     Attributes:
         pairs: Patch indentation to document indentation, as seen on matched lines.
-        patch_unit, document_unit: One step on either side.
+        torn: Patch indentations that stand at several depths of the document.
+        patch_step: The columns by which all depths of the patch differ; 0 if there is only one depth.
+        patch_has_tabs: Whether the patch indents by tabs.
+        document_step: The text of one step of the document.
     """
 
     pairs: dict[str, str]
-    patch_unit: str
-    document_unit: str
+    torn: frozenset[str]
+    patch_step: int
+    patch_has_tabs: bool
+    document_step: str
 
-    def row(self, row: str) -> str | Failure:
-        """*row* of the patch with the indentation it has in the document."""
-        if not row.strip():
-            return row.lstrip(" \t")
-        indent = leading(row)
-        fitted = self._indent(indent)
-        return fitted if isinstance(fitted, Failure) else fitted + row[len(indent) :]
-
-    def _indent(self, indent: str) -> str | Failure:
+    def indent(self, indent: str) -> str | Failure:
+        """What stands in the document for *indent* of the patch."""
+        if indent in self.torn:
+            return _refused("one depth of the patch stands at two depths of the document")
         if indent in self.pairs:
             return self.pairs[indent]
+        if not self.torn and all(ours == theirs for ours, theirs in self.pairs.items()):
+            return indent
+        scale = self._scale()
+        if scale is None:
+            return _refused("what a step of it is in the document cannot be told")
         nearest = min(self.pairs, key=lambda known: abs(_width(known) - _width(indent)))
-        step = _width(self.patch_unit)
-        distance = _width(indent) - _width(nearest)
-        if distance % step:
-            return _refused(f"{_width(indent)} columns are no whole number of steps of {step}")
-        steps, base = distance // step, self.pairs[nearest]
-        if steps >= 0:
-            return base + self.document_unit * steps
-        for _ in range(-steps):
-            if not base.endswith(self.document_unit):
-                return _refused("it lies left of anything the document has there")
-            base = base[: -len(self.document_unit)]
-        return base
+        columns = (_width(indent) - _width(nearest)) * scale
+        if columns.denominator > 1 or (scale != 1 and columns % _width(self.document_step)):
+            return _refused(f"a depth of {_width(indent)} columns is no whole number of steps")
+        return self._moved(self.pairs[nearest], int(columns))
+
+    def _scale(self) -> Fraction | None:
+        """Columns of the document for one column of the patch; None if nothing tells."""
+        seen = sorted({(_width(ours), _width(theirs)) for ours, theirs in self.pairs.items()})
+        if len(seen) != 1:
+            shown = {Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(seen) if b[0] > a[0]}
+            return shown.pop() if len(shown) == 1 and min(shown) > 0 else None
+        ours, theirs = seen[0]
+        step, wanted = self.patch_step, _width(self.document_step)
+        if self.patch_has_tabs != (self.document_step == "\t"):
+            return Fraction(wanted, step) if step in STEPS else None
+        if step == wanted or (step > max(STEPS) and step % 2):
+            return Fraction(1)  # the same steps; or an alignment, which moves along
+        scale = Fraction(wanted, step) if step in STEPS else None
+        return scale if step < wanted or (ours and scale == Fraction(theirs, ours)) else None
+
+    def _moved(self, base: str, columns: int) -> str | Failure:
+        if columns >= 0 and self.document_step != "\t":
+            return base + " " * columns
+        if columns >= 0:
+            aligned = columns % TAB == 0
+            return base + "\t" * (columns // TAB) if aligned else _refused("a tab is wider than its depth")
+        while columns < 0 and base:
+            columns += _width(base[-1])
+            base = base[:-1]
+        return _refused("it lies left of anything the document has there") if columns else base
 
 
-def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document: Text) -> Fit | Failure:
+def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document: Text) -> Fit:
     """
     Learn from matched rows how indentation is to be carried over.
 
@@ -85,39 +113,28 @@ def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document:
         matched: (row of the patch, row of the document) for every row that matched.
         patch_rows: All rows of the patch, old and new.
         document: Where the rows of the document come from.
-
-    Returns:
-        The fit, or `bad-patch` if one indentation of the patch stands for two of the document.
     """
-    pairs: dict[str, str] = {}
-    for old, found in matched:
-        if not old.strip():
-            continue
-        indent, there = leading(old), leading(found)
-        if pairs.setdefault(indent, there) != there:
-            return _refused("one depth of the patch stands at two depths of the document")
-    if not pairs:
-        pairs[""] = ""
-    return Fit(pairs=pairs, patch_unit=_patch_unit(patch_rows), document_unit=_document_unit(pairs, document))
+    found: dict[str, set[str]] = {}
+    for ours, theirs in matched:
+        if ours.strip():
+            found.setdefault(leading(ours), set()).add(leading(theirs))
+    indents = [leading(row) for row in patch_rows if row.strip()]
+    least = min(map(_width, indents), default=0)
+    return Fit(
+        pairs={indent: min(theirs) for indent, theirs in found.items() if len(theirs) == 1},
+        torn=frozenset(indent for indent, theirs in found.items() if len(theirs) > 1),
+        patch_step=gcd(*(_width(indent) - least for indent in indents)),
+        patch_has_tabs=any("\t" in indent for indent in indents),
+        document_step=_document_step({theirs for each in found.values() for theirs in each}, document),
+    )
 
 
-def _patch_unit(rows: Sequence[str]) -> str:
-    """One step of the patch: what its depths differ by, since a patch is often shifted as a whole."""
-    indents = [leading(row) for row in rows if row.strip()]
-    if any(indent.startswith("\t") for indent in indents):
+def _document_step(indents: set[str], document: Text) -> str:
+    """A step of the document; the rows that matched say whether it is a tab."""
+    step = unit(document.rows)
+    if any("\t" in indent for indent in indents):
         return "\t"
-    base = min((len(indent) for indent in indents), default=0)
-    step = gcd(*(len(indent) - base for indent in indents)) if indents else 0
-    return " " * step if step else " " * (gcd(base, 4) or 4)
-
-
-def _document_unit(pairs: dict[str, str], document: Text) -> str:
-    """One step of the document: as its neighbourhood shows, else as the whole of it does."""
-    indents = sorted(set(pairs.values()), key=len)
-    if any(indent.startswith("\t") for indent in indents):
-        return "\t"
-    steps = [len(b) - len(a) for a, b in pairwise(indents) if b.startswith(a)]
-    return " " * min(steps) if steps else unit(document.rows)
+    return " " * TAB if step == "\t" and any(indents) else step
 
 
 def _width(indent: str) -> int:

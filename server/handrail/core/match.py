@@ -9,6 +9,7 @@ Reading documents and applying edits happen elsewhere.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,7 +19,8 @@ from rapidfuzz import fuzz, process
 
 from handrail.core.change import Tier
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.patch import Hunk
+from handrail.core.hunk import Hunk
+from handrail.core.indent import leading
 from handrail.core.text import Text, to_lf
 
 Fold = Callable[[str], str]
@@ -28,6 +30,8 @@ CANDIDATES = 3
 CANDIDATE_SCORE = 0.4  # below this a place helps nobody
 WINDOWS = 12
 POSTINGS = 64  # a line that occurs more often says nothing about the place
+
+LABEL = re.compile(r"\w+( \w+)?:$")  # `else:`, `public:`: part of the block around it
 
 PUNCTUATION = str.maketrans(
     {
@@ -113,6 +117,8 @@ def locate(text: Text, hunk: Hunk, after: int = 0) -> tuple[Match, ...] | Failur
     wanted = hunk.old.split("\n")
     if not hunk.whole_lines and len(wanted) > 1 and not wanted[-1]:
         wanted.pop()
+    if not any(row.strip() for row in wanted):
+        return _no_match(text, wanted, ())  # blank lines alone are found wherever there is one
     for name, tier, fold in STRATEGIES:
         lines = _rows(text.rows, wanted, fold)
         if lines:
@@ -169,12 +175,8 @@ def _line_span(text: Text, line: int, count: int) -> Span:
 def _choose(text: Text, hunk: Hunk, found: list[Match], after: int) -> tuple[Match, ...] | Failure:
     if hunk.replace_all:
         return _without_overlap(found)
-    picks = (_in_scope(text, hunk, found), _at_end(text, hunk, found))
-    for pick in picks:
-        if len(pick) == 1:
-            return (pick[0],)
-        found = pick or found
-    found = _by_hint(text, hunk, found)
+    for evidence in (_in_scope, _at_end, _by_hint):
+        found = evidence(text, hunk, found) or found
     if len(found) > 1 and after:
         found = [match for match in found if match.span.start >= after] or found
     return (found[0],) if len(found) == 1 else _ambiguous(text, found)
@@ -189,20 +191,49 @@ def _without_overlap(found: list[Match]) -> tuple[Match, ...]:
 
 
 def _in_scope(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
-    """The matches below the scope's lines, nearest scope first; all if the scope is not to be found once."""
-    if not hunk.scope:
-        return found
-    line = -1
-    for header in hunk.scope:
-        places = [at for at, row in enumerate(text.rows) if at > line and _plain(row) == _plain(header)]
-        places = places or [
-            at for at, row in enumerate(text.rows) if at > line and _plain(header) in _plain(row)
-        ]
-        if len(places) != 1:
-            return found
-        line = places[0]
-    below = [match for match in found if text.line_at(match.span.start) >= line]
-    return below[:1] if below else found
+    """The matches that the scope holds; none if it is not to be found once."""
+    lines = scope_lines(text, hunk.scope)
+    return [match for match in found if text.line_at(match.span.start) in lines]
+
+
+def scope_lines(text: Text, scope: Sequence[str]) -> range:
+    """The lines (from 0) of a scope, from the last header, each below the one before; none if in doubt."""
+    lines = range(-1, len(text.rows))
+    for header in map(_plain, scope):
+        rows = [(at, _plain(text.rows[at])) for at in lines[1:]]
+        words = re.compile(rf"(?<!\w){re.escape(header)}" + (r"(?!\w)" if header[-1:].isalnum() else ""))
+        places = [at for at, row in rows if row == header] or [at for at, row in rows if words.search(row)]
+        if len(places) != 1 or not header:
+            return range(0)
+        lines = range(places[0], _scope_end(text.rows, places[0]))
+    return lines if scope else range(0)
+
+
+def _scope_end(rows: Sequence[str], header: int) -> int:
+    """The line past the scope of a header: where a row that is no deeper begins something else."""
+    depth = len(leading(rows[header]))
+    for line in range(header + 1, len(rows)):
+        row = rows[line].strip()
+        if row and len(leading(rows[line])) <= depth and _begins_another(rows, line, rows[header].strip()):
+            return line
+    return len(rows)
+
+
+def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
+    """Whether a row is a header like *header*, or opens a block; brackets and labels do neither."""
+    row = rows[line].strip()
+    if row[0] == header[0] and not row[0].isalnum():
+        return _run(row) <= _run(header)  # Markdown: only a heading of the same or a higher level
+    if row.split()[0] == header.split(maxsplit=1)[0]:
+        return True
+    if row[0] in "{}()[]#\"'`" or LABEL.match(row):
+        return False
+    below = next((rows[at] for at in range(line + 1, len(rows)) if rows[at].strip()), "")
+    return below.strip() == "{" or len(leading(below)) > len(leading(rows[line]))
+
+
+def _run(row: str) -> int:
+    return len(row) - len(row.lstrip(row[0]))
 
 
 def _at_end(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
@@ -218,6 +249,21 @@ def _by_hint(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
     if ranked[0][0] > HINT_LINES or ranked[0][0] == ranked[1][0]:
         return found
     return [match for match in found if match.span.start == ranked[0][1]]
+
+
+def count(text: Text, wanted: Sequence[str]) -> int:
+    """How often *wanted* rows stand in *text*, indentation and punctuation aside."""
+    return len(_rows(text.rows, wanted, _plain))
+
+
+def is_alike(one: str, other: str) -> bool:
+    """Whether two rows say the same, indentation and punctuation aside."""
+    return _plain(one) == _plain(other)
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two texts are, from 0 to 1."""
+    return fuzz.ratio(one, other) / 100
 
 
 def nearest(text: Text, wanted: Sequence[str]) -> tuple[Candidate, ...]:

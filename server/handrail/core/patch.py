@@ -10,85 +10,13 @@ a pasted reply is `reply`'s work.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import replace
 
 from handrail.core.failure import Code, Failure
+from handrail.core.hunk import FilePatch, Hunk, Operation, bad, nothing
 from handrail.core.text import to_lf
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
-    """
-    One replacement inside a document.
-
-    Attributes:
-        number: Its place in the patch, counted from 1.
-        old: The text to find, with LF; empty for an insertion whose place the scope or the end gives.
-        new: The text to put there, with LF.
-        whole_lines: Whether both texts are whole lines, without the last terminator.
-        line_number: Where the model believes it to be, counted from 1; a hint.
-        scope: Lines that stand above the place, outermost first (`@@` headers).
-        at_end: Whether the place is the end of the document.
-        replace_all: Whether every occurrence is meant.
-    """
-
-    number: int
-    old: str
-    new: str
-    whole_lines: bool = True
-    line_number: int | None = None
-    scope: tuple[str, ...] = ()
-    at_end: bool = False
-    replace_all: bool = False
-
-
-class Operation(StrEnum):
-    """What a patch does with a file as a whole."""
-
-    UPDATE = "update"
-    ADD = "add"
-    WRITE = "write"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePatch:
-    """
-    All that a patch says of one file.
-
-    Attributes:
-        path: As the model wrote it.
-        operation: ADD refuses an existing file, WRITE replaces it.
-        hunks: For UPDATE, in the order of the patch.
-        content: For ADD and WRITE, with LF.
-        move_to: The new path, if the file is to be moved after the update.
-    """
-
-    path: str
-    operation: Operation
-    hunks: tuple[Hunk, ...] = ()
-    content: str = ""
-    move_to: str | None = None
-
-
-def bad(line_number: int, line: str, expected: str) -> Failure:
-    """A parse failure that names the line of the patch (counted from 1) and what was expected there."""
-    shown = line if len(line) <= 80 else line[:77] + "..."
-    return Failure(
-        code=Code.BAD_PATCH,
-        message=f"Line {line_number} of the patch is {shown!r}; expected {expected}.",
-        steps=("Send the patch again in the right form.", "Or use one search and replacement per edit."),
-    )
-
-
-def nothing(expected: str) -> Failure:
-    """The failure for a patch in which there is nothing to do."""
-    return Failure(
-        code=Code.BAD_PATCH,
-        message=f"The patch holds no edit; expected {expected}.",
-        steps=("Send the patch again with at least one edit.",),
-    )
+__all__ = ["FilePatch", "Hunk", "Operation", "parse_search_replace", "parse_unified", "parse_v4a"]
 
 
 # ---- SEARCH/REPLACE -------------------------------------------------------------------------------
@@ -99,19 +27,24 @@ REPLACE = re.compile(r"^\s{0,3}(?:>{5,9}|\+{5,9}) ?REPLACE<?\s*$")
 START_LINE = re.compile(r"^:start_line:\s*(\d+)\s*$")
 END_LINE = re.compile(r"^:end_line:\s*\d+\s*$")
 RULE = re.compile(r"^-{5,9}\s*$")
+ESCAPED = re.compile(r"^\\(?=<{5,9}|={5,9}|>{5,9}|-{5,9}|\+{5,9}|:(?:start|end)_line:)", re.MULTILINE)
 
 
 def parse_search_replace(path: str, patch: str) -> FilePatch | Failure:
     """
     Read SEARCH/REPLACE blocks that all edit *path*.
 
-    Text between the blocks is passed over. An empty search part means the whole content of a new file.
+    Text between the blocks is passed over. An empty search part means the whole content of a new file. A
+    marker where it cannot be one is refused, for then it is not certain where the parts end; one that is
+    text is written with a backslash before it.
     Origin: the dialects of aider, Cline and Roo (`:start_line:` and a rule below it).
     """
     lines = to_lf(patch).split("\n")
     hunks: list[Hunk] = []
     at = 0
     while at < len(lines):
+        if REPLACE.match(lines[at]):
+            return bad(at + 1, lines[at], "'<<<<<<< SEARCH' before it")
         if not SEARCH.match(lines[at]):
             at += 1
             continue
@@ -123,7 +56,11 @@ def parse_search_replace(path: str, patch: str) -> FilePatch | Failure:
     if not hunks:
         return nothing("'<<<<<<< SEARCH', '=======' and '>>>>>>> REPLACE' lines")
     if len(hunks) == 1 and not hunks[0].old.strip():
-        return FilePatch(path=path, operation=Operation.ADD, content=hunks[0].new + "\n")
+        only = hunks[0]
+        content = only.new + "\n" if only.new or only.leaves_blank else ""
+        return FilePatch(path=path, operation=Operation.ADD, content=content)
+    if placeless := next((hunk for hunk in hunks if not hunk.old.strip()), None):
+        return nothing(f"text in the search part of block {placeless.number}, to tell its place")
     return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks))
 
 
@@ -137,18 +74,31 @@ def _search_replace_block(lines: list[str], at: int, number: int) -> tuple[Hunk,
         first += 1
     if first > at + 1 and first < len(lines) and RULE.match(lines[first]):
         first += 1
-    middle = _find(lines, first, DIVIDER)
-    if middle is None:
-        return bad(len(lines), lines[-1], f"'=======' to end the search part that line {at + 1} opens")
-    last = _find(lines, middle + 1, REPLACE)
-    if last is None:
-        return bad(len(lines), lines[-1], f"'>>>>>>> REPLACE' to end the block that line {at + 1} opens")
-    old, new = "\n".join(lines[first:middle]), "\n".join(lines[middle + 1 : last])
-    return Hunk(number=number, old=old, new=new, line_number=hint), last + 1
+    last = next(
+        (i for i in range(first, len(lines)) if REPLACE.match(lines[i]) or SEARCH.match(lines[i])), None
+    )
+    if last is None or SEARCH.match(lines[last]):
+        stop = len(lines) - 1 if last is None else last
+        return bad(stop + 1, lines[stop], f"'>>>>>>> REPLACE' to end the block that line {at + 1} opens")
+    middle = _divider(lines, (first, last), at)
+    if isinstance(middle, Failure):
+        return middle
+    old, new = (ESCAPED.sub("", "\n".join(part)) for part in (lines[first:middle], lines[middle + 1 : last]))
+    blank = lines[middle + 1 : last] == [""]
+    return Hunk(number=number, old=old, new=new, line_number=hint, leaves_blank=blank), last + 1
 
 
-def _find(lines: list[str], at: int, pattern: re.Pattern[str]) -> int | None:
-    return next((index for index in range(at, len(lines)) if pattern.match(lines[index])), None)
+def _divider(lines: list[str], block: tuple[int, int], opening: int) -> int | Failure:
+    """The one divider of a block; one as long as the opening marker is meant before any other."""
+    found = [at for at in range(*block) if DIVIDER.match(lines[at])]
+    length = len(re.match(r"\s*(.)\1*", lines[opening])[0].strip())  # type: ignore[index]
+    alike = [at for at in found if len(lines[at].strip()) == length] or found
+    if not alike:
+        wanted = f"'=======' to end the search part that line {opening + 1} opens"
+        return bad(block[1] + 1, lines[block[1]], wanted)
+    if len(alike) > 1:
+        return bad(alike[1] + 1, lines[alike[1]], "one '=======' in a block; write others as '\\======='")
+    return alike[0]
 
 
 # ---- V4A ------------------------------------------------------------------------------------------
@@ -159,6 +109,7 @@ SECTION = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
 MOVE = re.compile(r"^\*\*\* Move to: (.+?)\s*$")
 END_OF_FILE = "*** End of File"
 HEADER = re.compile(r"^@@ ?(.*?)(?: ?@@)?\s*$")
+NO_NEWLINE = "\\ No newline"
 
 
 def parse_v4a(patch: str) -> tuple[FilePatch, ...] | Failure:
@@ -198,8 +149,13 @@ def _section(kind: str, path: str, lines: list[str], body: tuple[int, int]) -> F
     first, end = body
     match kind:
         case "Delete":
+            for at in range(first, end):
+                if lines[at].strip():
+                    return bad(at + 1, lines[at], "another section, or the end of the patch")
             return FilePatch(path=path, operation=Operation.DELETE)
         case "Add":
+            while end > first and not lines[end - 1]:
+                end -= 1
             for at in range(first, end):
                 if lines[at] and not lines[at].startswith("+"):
                     return bad(at + 1, lines[at], "a line of the new file, beginning with '+'")
@@ -218,7 +174,7 @@ def _update(path: str, lines: list[str], body: tuple[int, int]) -> FilePatch | F
     scope: list[str] = []
     while at < end:
         if (header := HEADER.match(lines[at])) and lines[at].startswith("@@"):
-            if header[1]:
+            if header[1].strip():
                 scope.append(header[1])
             at += 1
             continue
@@ -237,33 +193,25 @@ def _update(path: str, lines: list[str], body: tuple[int, int]) -> FilePatch | F
 def _v4a_hunk(
     lines: list[str], body: tuple[int, int], number: int, scope: tuple[str, ...]
 ) -> Hunk | Failure | None:
-    old: list[str] = []
-    new: list[str] = []
-    at_end = changed = False
+    """The hunk of these lines; None if it changes nothing. Blank lines behind it are padding."""
     first, end = body
     while end > first and not lines[end - 1]:
         end -= 1
-    for at in range(first, end):
-        line = lines[at]
-        match line[:1]:
-            case "" | " ":
-                old.append(line[1:])
-                new.append(line[1:])
-            case "-":
-                old.append(line[1:])
-                changed = True
-            case "+":
-                new.append(line[1:])
-                changed = True
-            case "*" if line.rstrip() == END_OF_FILE:
-                at_end = True
-            case "\\":
-                pass
-            case _:
-                return bad(at + 1, line, "a hunk line beginning with ' ', '+' or '-'")
-    if not changed:
+    at_end = end > first and lines[end - 1].rstrip() == END_OF_FILE
+    signs = [(line[:1] or " ", line[1:]) for line in lines[first : end - at_end]]
+    for at, (sign, _) in enumerate(signs, first):
+        if sign not in (" ", "+", "-") and not lines[at].startswith(NO_NEWLINE):
+            return bad(at + 1, lines[at], "a hunk line beginning with ' ', '+' or '-'")
+    old = [row for sign, row in signs if sign in " -"]
+    new = [row for sign, row in signs if sign in " +"]
+    if not any(sign in "+-" for sign, _ in signs):
         return None
-    return Hunk(number=number, old="\n".join(old), new="\n".join(new), scope=scope, at_end=at_end)
+    if old and not any(row.strip() for row in old):
+        return bad(first + 1, lines[first], "a line that is not blank among those that tell the place")
+    blank = new == [""]
+    return Hunk(
+        number=number, old="\n".join(old), new="\n".join(new), scope=scope, at_end=at_end, leaves_blank=blank
+    )
 
 
 def _joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
@@ -274,34 +222,28 @@ def _joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
         if earlier is None:
             joined[section.path] = section
         elif earlier.operation is section.operation is Operation.UPDATE and earlier.move_to is None:
-            hunks = [*earlier.hunks, *section.hunks]
-            numbered = tuple(
-                Hunk(
-                    number=number,
-                    old=hunk.old,
-                    new=hunk.new,
-                    scope=hunk.scope,
-                    at_end=hunk.at_end,
-                    line_number=hunk.line_number,
-                )
-                for number, hunk in enumerate(hunks, 1)
-            )
-            joined[section.path] = FilePatch(
-                path=section.path, operation=Operation.UPDATE, hunks=numbered, move_to=section.move_to
-            )
+            hunks = (*earlier.hunks, *section.hunks)
+            numbered = tuple(replace(hunk, number=number) for number, hunk in enumerate(hunks, 1))
+            joined[section.path] = replace(section, hunks=numbered)
         else:
-            return Failure(
-                code=Code.BAD_PATCH,
-                message=f"The patch has two sections for {section.path} that exclude each other.",
-                steps=("Send one section for each file.",),
-            )
-    return tuple(joined.values())
+            return _exclusive(section.path)
+    left = [path for patch in joined.values() for path in (patch.path, patch.move_to) if path]
+    twice = next((path for path in left if left.count(path) > 1), None)
+    return tuple(joined.values()) if twice is None else _exclusive(twice)
+
+
+def _exclusive(path: str) -> Failure:
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"The patch has two sections for {path} that exclude each other.",
+        steps=("Send one section for each file.",),
+    )
 
 
 # ---- Unified diff ---------------------------------------------------------------------------------
 
-OLD_FILE = re.compile(r"^--- (?:a/)?([^\t]+?)(?:\t.*)?\s*$")
-NEW_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t]+?)(?:\t.*)?\s*$")
+OLD_FILE = re.compile(r"^--- ([^\t]+?)(?:\t.*)?\s*$")
+NEW_FILE = re.compile(r"^\+\+\+ ([^\t]+?)(?:\t.*)?\s*$")
 RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
 NOWHERE = "/dev/null"
 PREAMBLE = re.compile(
@@ -319,6 +261,8 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
     if not heads:
         return nothing("'--- a/path' and '+++ b/path' lines")
+    if astray := next((at for at in range(heads[0]) if RANGE.match(lines[at])), None):
+        return bad(astray + 1, lines[astray], "'--- a/path' and '+++ b/path' lines before it")
     files: list[FilePatch] = []
     for at, end in zip(heads, [*heads[1:], len(lines)], strict=True):
         file = _unified_file(lines, at, end)
@@ -336,11 +280,9 @@ def is_file_head(lines: list[str], at: int) -> bool:
 
 
 def _unified_file(lines: list[str], at: int, end: int) -> FilePatch | Failure:
-    old_path, new_path = OLD_FILE.match(lines[at]), NEW_FILE.match(lines[at + 1])
-    assert old_path is not None
-    assert new_path is not None
+    old_path, new_path = _paths(lines[at], lines[at + 1])
     hunks: list[Hunk] = []
-    at += 2
+    start, at = at, at + 2
     while at < end:
         header = RANGE.match(lines[at])
         if header is None:
@@ -349,25 +291,41 @@ def _unified_file(lines: list[str], at: int, end: int) -> FilePatch | Failure:
             at += 1
             continue
         stop = next((i for i in range(at + 1, end) if RANGE.match(lines[i]) or PREAMBLE.match(lines[i])), end)
-        scope = (header[2].strip(),) if header[2] and header[2].strip() else ()
         hunk = _v4a_hunk(lines, (at + 1, stop), len(hunks) + 1, ())
         if isinstance(hunk, Failure):
             return hunk
         if hunk is not None:
-            line_number = int(header[1]) if header[1] else None
-            number = len(hunks) + 1
-            hunks.append(
-                Hunk(number=number, old=hunk.old, new=hunk.new, line_number=line_number, scope=scope)
-            )
+            if not (hunk.old or header[1] or old_path == NOWHERE):
+                return bad(at + 1, lines[at], "a line of context around the lines that this hunk adds")
+            hunks.append(_placed(hunk, header))
         at = stop
-    return _unified_patch(old_path[1], new_path[1], hunks)
+    content = "\n".join(hunk.new for hunk in hunks)
+    ends = "" if not content or any(line.startswith(NO_NEWLINE) for line in lines[start:end]) else "\n"
+    return _unified_patch((old_path, new_path), hunks, content + ends)
 
 
-def _unified_patch(old_path: str, new_path: str, hunks: list[Hunk]) -> FilePatch | Failure:
+def _paths(old_line: str, new_line: str) -> tuple[str, str]:
+    """The two paths of a file head without git's prefixes; two that are the same have none."""
+    old, new = OLD_FILE.match(old_line), NEW_FILE.match(new_line)
+    assert old is not None
+    assert new is not None
+    if old[1] == new[1]:
+        return old[1], new[1]
+    return old[1].removeprefix("a/"), new[1].removeprefix("b/")
+
+
+def _placed(hunk: Hunk, header: re.Match[str]) -> Hunk:
+    """*hunk* with what its header says of the place; what is behind `@@` is around it, not above it."""
+    line_number = int(header[1]) if header[1] else None
+    scope = (header[2].strip(),) if hunk.old and header[2] and header[2].strip() else ()
+    return replace(hunk, line_number=line_number, scope=scope)
+
+
+def _unified_patch(paths: tuple[str, str], hunks: list[Hunk], content: str) -> FilePatch | Failure:
+    old_path, new_path = paths
     if new_path == NOWHERE:
         return FilePatch(path=old_path, operation=Operation.DELETE)
     if old_path == NOWHERE:
-        content = "\n".join(hunk.new for hunk in hunks) + "\n"
         return FilePatch(path=new_path, operation=Operation.ADD, content=content)
     if not hunks:
         return nothing(f"at least one changed line for {new_path}")

@@ -1,32 +1,36 @@
 """
 Turn the hunks of a patch into the smallest edits of a document.
 
-Line opcodes between old and new decide: a line that the hunk does not change keeps the document's bytes;
-new lines take their neighbours' terminator and the document's indentation. Whether a hunk's text is there
-already is found here too. The document is only read.
+Decided here is whether a hunk may be made at all: whether it says something, leaves nothing out, and does
+not touch what another hunk changes. Where it belongs is found in `match`, whether it is made already in
+`already`, and how its rows are written in `place`. The document is only read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
+from dataclasses import dataclass
 
-from handrail.core import indent, match
+from handrail.core import already, match, place
 from handrail.core.change import PlannedHunk, Tier
-from handrail.core.edit import TextEdit, trimmed
+from handrail.core.edit import TextEdit, joins_ends
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.patch import Hunk
-from handrail.core.text import Text, split_lines, to_lf
+from handrail.core.hunk import Hunk
+from handrail.core.text import Text, to_lf
 
+LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
 OMISSION = re.compile(
-    r"^\s*(?:#|//|/\*|<!--|--|;|%)?\s*"
-    r"(?:(?:\.{3}|…)\s*(?:\(?(?:existing|rest|remaining|other|same|unchanged|previous)\b.*|\[?truncated\]?.*)"
-    r"|\(?rest (?:of (?:the )?\w+ )?(?:is |remains )?unchanged\)?\.?|\.\.\.\[truncated\])"
-    r"\s*(?:\*/|-->)?\s*$",
+    r"^\s*(?:(?P<comment>#|//|\{?/\*|<!--|--|;|%)\s*)?"
+    r"(?:(?:\.{3}|…)(?:\s+|(?(comment)|(?!)))\(?" + LEFT_OUT + r".*"
+    r"|(?:\.{3}|…)\(?" + LEFT_OUT + r"\s+(?:of|code|content|lines?|file|unchanged|remains?|is|stays?)\b.*"
+    r"|(?:\.{3}|…)\s*\[?truncated\]?.*"
+    r"|\(?(?:the )?rest (?:of (?:the |your |this )?(?:\w+ ){1,2})?"
+    r"(?:(?:is |remains |stays )?(?:unchanged|the same)|(?:goes |stays )?here)\)?\.?)"
+    r"\s*(?:\*/\}?|-->)?\s*$",
     re.IGNORECASE,
 )
+WORDS = re.compile(r"\w+|\S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,24 +79,37 @@ def plan_hunk(text: Text, hunk: Hunk, after: int = 0) -> PlannedHunk | Failure:
     """The edits of one hunk, or why it cannot be made; see `plan`."""
     if wrong := _unusable(text, hunk):
         return wrong
-    if not hunk.old.strip("\n") and hunk.whole_lines and not hunk.old:
+    if not hunk.old:
         return _insertion(text, hunk)
     found = match.locate(text, hunk, after)
     if isinstance(found, Failure):
-        return PlannedHunk(number=hunk.number, tier=Tier.SAFE, edits=()) if _is_there(text, hunk) else found
+        is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found)
+        return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
+    if all(already.is_made(text, hunk, each.span) for each in found):
+        return _planned(text, hunk, Tier.SAFE, ())
     edits: list[TextEdit] = []
-    for place in found:
-        made = _edits_at(text, hunk, place.span, indented=place.tier is not Tier.SAFE)
+    for each in found:
+        made = _edits(text, hunk, each.span, fitted=each.tier is not Tier.SAFE)
         if isinstance(made, Failure):
             return made
         edits += made
-    return PlannedHunk(number=hunk.number, tier=found[0].tier, edits=tuple(edits))
+    return _planned(text, hunk, found[0].tier, tuple(edits))
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
-    """The edits of *hunk* at a place that a person chose: whole lines, terminator of the last excluded."""
-    made = _edits_at(text, replace(hunk, whole_lines=True), span, indented=True)
-    return made if isinstance(made, Failure) else PlannedHunk(number=hunk.number, tier=Tier.SAFE, edits=made)
+    """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
+    first, last = text.line_at(span.start), text.line_at(max(span.start, span.end - 1))
+    whole = Span(start=text.starts[first], end=text.row_end(last))
+    if not place.is_string(text, hunk, span):
+        if not _is_row(hunk, text.rows[first] if text.rows else ""):
+            return Failure(
+                code=Code.NO_MATCH,
+                message=f"The search text is only a part of line {first + 1}, and it is not clear which.",
+                steps=("Read the document again.", "Then send the part as it stands there."),
+            )
+        span = whole
+    made = _edits(text, hunk, span, fitted=True)
+    return made if isinstance(made, Failure) else _planned(text, hunk, Tier.SAFE, made)
 
 
 def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
@@ -102,35 +119,42 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
     Lines that stay keep their bytes; the document's final newline, or its absence, is kept unless that
     is all that differs.
     """
-    flat = to_lf(text.content)
-    content = to_lf(content)
+    flat, content = to_lf(text.content), to_lf(content)
     if marker := _omission(text, content):
         return marker
-    if flat.rstrip("\n") != content.rstrip("\n") and text.content:
-        content = content[:-1] if content.endswith("\n") and not flat.endswith("\n") else content
-        content = (
-            content + "\n" if flat.endswith("\n") and content and not content.endswith("\n") else content
+    if flat and content and flat.rstrip("\n") != content.rstrip("\n"):
+        if flat.endswith("\n"):
+            content += "" if content.endswith("\n") else "\n"
+        else:
+            content = content.removesuffix("\n")
+    return _planned(
+        text, None, Tier.SAFE, place.at_string(text, Span(start=0, end=len(text.content)), content)
+    )
+
+
+def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]) -> PlannedHunk | Failure:
+    if any(joins_ends(text.content, edit) for edit in edits):
+        return Failure(
+            code=Code.BAD_PATCH,
+            message="The document mixes CR and LF, and this edit would make one line end of two.",
+            steps=("Leave these lines as they are, or give the document one kind of line end first.",),
         )
-    rows = [(line.rstrip("\r\n"), line[len(line.rstrip("\r\n")) :]) for line in split_lines(text.content)]
-    new_rows = [(line.rstrip("\n"), "\n" if line.endswith("\n") else "") for line in split_lines(content)]
-    edits, offset = [], [0]
-    for row, eol in rows:
-        offset.append(offset[-1] + len(row) + len(eol))
-    matcher = SequenceMatcher(None, rows_key(rows), rows_key(new_rows), autojunk=False)
-    for tag, i, j, k, m in matcher.get_opcodes():
-        if tag == "equal":
-            continue
-        eol = _neighbour_eol(text, i)
-        new = "".join(row + (eol if end else "") for row, end in new_rows[k:m])
-        edit = trimmed(text.content, TextEdit(span=Span(start=offset[i], end=offset[j]), new=new))
-        if edit is not None:
-            edits.append(edit)
-    return PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(edits))
+    return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=edits)
 
 
-def rows_key(rows: Sequence[tuple[str, str]]) -> list[tuple[str, bool]]:
-    """Rows as they are compared: the text, and whether there is a terminator, whichever it is."""
-    return [(row, bool(eol)) for row, eol in rows]
+def _edits(text: Text, hunk: Hunk, span: Span, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
+    if place.is_string(text, hunk, span):
+        return place.at_string(text, span, hunk.new)
+    return place.at_rows(text, span, hunk, fitted=fitted)
+
+
+def _is_row(hunk: Hunk, there: str) -> bool:
+    """Whether the search text may be all of a row that reads *there*, and not only a part of it."""
+    old, there = hunk.old.strip(), there.strip()
+    if hunk.whole_lines or "\n" in old or abs(len(old) - len(there)) <= len(old) // 4:
+        return True
+    ours, theirs = WORDS.findall(old), WORDS.findall(there)
+    return bool(ours and theirs) and ours[0] == theirs[0] and ours[-1] == theirs[-1]
 
 
 def _unusable(text: Text, hunk: Hunk) -> Failure | None:
@@ -140,7 +164,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
             message="The search text is empty.",
             steps=("Give the lines to replace.", "To make a new file, use write_file."),
         )
-    if hunk.old == hunk.new:
+    if hunk.old == hunk.new and not hunk.leaves_blank:
         return Failure(
             code=Code.NO_CHANGE,
             message="Search text and replacement are the same; there is nothing to change.",
@@ -166,156 +190,26 @@ def _omission(text: Text, new: str, old: str = "") -> Failure | None:
     return None
 
 
-def _is_there(text: Text, hunk: Hunk) -> bool:
-    """Whether the document has the new text already, so plainly that it cannot be chance."""
-    if len(hunk.new.strip()) < 8:
-        return False
-    return isinstance(match.locate(text, replace(hunk, old=hunk.new, replace_all=False)), tuple)
-
-
 def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
     """An addition without context: below its scope line, else at the end of the document."""
-    line = len(text.rows)
-    if hunk.scope:
-        places = [at for at, row in enumerate(text.rows) if row.strip() == hunk.scope[-1].strip()]
-        if len(places) != 1:
-            return Failure(
-                code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
-                message=f"The line {hunk.scope[-1]!r}, below which to insert, occurs {len(places)} times.",
-                steps=("Give a line of context before or after the insertion.",),
-            )
-        line = places[0] + 1
-    elif hunk.line_number is not None and text.rows:
+    if hunk.line_number is not None and text.rows:
         return Failure(
             code=Code.EMPTY_SEARCH,
             message="The hunk adds lines without any context, so a line number alone would decide the place.",
             steps=("Give a line of context before or after the insertion.",),
         )
-    eol = _neighbour_eol(text, line)
-    new = hunk.new.replace("\n", eol)
-    if line < len(text.rows) or not text.content or text.eols[-1]:
-        start, new = text.starts[line] if line < len(text.starts) else len(text.content), new + eol
-    else:
-        start, new = len(text.content), eol + new
-    edit = TextEdit(span=Span(start=start, end=start), new=new)
-    return PlannedHunk(number=hunk.number, tier=Tier.SAFE, edits=(edit,))
-
-
-def _edits_at(text: Text, hunk: Hunk, span: Span, *, indented: bool) -> tuple[TextEdit, ...] | Failure:
-    """The edits that turn the place at *span* from old to new, row by row."""
-    old, new = hunk.old.split("\n"), hunk.new.split("\n")
-    if hunk.whole_lines and not hunk.new:
-        new = []
-    there = [row.rstrip("\r\n") for row in split_lines(text.content[span.start : span.end])]
-    if text.content[span.start : span.end].endswith(("\n", "\r")) or not there:
-        there.append("")
-    if not hunk.whole_lines and len(old) == len(there) + 1 and not old[-1]:
-        # Whole lines after all, matched without the last terminator: the new text ends in one as well.
-        old.pop()
-        new = new[:-1] if new and not new[-1] else new
-    region = _Region(text, span, there, hunk.whole_lines or span.start in text.starts)
-    fitted = _fitted(text, (old, new, there), indented=indented)
-    if isinstance(fitted, Failure):
-        return fitted
-    edits: list[TextEdit] = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            continue
-        first, end = min(i, len(there)), min(j, len(there))
-        edit = trimmed(text.content, region.replace(first, end, fitted[k:m]))
-        if edit is not None:
-            edits.append(edit)
-    return tuple(edits)
-
-
-def _fitted(
-    text: Text, rows: tuple[list[str], list[str], list[str]], *, indented: bool
-) -> list[str] | Failure:
-    """The new rows with the document's indentation, and its own spelling where only that differs."""
-    old, new, there = rows
-    if not indented:
-        return new
-    fit = indent.fit(list(zip(old, there, strict=False)), [*old, *new], text)
-    if isinstance(fit, Failure):
-        return fit
-    spelled = _spelling(old, there)
-    fitted: list[str] = []
-    for row in new:
-        found = fit.row(row)
-        if isinstance(found, Failure):
-            return found
-        fitted.append(found.translate(spelled) if not found.isascii() or spelled else found)
-    return fitted
-
-
-def _spelling(old: Sequence[str], there: Sequence[str]) -> dict[int, str]:
-    """Punctuation that the document spells otherwise than the patch, where the matched rows agree on it."""
-    seen: dict[str, set[str]] = {}
-    for wanted, found in zip(old, there, strict=False):
-        for ours, theirs in zip(wanted.strip(" \t"), found.strip(" \t"), strict=False):
-            seen.setdefault(ours, set()).add(theirs)
-    return {
-        ord(ours): min(theirs)
-        for ours, theirs in seen.items()
-        if len(theirs) == 1 and ours not in theirs and match.PUNCTUATION.get(ord(min(theirs))) == ours
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class _Region:
-    """The matched place, and how to replace rows of it."""
-
-    text: Text
-    span: Span
-    rows: list[str]
-    whole_lines: bool
-
-    def replace(self, first: int, end: int, new: Sequence[str]) -> TextEdit:
-        """Replace rows first..end of the region by *new*, keeping whole what stands around them."""
-        starts = self._starts()
-        line = self.text.line_at(self.span.start) + first
-        eol = _neighbour_eol(self.text, line)
-        body = eol.join(new)
-        if end < len(self.rows):
-            start, stop = starts[first], starts[end]
-            body += eol if new else ""
-            return TextEdit(span=Span(start=start, end=stop), new=body)
-        if first < end and new:
-            return TextEdit(span=Span(start=starts[first], end=self.span.end), new=body)
-        if new:  # an insertion behind the last row: at the start of the next line, if there is one
-            below = self._line_below()
-            if below is not None:
-                return TextEdit(span=Span(start=below, end=below), new=body + eol)
-            return TextEdit(span=Span(start=self.span.end, end=self.span.end), new=eol + body)
-        return self._removal(starts[first])
-
-    def _line_below(self) -> int | None:
-        line = self.text.line_at(self.span.end)
-        ends_row = self.whole_lines and self.span.end == self.text.row_end(line)
-        return self.text.starts[line + 1] if ends_row and line + 1 < len(self.text.starts) else None
-
-    def _removal(self, start: int) -> TextEdit:
-        """Remove rows up to the region's end, with one terminator: the one behind, else the one before."""
-        end, text = self.span.end, self.text
-        if self.whole_lines:
-            line = text.line_at(end)
-            if line < len(text.eols) and text.eols[line]:
-                end += len(text.eols[line])
-            elif start and text.line_at(start) > 0:
-                start -= len(text.eols[text.line_at(start) - 1])
-        elif start > self.span.start:
-            start -= len(text.eols[text.line_at(start) - 1])
-        return TextEdit(span=Span(start=start, end=end), new="")
-
-    def _starts(self) -> list[int]:
-        first = self.text.line_at(self.span.start)
-        return [self.span.start, *(self.text.starts[first + row] for row in range(1, len(self.rows)))]
-
-
-def _neighbour_eol(text: Text, line: int) -> str:
-    """The terminator that a new row at *line* takes: of the row before it, else behind it, else the usual."""
-    if 0 < line <= len(text.eols) and text.eols[line - 1]:
-        return text.eols[line - 1]
-    if line < len(text.eols) and text.eols[line]:
-        return text.eols[line]
-    return text.eol
+    new, line = hunk.new.split("\n"), len(text.rows)
+    if hunk.scope:
+        lines = match.scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
+        header = hunk.scope[-1].strip()
+        places = [at for at in lines if text.rows[at].strip() == header]
+        if len(places) != 1:
+            return Failure(
+                code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
+                message=f"The line {header!r}, below which to insert, occurs {len(places)} times.",
+                steps=("Give a line of context before or after the insertion.",),
+            )
+        line = places[0] + 1
+    first = line if hunk.scope else line - len(new)
+    is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
+    return _planned(text, hunk, Tier.SAFE, () if is_there else place.at_line(text, line, new))

@@ -16,6 +16,7 @@ from handrail.core.edit import TextEdit, apply, between
 from handrail.core.failure import Span
 from handrail.core.text import Text
 
+MARGIN = 2  # keys; about equal efforts tell nothing
 LIMIT_FINE = 2_000  # characters of a changed block that are compared one by one
 
 
@@ -33,15 +34,39 @@ def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...
         return (True,) * len(edits)
     if now == base.content:
         return (False,) * len(edits)
-    others = [fine for other in between(expected, now) for fine in _finer(expected, other)]
+    others = _differences(expected, now)
     stands, growth = [], 0
-    for edit in edits:
+    for at, edit in enumerate(edits):
         start = edit.span.start + growth
         ours = Span(start=start, end=start + len(edit.new))
         old = base.content[edit.span.start : edit.span.end]
-        stands.append(not any(_disturbs(expected, other, ours, old) for other in others))
+        is_whole = not any(_disturbs(expected, other, ours, old) for other in others)
+        if is_whole and not edit.new and _may_be_undone(expected, start, old, others):
+            without = apply(base.content, (*edits[:at], *edits[at + 1 :]))
+            is_whole = _effort(others) <= _effort(_differences(without, now)) + MARGIN
+        stands.append(is_whole)
         growth += edit.growth
     return tuple(stands)
+
+
+def _may_be_undone(expected: str, place: int, old: str, others: Sequence[TextEdit]) -> bool:
+    """Whether a difference lies where *old* was deleted, or where deleting it would have come to the same."""
+    for other in others:
+        low, high = min(place, other.span.end), max(place, other.span.start)
+        between_them, times = expected[low:high], (high - low) // len(old) + 1
+        before = (old * times)[: high - low] if place == low else (old * times)[-(high - low) :]
+        if other.new and (low >= high or between_them == before):
+            return True
+    return False
+
+
+def _differences(one: str, other: str) -> list[TextEdit]:
+    return [fine for edit in between(one, other) for fine in _finer(one, edit)]
+
+
+def _effort(differences: Sequence[TextEdit]) -> int:
+    """How many keys must be pressed for them; to delete is no more than to select and to delete."""
+    return sum(min(2, each.span.end - each.span.start) + len(each.new) for each in differences)
 
 
 def _finer(expected: str, edit: TextEdit) -> list[TextEdit]:

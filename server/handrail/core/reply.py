@@ -12,22 +12,19 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from handrail.core.patch import BEGIN, END, REPLACE, SEARCH, is_file_head
+from handrail.core import naming
+from handrail.core.patch import BEGIN, END, RANGE, REPLACE, SEARCH, is_file_head
 from handrail.core.text import to_lf
 
-FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})\s*([^`]*)$")
-DIFF_BODY = re.compile(
-    r"^[ +\-@\\]|^$|^(diff |index |new file|deleted file|old mode|new mode|rename |similarity )"
+FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
+DIFF_LINE = re.compile(
+    r"^[ +\-@\\]|^(diff |index |new file|deleted file|old mode|new mode|rename |similarity )"
 )
 DIFF_START = re.compile(r"^diff --git ")
-DECORATION = re.compile(
-    r"^(?:#{1,6}\s+|[-*]\s+)?(?:(?:file(?:name)?|path)\s*:\s*)?(.*?)\s*:?$", re.IGNORECASE
-)
-WRAPPED = re.compile(r"^(?:\*\*|__)?`?\"?([^`*\"]+?)\"?`?(?:\*\*|__)?:?$")
-PATH = re.compile(r"^(?!https?:)[^\s<>|\"'`*?:;,(){}][^<>|\"'`*?;{}\n]*$")
-EXTENSION = re.compile(r"\.[A-Za-z0-9_+-]{1,12}$")
-NAMED = re.compile(r"^(?:title|file|filename|path)=[\"']?([^\"']+)[\"']?$", re.IGNORECASE)
-BARE_NAMES = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Justfile", "Gemfile"})
+DIFF_HEAD = re.compile(r"^@@|^diff |^--- ")
+COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+DIFFS = ("diff", "patch")
+PROSE = ("markdown", "md", "mdx", "txt", "text", "rst")
 
 
 class Notation(StrEnum):
@@ -43,6 +40,9 @@ class Notation(StrEnum):
 class Block:
     """
     One edit block.
+
+    A whole file whose fence never ends, or ends at a place that is not certain, is handed on as a V4A
+    envelope without its end, which is refused where it is read.
 
     Attributes:
         notation: How it is written.
@@ -95,124 +95,198 @@ class _Reader:
         self.at = 0
         self.blocks: list[Block] = []
         self.prose: list[str] = []
-        self.path = ""
-        self.wrapping = ""  # the mark of a fence that only wraps blocks, until it is closed
+        self.path = ""  # the file that the last SEARCH block was for
+        self.floor = 0  # what stands above this line belongs to something else
+        self.mark = ""  # of the fence around the blocks
+        self.wrapping = -1  # the line that ends it, where that is certain
 
     def run(self) -> None:
         while self.at < len(self.lines):
             line = self.lines[self.at]
-            if line.rstrip() == BEGIN:
-                self._until(Notation.V4A, lambda at: self.lines[at].rstrip() == END)
+            if self._ends_wrapping(line):
+                self.at += 1
+                self.floor, self.mark, self.wrapping = self.at, "", -1
+            elif line.rstrip() == BEGIN:
+                self._take(Notation.V4A, "", self._end(BEGIN, END))
             elif SEARCH.match(line):
-                self.path = self._path_above() or self.path
-                self._until(Notation.SEARCH_REPLACE, lambda at: bool(REPLACE.match(self.lines[at])))
+                self._search_replace()
             elif DIFF_START.match(line) or is_file_head(self.lines, self.at):
-                self._diff()
+                self._take(Notation.UNIFIED, "", self._diff_end())
             elif fence := FENCE.match(line):
                 self._fence(fence)
             else:
                 self.prose.append(line)
                 self.at += 1
 
-    def _until(self, notation: Notation, is_last: object) -> None:
-        assert callable(is_last)
-        end = next((at for at in range(self.at + 1, len(self.lines)) if is_last(at)), len(self.lines) - 1)
-        path = self.path if notation is Notation.SEARCH_REPLACE else ""
-        self._take(notation, path, end + 1)
-
     def _take(self, notation: Notation, path: str, end: int) -> None:
         text = "\n".join(self.lines[self.at : end])
         self.blocks.append(Block(notation=notation, path=path, text=text))
-        self.at = end
+        self.at = self.floor = end
 
-    def _diff(self) -> None:
-        end = self.at + 1
-        while end < len(self.lines) and self._is_diff_line(end):
-            end += 1
+    # ---- Where blocks end -------------------------------------------------------------------------
+
+    def _end(self, begin: str, end: str) -> int:
+        """The line past an envelope; one that is cut short ends where the next begins, or with the reply."""
+        for at in range(self.at + 1, len(self.lines)):
+            if self.lines[at].rstrip() == end:
+                return at + 1
+            if self.lines[at].rstrip() == begin:
+                return at
+        return len(self.lines)
+
+    def _search_replace(self) -> None:
+        self.path = self._path_of_block()
+        start, last = self.at, 0
+        for at in range(start + 1, len(self.lines)):
+            if SEARCH.match(self.lines[at]) or (last and FENCE.match(self.lines[at])):
+                break
+            last = at if REPLACE.match(self.lines[at]) else last
+        else:
+            at = len(self.lines)
+        self._take(Notation.SEARCH_REPLACE, self.path, last + 1 if last else at)
+        if not last:
+            # Cut short: what follows may be another file's, and its name may stand inside this text.
+            self.path, self.floor = "", start + 1
+
+    def _diff_end(self) -> int:
+        if self.at < self.wrapping:
+            end = self.wrapping
+        else:
+            end, left = self.at + 1, (0, 0)
+            while end < len(self.lines) and self._is_diff_line(end, left):
+                left = _left(left, self.lines[end])
+                end += 1
         while not self.lines[end - 1].strip():
             end -= 1
-        self._take(Notation.UNIFIED, "", end)
+        return end
 
-    def _is_diff_line(self, at: int) -> bool:
+    def _is_diff_line(self, at: int, left: tuple[int, int]) -> bool:
+        """Whether a diff that no fence ends goes on; *left* is how many rows its hunk has still announced."""
         line = self.lines[at]
         if line.strip():
-            return bool(DIFF_BODY.match(line)) and not FENCE.match(line)
-        rest = next((later for later in self.lines[at:] if later.strip()), "")
-        return bool(re.match(r"^[+\-@ ]|^diff ", rest)) and not FENCE.match(rest)
+            return bool(DIFF_LINE.match(line))
+        later = (self.lines[i] for i in range(at, len(self.lines)))
+        rest = next((line for line in later if line.strip()), "")
+        return bool(DIFF_HEAD.match(rest) or (DIFF_LINE.match(rest) and max(left) > 0))
+
+    # ---- Fences -----------------------------------------------------------------------------------
 
     def _fence(self, fence: re.Match[str]) -> None:
-        if self.wrapping and fence[1].startswith(self.wrapping) and not fence[2].strip():
-            self.wrapping = ""
+        closing, is_sure = self._closing(fence)
+        self._dedent(len(fence[1]), closing)
+        info = fence[3].strip()
+        language = info.partition(" ")[0].partition(":")[0].lower()
+        above = "" if naming.in_info(info) else self._path_above_fence(language)
+        path = naming.in_info(info) or above
+        if self._wraps(closing, anywhere=not path and language not in PROSE, is_diff=path.endswith(DIFFS)):
+            self.path = path or self.path
+            self.mark, self.wrapping = fence[2], closing if is_sure else -1
             self.at += 1
             return
-        closing = self._closing(fence[1])
-        body = range(self.at + 1, closing)
-        if any(self._opens_block(at) for at in body):
-            self.path = _path_in_info(fence[2]) or self._path_above() or self.path
-            self.wrapping = fence[1]
-            self.at += 1
-            return
-        path = _path_in_info(fence[2]) or self._path_above(strict=True)
-        if path:
-            text = "".join(self.lines[at] + "\n" for at in body)
-            self.blocks.append(Block(notation=Notation.WHOLE_FILE, path=path, text=text))
-            self._drop_path_line(path)
-        else:
+        is_sure = is_sure and not (path.endswith(PROSE) and self._may_be_inner(fence, closing))
+        text = "".join(line + "\n" for line in self.lines[self.at + 1 : closing])
+        block = _fenced(language, path, text)
+        if block is not None and block.notation is Notation.WHOLE_FILE and not is_sure:
+            lines = "".join(f"+{line}\n" for line in text.splitlines())
+            block = Block(notation=Notation.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")
+        if block is None:
             self.prose += self.lines[self.at : closing + 1]
-        self.at = closing + 1
+        else:
+            self.blocks.append(block)
+            self._drop_line_of(above)
+        self.at = self.floor = closing + 1
 
-    def _closing(self, mark: str) -> int:
-        pattern = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}\s*$")
-        return next(
-            (at for at in range(self.at + 1, len(self.lines)) if pattern.match(self.lines[at])),
-            len(self.lines),
-        )
+    def _ends_wrapping(self, line: str) -> bool:
+        found = FENCE.match(line) if self.mark else None
+        return found is not None and not found[3].strip() and found[2].startswith(self.mark)
+
+    def _closing(self, fence: re.Match[str]) -> tuple[int, bool]:
+        """The line that ends the fence, inner fences passed over; else past the last line, and unsure."""
+        depth = 0
+        for at in range(self.at + 1, len(self.lines)):
+            found = FENCE.match(self.lines[at])
+            if not found or len(found[1]) > len(fence[1]) or not found[2].startswith(fence[2]):
+                continue
+            if found[3].strip():
+                depth += 1
+            elif depth:
+                depth -= 1
+            else:
+                return at, True
+        return len(self.lines), False
+
+    def _may_be_inner(self, fence: re.Match[str], closing: int) -> bool:
+        """Whether the end of the fence may be the beginning of one inside it: a bare one follows."""
+        for at in range(closing + 1, len(self.lines)):
+            if (found := FENCE.match(self.lines[at])) and found[2].startswith(fence[2]):
+                return not found[3].strip() and not self._own_path_above(at)
+        return False
+
+    def _dedent(self, by: int, closing: int) -> None:
+        for at in range(self.at + 1, min(closing, len(self.lines))) if by else ():
+            line = self.lines[at]
+            self.lines[at] = line[min(by, len(line) - len(line.lstrip(" "))) :]
+
+    def _wraps(self, closing: int, *, anywhere: bool, is_diff: bool) -> bool:
+        """Whether a fence is only wrapping around blocks: one opens where its text begins, or anywhere."""
+        filled = [at for at in range(self.at + 1, min(closing, len(self.lines))) if self.lines[at].strip()]
+        if anywhere:
+            return any(map(self._opens_block, filled))
+        first = filled[:1]
+        if first and naming.on_line(self.lines[first[0]]):
+            first = filled[1:2]
+        return not is_diff and any(map(self._opens_block, first))
 
     def _opens_block(self, at: int) -> bool:
         line = self.lines[at]
-        return line.rstrip() == BEGIN or bool(SEARCH.match(line)) or is_file_head(self.lines, at)
+        opens = line.rstrip() == BEGIN or SEARCH.match(line) or DIFF_START.match(line)
+        return bool(opens) or is_file_head(self.lines, at)
 
-    def _path_above(self, *, strict: bool = False) -> str:
-        """The file name on the nearest line above that is neither blank nor a fence."""
-        for at in range(self.at - 1, max(-1, self.at - 4), -1):
-            line = self.lines[at].strip()
-            if not line or FENCE.match(line):
-                continue
-            if REPLACE.match(line):
-                return ""
-            path = _path_in_line(line, strict=strict)
-            if path:
-                self._drop_path_line(path)
+    # ---- File names -------------------------------------------------------------------------------
+
+    def _own_path_above(self, at: int) -> str:
+        above = (self.lines[i] for i in range(at - 1, max(self.floor, at - 3) - 1, -1))
+        return naming.on_line(next((line for line in above if line.strip()), ""))
+
+    def _path_above_fence(self, language: str) -> str:
+        path = self._own_path_above(self.at)
+        return path if naming.fits(path, language) else ""
+
+    def _path_of_block(self) -> str:
+        """The file of the SEARCH block here: named above it, else that of the block before."""
+        above = [at for at in range(self.at - 1, self.floor - 1, -1) if self.lines[at].strip()]
+        above = [at for at in above if not FENCE.match(self.lines[at])]
+        if above and (path := naming.on_line_above_block(self.lines[above[0]])):
+            self._drop_line_of(path)
             return path
-        return ""
+        for at in above:
+            if mentioned := naming.in_sentence(self.lines[at]):
+                return next(iter(mentioned)) if len(mentioned) == 1 else ""
+        return self.path
 
-    def _drop_path_line(self, path: str) -> None:
-        """The name of a file above its block is no prose, and neither is the fence between them."""
-        while self.prose and (not self.prose[-1].strip() or FENCE.match(self.prose[-1])):
+    def _drop_line_of(self, path: str) -> None:
+        """The name of a file above its block is no prose."""
+        while path and self.prose and not self.prose[-1].strip():
             self.prose.pop()
-        if self.prose and _path_in_line(self.prose[-1].strip(), strict=False) == path:
+        if path and self.prose and naming.on_line_above_block(self.prose[-1]) == path:
             self.prose.pop()
 
 
-def _path_in_line(line: str, *, strict: bool) -> str:
-    if line.startswith(("```", "~~~")):
-        return _path_in_info(line.strip("`~ "))
-    decorated = DECORATION.match(line)
-    wrapped = WRAPPED.match(decorated[1].strip()) if decorated else None
-    path = wrapped[1].strip() if wrapped else ""
-    if not PATH.match(path) or len(path) > 200:
-        return ""
-    looks = bool(EXTENSION.search(path)) or path in BARE_NAMES or ("/" in path and " " not in path)
-    plain = " " not in path and not strict and not path.endswith(".")
-    return path if (looks and not path.endswith(".")) or plain else ""
+def _left(left: tuple[int, int], line: str) -> tuple[int, int]:
+    """How many old and new rows of a hunk are still to come behind *line*."""
+    if counts := COUNTS.match(line):
+        return int(counts[1] or 1), int(counts[2] or 1)
+    if RANGE.match(line):
+        return 1_000_000, 1_000_000  # it does not say
+    return left[0] - (not line.startswith("+")), left[1] - (not line.startswith("-"))
 
 
-def _path_in_info(info: str) -> str:
-    for word in reversed(info.strip().split()):
-        named = NAMED.match(word)
-        if named:
-            return named[1]
-        name = word.partition(":")[2] or word
-        if PATH.match(name) and (EXTENSION.search(name) or "/" in name or name in BARE_NAMES):
-            return name
-    return ""
+def _fenced(language: str, path: str, text: str) -> Block | None:
+    """The block that a fence is, if it wraps none: a headless diff, or a whole file; None for prose."""
+    if language in DIFFS and not path.endswith(DIFFS):
+        begins = text.startswith("@@")
+        if not path and not begins:
+            return None
+        head = f"--- {path}\n+++ {path}\n" if path else ""
+        return Block(notation=Notation.UNIFIED, path="", text=head + ("" if begins else "@@\n") + text)
+    return Block(notation=Notation.WHOLE_FILE, path=path, text=text) if path else None

@@ -80,7 +80,7 @@ class Text:
         for candidate_mark, name in MARKS:
             if raw.startswith(candidate_mark):
                 if name is None:
-                    return _failure("The file begins with the byte order mark of UTF-32. Nothing was changed.")
+                    return _failure("The file has the byte order mark of UTF-32. Nothing was changed.")
                 encoding, mark = name, candidate_mark
                 break
         if not _is_known(encoding):
@@ -157,7 +157,10 @@ class Text:
     @cached_property
     def is_plain(self) -> bool:
         """Whether every editor keeps these bytes: UTF-8, no mark, and either LF or CRLF throughout."""
-        return self.encoding == "utf-8" and not self.bom and self.has_one_eol and self.eol != "\r"
+        ends_whole = not self.rows or bool(self.eols[-1])  # some editors end the last line when they save
+        return (
+            self.encoding == "utf-8" and not self.bom and self.has_one_eol and self.eol != "\r" and ends_whole
+        )
 
     def line_at(self, offset: int) -> int:
         """The line, counted from 0, in which *offset* lies; a terminator belongs to its line."""

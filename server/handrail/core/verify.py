@@ -16,8 +16,8 @@ from enum import StrEnum
 from handrail.core import edit, match
 from handrail.core.change import Tier
 from handrail.core.edit import carry
-from handrail.core.failure import Failure, Span
-from handrail.core.patch import Hunk
+from handrail.core.failure import Code, Failure, Span
+from handrail.core.hunk import Hunk
 from handrail.core.text import Text, to_lf
 
 DISTINCT = 4  # characters; a shorter text may be anywhere by chance
@@ -171,11 +171,16 @@ def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
     one, other = fresh.mutation.hunk, known.mutation.hunk
     if one is None or other is None:
         return one is other and fresh.failure.code is known.failure.code
-    if (one.old, one.new) == (other.old, other.new):
+    if _says(one, other):
         return True
     later = fresh.mutation.order > known.mutation.order
     near, before = fresh.failure.near, known.failure.near
     return later and bool(near and before) and near[0].line == before[0].line and one.old == other.old
+
+
+def _says(one: Hunk | None, other: Hunk) -> bool:
+    """Whether a hunk is the edit that *other* is, wherever either is meant."""
+    return one is not None and (one.old, one.new) == (other.old, other.new)
 
 
 def _after_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
@@ -184,16 +189,17 @@ def _after_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
     if outcome.mutation.hunk is None:
         return None  # the document was rewritten, or removed
     seen = _seen_at(known, outcome.text) if outcome.text is not None else known
-    if seen is None or _touches(seen, outcome):
+    if seen is None or _says(seen.mutation.hunk, outcome.mutation.hunk) or _touches(seen, outcome):
         return None
     return replace(seen, lowered=True) if outcome.status is Status.LANDED else seen
 
 
 def _touches(known: OpenFailure, outcome: Outcome) -> bool:
-    if not known.failure.near:
-        return False
-    place = known.failure.near[0].span
-    return any(span.start <= place.end and place.start <= span.end for span in outcome.spans)
+    """Whether *outcome* changed the place: the nearest one, or any of several that match equally."""
+    near = known.failure.near if known.failure.code is Code.AMBIGUOUS_MATCH else known.failure.near[:1]
+    return any(
+        span.start <= each.span.end and each.span.start <= span.end for span in outcome.spans for each in near
+    )
 
 
 def _seen_at(known: OpenFailure, now: Text | None) -> OpenFailure | None:
@@ -221,10 +227,13 @@ def _is_there(known: OpenFailure, now: Text) -> bool:
     hunk = known.mutation.hunk
     if hunk is None or len(hunk.new.strip()) < DISTINCT:
         return False
+    before = _count(known.seen, hunk) if known.seen is not None else 0
+    return _count(now, hunk) > before
+
+
+def _count(text: Text, hunk: Hunk) -> int:
+    """How often the hunk's new text stands in *text*."""
     new = hunk.new.strip("\n")
-    if not hunk.whole_lines:
-        before = known.seen is not None and new in to_lf(known.seen.content)
-        return not before and new in to_lf(now.content)
-    wanted = replace(hunk, old=new, new="", whole_lines=True, line_number=None, scope=())
-    there = isinstance(match.locate(now, wanted), tuple)
-    return there and not (known.seen and isinstance(match.locate(known.seen, wanted), tuple))
+    if hunk.whole_lines:
+        return match.count(text, new.split("\n"))
+    return to_lf(text.content).count(new)

@@ -1,0 +1,88 @@
+"""
+What a patch says, whatever its notation: for each file what is to become of it, and the hunks.
+
+Texts have LF and paths are as the model wrote them; nothing is looked up. Notations are read in `patch`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.failure import Code, Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """
+    One replacement inside a document.
+
+    Attributes:
+        number: Its place in the patch, counted from 1.
+        old: The text to find, with LF; empty for an insertion whose place the scope or the end gives.
+        new: The text to put there, with LF.
+        whole_lines: Whether both texts are whole lines, without the last terminator.
+        line_number: Where the model believes it to be, counted from 1; a hint.
+        scope: Lines that stand above the place, outermost first (`@@` headers).
+        at_end: Whether the place is the end of the document.
+        replace_all: Whether every occurrence is meant.
+        leaves_blank: For whole lines: whether an empty `new` is one blank line, and not none at all.
+    """
+
+    number: int
+    old: str
+    new: str
+    whole_lines: bool = True
+    line_number: int | None = None
+    scope: tuple[str, ...] = ()
+    at_end: bool = False
+    replace_all: bool = False
+    leaves_blank: bool = False
+
+
+class Operation(StrEnum):
+    """What a patch does with a file as a whole."""
+
+    UPDATE = "update"
+    ADD = "add"
+    WRITE = "write"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePatch:
+    """
+    All that a patch says of one file.
+
+    Attributes:
+        path: As the model wrote it.
+        operation: ADD refuses an existing file, WRITE replaces it.
+        hunks: For UPDATE, in the order of the patch.
+        content: For ADD and WRITE, with LF.
+        move_to: The new path, if the file is to be moved after the update.
+    """
+
+    path: str
+    operation: Operation
+    hunks: tuple[Hunk, ...] = ()
+    content: str = ""
+    move_to: str | None = None
+
+
+def bad(line_number: int, line: str, expected: str) -> Failure:
+    """A parse failure that names the line of the patch (counted from 1) and what was expected there."""
+    shown = line if len(line) <= 80 else line[:77] + "..."
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"Line {line_number} of the patch is {shown!r}; expected {expected}.",
+        steps=("Send the patch again in the right form.", "Or use one search and replacement per edit."),
+    )
+
+
+def nothing(expected: str) -> Failure:
+    """The failure for a patch in which there is nothing to do."""
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"The patch holds no edit; expected {expected}.",
+        steps=("Send the patch again with at least one edit.",),
+    )

@@ -1,0 +1,83 @@
+"""
+Find the file name that stands by an edit block in a pasted reply.
+
+A name may stand alone on a line, with the marks that chats put around it, in the info string of a fence,
+or in a sentence. A wrong name writes a wrong file, so what only might be a name is none: a sentence that
+ends in one, a product such as Node.js, a version number. Whether there is such a file is not asked.
+"""
+
+from __future__ import annotations
+
+import re
+
+MARKS = re.compile(r"^(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)*")
+LABEL = re.compile(
+    r"^(?:(?:new|create|edit|updated?|modified)\s+)?(?:file(?:name)?|path)\s*:\s*", re.IGNORECASE
+)
+NOTE = re.compile(
+    r"\s*\((?:new|updated?|modified|changed|existing|full|complete|created?)\b[^()]*\)$", re.IGNORECASE
+)
+QUOTED = re.compile(r"^[`\"']([^`\"'*]+)[`\"']$")
+PATH = re.compile(r"^(?!https?:)[^\s<>|\"'`*?:;,(){}][^<>|\"'`*?;{}\n]{0,199}$")
+EXTENSION = re.compile(r"(?:^|[^/\\])\.[A-Za-z][A-Za-z0-9_+-]{0,11}$|^\.[A-Za-z][A-Za-z0-9_.-]*$")
+NAMED = re.compile(r"\b(?:title|file|filename|path)=(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'}]+))", re.IGNORECASE)
+BARE_NAMES = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Justfile", "Gemfile"})
+PRODUCTS = re.compile(
+    r"^(?:node|next|nuxt|vue|react|three|express|d3|alpine|ember|backbone)\.js$|^(?:asp|vb)\.net$", re.I
+)
+COMMANDS = frozenset({"bash", "cmd", "console", "fish", "powershell", "sh", "shell", "terminal", "zsh"})
+SCRIPTS = re.compile(r"(?:^|/)[^./]+$|\.(?:sh|bash|zsh|fish|ps1|bat|cmd|envrc|bats)$|rc$|profile$")
+
+# In a sentence only endings that nothing else has make a name: `self.value` is none.
+ENDINGS = (
+    "bat|c|cc|cfg|conf|cpp|cs|css|csv|erl|ex|exs|go|gradle|h|hpp|hs|html|ini|java|js|json|jsx|kt|lock|lua|md|mjs"
+    "|ml|php|pl|properties|ps1|py|pyi|rb|rs|rst|scala|scss|sh|sql|svelte|swift|tex|toml|ts|tsx|txt|vue|xml|ya?ml"
+)
+MENTIONED = re.compile(rf"(?<![\w./\\-])((?:[\w.-]+/)*[\w.-]+\.(?:{ENDINGS}))(?![\w/\\-])(?!\.\w)")
+
+
+def on_line(line: str) -> str:
+    """The file name that a line consists of; empty if it is anything else."""
+    bare = MARKS.sub("", line.strip()).rstrip()
+    label = LABEL.match(bare)
+    bare = NOTE.sub("", bare[label.end() :] if label else bare)
+    inner = bare.removesuffix(":")
+    for mark in ("**", "__"):
+        inner = inner.removeprefix(mark).removesuffix(mark)
+    inner = inner.removesuffix(":")
+    quoted = QUOTED.match(inner)
+    path = (quoted[1] if quoted else inner).strip()
+    sure = bool(quoted or label)
+    if not PATH.match(path) or path.endswith(".") or (" " in path and not sure) or PRODUCTS.match(path):
+        return ""
+    return path if EXTENSION.search(path) or path in BARE_NAMES or (sure and "/" in path) else ""
+
+
+def on_line_above_block(line: str) -> str:
+    """The same for the line right above a SEARCH block, where one word or a path without ending will do."""
+    path = on_line(line)
+    bare = MARKS.sub("", line.strip()).strip("*_`")
+    is_word = bool(PATH.match(bare)) and " " not in bare and not bare.endswith((".", ":"))
+    return path or (bare if is_word else "")
+
+
+def fits(path: str, language: str) -> bool:
+    """Whether a fence in *language* may hold the file *path*: commands to type are no file but a script."""
+    return language.lower() not in COMMANDS or bool(SCRIPTS.search(path))
+
+
+def in_info(info: str) -> str:
+    """The file name in a fence's info string."""
+    if named := NAMED.search(info):
+        return str(named[1] or named[2] or named[3])
+    for at, word in reversed(list(enumerate(info.split()))):
+        name = word.partition(":")[2] or word
+        looks = EXTENSION.search(name) or name in BARE_NAMES or ("/" in name and at > 0)
+        if PATH.match(name) and looks and not PRODUCTS.match(name):
+            return name
+    return ""
+
+
+def in_sentence(line: str) -> frozenset[str]:
+    """All file names that a line mentions."""
+    return frozenset(name for name in MENTIONED.findall(line) if not PRODUCTS.match(name))

@@ -1,0 +1,19 @@
+"""Options of the tests; what the tests of one layer share stands in a conftest of their own folder."""
+
+from __future__ import annotations
+
+import pytest
+
+import spec
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update",
+        action="store_true",
+        help="Write what the cases of tests/specs come to into them; then read the diff.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    spec.update = config.getoption("--update")
