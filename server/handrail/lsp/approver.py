@@ -35,9 +35,7 @@ class LspApprover:
         async with self._one_at_a_time:
             if self.client.approvals:
                 return await self._ask_own(question)
-            if self.client.show_message_actions:
-                return await self._ask_standard(question)
-            return False
+            return await self._ask_standard(question)
 
     async def _ask_own(self, question: Question) -> bool:
         params = protocol.ApprovalRequestParams(

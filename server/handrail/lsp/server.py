@@ -7,6 +7,7 @@ transport and the life cycle; its document mirror is bypassed.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from typing import Any
@@ -51,6 +52,8 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
 }
 
+COMMAND_S = 0.5  # how long such a command is waited for; then it is answered with null and goes on
+
 EXPERIMENTAL = {
     "handrail": {
         "protocolVersion": protocol.VERSION,
@@ -64,6 +67,10 @@ class RequestFailed(JsonRpcException):
 
     CODE = -32803
     MESSAGE = "Request failed"
+
+
+class AnsweredError(JsonRpcException):
+    """A request cannot be read, and its sender has been told so."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -95,15 +102,19 @@ class Protocol(LanguageServerProtocol):
         sync.did_close(self._server.state, params)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message; a request that cannot be read is answered, not dropped."""
+        """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
-            if "method" in data and "id" in data:
-                cause = error.__cause__ or error
-                wrong = JsonRpcInvalidParams(message=f"Invalid params of {data['method']}: {cause}")
-                self._send_response(data["id"], error=wrong.to_response_error())
-            raise
+            name, why = data.get("method", "An answer"), error.__cause__ or error
+            wrong = JsonRpcInvalidParams(message=f"{name} cannot be read: {why}")
+            if "id" not in data:
+                raise
+            if "method" not in data:
+                unreadable = {"code": wrong.code, "message": wrong.message}
+                return super().structure_message({"jsonrpc": "2.0", "id": data["id"], "error": unreadable})
+            self._send_response(data["id"], error=wrong.to_response_error())
+            raise AnsweredError from error
 
 
 class Server(LanguageServer):
@@ -121,7 +132,7 @@ class Server(LanguageServer):
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong on our side; the user is told once, a request is answered with its error."""
-        if source is FeatureRequestError:
+        if source is FeatureRequestError or isinstance(error, AnsweredError):
             logger.warning("A request failed: %s", error)
             return
         logger.error("A handler failed: %s", error, exc_info=error)
@@ -158,7 +169,14 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
     async def command(*arguments: Any) -> object:
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
-        return wire.write(await run(arguments[0] if arguments else None, tell=True))
+        work = asyncio.ensure_future(run(arguments[0] if arguments else None, tell=True))
+        if request in TOLD:
+            # An editor may stand still until its command is answered, and show our edit only then.
+            await asyncio.wait([work], timeout=COMMAND_S)
+            if not work.done():
+                server.state.follow(work)
+                return None
+        return wire.write(await work)
 
     server.feature(request.method)(answer)
     server.command(request.command)(command)
@@ -207,11 +225,11 @@ def _encoding(capabilities: lsp.ServerCapabilities) -> str:
 
 
 def _converter() -> Converter:
-    """pygls' converter, but the params and results of our own messages stay plain JSON."""
+    """pygls' converter, but the params and results of our own messages stay plain JSON, or None."""
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls does not say
 
     def plain(data: Mapping[str, Any], kind: type) -> Any:
-        return kind(**data)
+        return kind(**{name: data.get(name) for name in kind.__annotations__})
 
     for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
         converter.register_structure_hook(kind, plain)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TypeVar
+from typing import TypeVar, get_origin
 
 from cattrs import ClassValidationError, Converter, transform_error
+from cattrs.cols import list_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 T = TypeVar("T")
@@ -51,20 +52,25 @@ def _strict(kind: type) -> Callable[[object, type], object]:
     return hook
 
 
-NAMES: dict[type, str] = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+PLAIN: dict[type, str] = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+NAMES = {**PLAIN, dict: "an object", list: "a list"}
 
 
 def _converter() -> Converter:
     converter = Converter()
-    for kind in NAMES:
+    for kind in PLAIN:
         converter.register_structure_hook(kind, _strict(kind))
 
     def named(kind: type) -> dict[str, object]:
         return {field.name: override(rename=camel(field.name)) for field in fields(kind)}
 
     converter.register_structure_hook_factory(
+        _is_list,
+        lambda kind: _only(list, list_structure_factory(kind, converter)),
+    )
+    converter.register_structure_hook_factory(
         is_dataclass,
-        lambda kind: _object_only(make_dict_structure_fn(kind, converter, **named(kind))),  # type: ignore[arg-type]  # cattrs types overrides as one parameter
+        lambda kind: _only(dict, make_dict_structure_fn(kind, converter, **named(kind))),  # type: ignore[arg-type]  # cattrs types overrides as one parameter
     )
     converter.register_unstructure_hook_factory(
         is_dataclass,
@@ -73,10 +79,16 @@ def _converter() -> Converter:
     return converter
 
 
-def _object_only(structure: Callable[..., object]) -> Callable[[object, type], object]:
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is list
+
+
+def _only(json: type, structure: Callable[..., object]) -> Callable[[object, type], object]:
+    """A hook that takes nothing but an object, or nothing but a list; cattrs would iterate over a string."""
+
     def hook(value: object, kind: type) -> object:
-        if not isinstance(value, dict):
-            raise ValueError(f"expected an object, got {value!r}")
+        if not isinstance(value, json):
+            raise ValueError(f"expected {NAMES[json]}, got {value!r}")
         return structure(value, kind)
 
     return hook

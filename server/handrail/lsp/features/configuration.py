@@ -46,6 +46,7 @@ def settle(state: State, pulled: object, scoped: object) -> None:
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:
     """Pull anew; a client that cannot be asked sends the values along."""
     if state.client.configuration:
+        state.unsettle()
         await pull(state)
     elif isinstance(params.settings, dict):
         settle(state, params.settings.get(settings.SECTION), None)

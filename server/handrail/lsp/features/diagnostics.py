@@ -38,8 +38,10 @@ def _send(state: State, uri: str, known: tuple[report.Diagnostic, ...]) -> None:
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """The quick fixes for the failures in the range that the client asks about."""
+    """The quick fixes for the failures that are shown in the range that the client asks about."""
     if params.context.only and not any(_wants(kind) for kind in params.context.only):
+        return []
+    if not state.shows_diagnostics():
         return []
     document = state.documents.find(params.text_document.uri)
     uri = document.uri if document is not None else params.text_document.uri

@@ -1,0 +1,336 @@
+"""
+An editor for tests: pytest-lsp's client, with documents that it really holds and edits.
+
+It answers as its habits say; `behaviours` makes it misbehave for the next edits. Whatever it receives wakes
+`until`, so that tests await states and never sleep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.io_ import run_async
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    default_converter,
+)
+from pytest_lsp import LanguageClient
+from pytest_lsp.client import register_lsp_features
+from pytest_lsp.protocol import LanguageClientProtocol
+
+from e2e.desk import Desk
+from e2e.habits import Habits, Stale, opting_in
+from e2e.servers import Server
+from e2e.texts import Json
+
+T = TypeVar("T")
+Behaviour = Callable[["Editor", Json], Awaitable[Json]]
+
+TIMEOUT_S = 15.0  # long enough that only a hang gets there
+DEBOUNCE_S = 0.02  # the editors wait 0.15 s and 0.5 s; what matters is that it is after the answer
+
+
+class RefusedError(JsonRpcException):
+    """An error that the editor means to answer with."""
+
+
+@cache
+def plain_converter() -> Converter:
+    """pygls' converter, with messages of our own left as JSON; one for all editors, as it learns slowly."""
+    converter: Converter = default_converter()
+    for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
+        converter.register_structure_hook(kind, lambda data, kind: kind(**data))
+    return converter
+
+
+class Recorder(LanguageClientProtocol):
+    """The protocol with everything written down that goes over the wire."""
+
+    _server: Editor
+
+    def _send_data(self, data: Any) -> None:
+        text = json.dumps(data, default=self._serialize_message)
+        self._server.traffic.append(f"→ {text}")
+        super()._send_data(data)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        if "jsonrpc" in data:
+            self._server.traffic.append(f"← {json.dumps(data)}")
+        return super().structure_message(data)
+
+    def handle_message(self, message: Any) -> None:
+        super().handle_message(message)
+        self._server.news.set()
+
+
+class Editor(LanguageClient):
+    """
+    One editor with one server.
+
+    Attributes:
+        desk: Its documents.
+        behaviours: What it does with the next edits, in order; after those it does as its habits say.
+        edits: Every `workspace/applyEdit` that it received, as JSON.
+        saves: What it was asked to save.
+        saving: How it answers that.
+        updates: Every `handrail/turn/update`.
+        published: Every `textDocument/publishDiagnostics`.
+        answers: What it answers questions with: `handrail/approval/request` and `showMessageRequest`.
+        questions: What it was asked.
+        errors: What went wrong on its own side, protocol violations of the server among it.
+    """
+
+    def __init__(self, habits: Habits, root: Path) -> None:
+        self.traffic: list[str] = []
+        self.news = asyncio.Event()
+        super().__init__(protocol_cls=Recorder, converter_factory=plain_converter)
+        self.has_left = False
+        self.habits = habits
+        self.root = root
+        self.desk = Desk(habits, self.notify)
+        self.behaviours: list[Behaviour] = []
+        self.edits: list[Json] = []
+        self.saves: list[list[str]] = []
+        self.updates: list[Json] = []
+        self.published: list[Json] = []
+        self.questions: list[Json] = []
+        self.answers: list[str | None] = []
+        self.saving = lambda uris: {"saved": [uri for uri in uris if self.desk.save(uri)]}
+        self.errors: list[Exception] = []
+        self.progressed: list[Json] = []
+        self.server_capabilities: Json = {}
+        self._numbers = itertools.count(1)
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._register()
+
+    # ---- Life -------------------------------------------------------------------------------------
+
+    async def connect(self, server: Server) -> None:
+        """Talk to a server from now on."""
+        reader, writer = self._streams = await server.streams()
+        self.protocol.set_writer(writer)
+        talk = run_async(self._stop_event, reader, self.protocol, error_handler=self.report_server_error)
+        self._async_tasks.append(asyncio.create_task(talk))
+
+    async def greet(self, options: Json | None = None, folders: list[Path] | None = None) -> None:
+        """Initialize; *options* are the `initializationOptions`, those of our extension if it has one."""
+        if options is None and self.habits.has_extension:
+            options = opting_in("save")
+        folders = [self.root] if folders is None else folders
+        capabilities = self.habits.capabilities
+        # pytest-lsp warns of messages that these do not allow.
+        self.capabilities = self.protocol._converter.structure(capabilities, lsp.ClientCapabilities)
+        params = {
+            "processId": None,
+            "rootUri": folders[0].as_uri() if folders else None,
+            **self.habits.recorded,
+            "workspaceFolders": [{"uri": each.as_uri(), "name": each.name} for each in folders],
+            **({"initializationOptions": options} if options is not None else {}),
+        }
+        result = await self.call("initialize", params)
+        self.server_capabilities = result["capabilities"]
+        self.desk.encoding = self.server_capabilities.get("positionEncoding", "utf-16")
+        self.notify("initialized", {})
+
+    async def leave(self) -> None:
+        """Say good-bye, if it has not been said."""
+        if self.has_left:
+            return
+        self.has_left = True
+        await self.call("shutdown", None)
+        self.notify("exit", None)
+
+    def vanish(self) -> None:
+        """Close the connection without a word."""
+        self.has_left = True
+        assert self._streams is not None
+        self._streams[1].write_eof()
+
+    async def ended(self) -> None:
+        """Wait until the server has closed the connection."""
+        async with asyncio.timeout(TIMEOUT_S):
+            await asyncio.gather(*self._async_tasks)
+
+    def hang_up(self) -> None:
+        """Close the connection, and whatever still waits on this side."""
+        self._stop_event.set()
+        for task in self._async_tasks:
+            task.cancel()
+        for waiting in list(self.protocol._request_futures.values()):
+            waiting.cancel()
+        if self._streams is not None:
+            self._streams[1].close()
+
+    async def until(self, holds: Callable[[], T]) -> T:
+        """Wait until *holds* gives something true, and return that."""
+        async with asyncio.timeout(TIMEOUT_S):
+            while not (found := holds()):
+                self.news.clear()
+                await self.news.wait()
+            return found
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Keep what went wrong here; pytest-lsp would end the server."""
+        if not isinstance(error, RefusedError):
+            self.errors.append(error)
+
+    # ---- Talking to the server, in JSON as it is ----------------------------------------------------
+
+    def notify(self, method: str, params: Json | None) -> None:
+        """Send a notification."""
+        self.send(method=method, params=params)
+
+    def send(self, **message: Any) -> None:
+        """Send a message, whatever it is."""
+        self.protocol._send_data({"jsonrpc": "2.0", **message})
+
+    async def call(self, method: str, params: Any) -> Any:
+        """Send a request and await its answer."""
+        return await self.answer_to(method=method, params=params)
+
+    async def answer_to(self, **message: Any) -> Any:
+        """Send a request, well-formed or not, and await its answer."""
+        number = f"e-{next(self._numbers)}"
+        answer: Future[Any] = Future()
+        self.protocol._request_futures[number] = answer
+        self.send(id=number, **message)
+        async with asyncio.timeout(TIMEOUT_S):
+            return await asyncio.wrap_future(answer)
+
+    # ---- Asking the server ------------------------------------------------------------------------
+
+    async def request(self, name: str, **params: Any) -> Any:
+        """A request of our protocol: custom where an extension sends it, else as a command."""
+        if self.habits.has_extension:
+            return await self.call("handrail/" + name.replace(".", "/"), params)
+        return await self.command(f"handrail.{name}", params)
+
+    async def command(self, name: str, *arguments: Any) -> Any:
+        """`workspace/executeCommand`."""
+        return await self.call("workspace/executeCommand", {"command": name, "arguments": list(arguments)})
+
+    async def start_turn(self, prompt: str, **params: Any) -> Json:
+        """Begin a turn; what `turn.start` answers."""
+        started: Json = await self.request("turn.start", prompt=prompt, **params)
+        return started
+
+    async def turn(self, prompt: str, **params: Any) -> Json:
+        """A whole turn; its report."""
+        started = await self.start_turn(prompt, **params)
+        report: Json = await self.request("turn.wait", turn=started["turn"])
+        assert (report["turn"], report["session"]) == (started["turn"], started["session"])
+        return report
+
+    async def quick_fixes(self, uri: str, span: Json) -> list[Json]:
+        """The code actions at a range, as the editor's menu would show them."""
+        params = {"textDocument": {"uri": uri}, "range": span, "context": {"diagnostics": []}}
+        found: list[Json] = await self.call("textDocument/codeAction", params)
+        return found
+
+    async def choose(self, action: Json) -> Any:
+        """Run a code action's command."""
+        return await self.command(action["command"]["command"], *action["command"]["arguments"])
+
+    def last_request(self, method: str) -> str:
+        """The id of the server's latest request of that name."""
+        wanted = f'"method": "{method}"'
+        received = next(line for line in reversed(self.traffic) if line.startswith("←") and wanted in line)
+        number: str = json.loads(received[2:])["id"]
+        return number
+
+    def shown(self, uri: str) -> list[Json]:
+        """The diagnostics that the editor shows for a document."""
+        latest = [each for each in self.published if each["uri"] == uri]
+        return list(latest[-1]["diagnostics"]) if latest else []
+
+    # ---- Answering the server ---------------------------------------------------------------------
+
+    def _register(self) -> None:
+        register_lsp_features(self)
+        own: dict[str, Callable[[Any], Any]] = {
+            lsp.WORKSPACE_APPLY_EDIT: self._apply_edit,
+            lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._publish,
+            lsp.WINDOW_SHOW_MESSAGE_REQUEST: self._show_message_request,
+            lsp.CLIENT_REGISTER_CAPABILITY: lambda params: None,
+            lsp.PROGRESS: self._progress,
+        }
+        if self.habits.has_extension:
+            own["handrail/client/save"] = self._save
+        own["handrail/turn/update"] = self.updates.append
+        own["handrail/approval/request"] = self._approve
+        for method, handler in own.items():
+            self.handle(method, handler)
+
+    def handle(self, method: str, handler: Callable[[Any], Any]) -> None:
+        """Answer *method* with *handler* from now on."""
+        self.protocol.fm.features.pop(method, None)
+        self.feature(method)(partial(handler))  # pygls sets attributes on it
+
+    async def _apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+        given: Json = self.protocol._converter.unstructure(params)
+        self.edits.append(given)
+        self.news.set()
+        behaviour = self.behaviours.pop(0) if self.behaviours else Editor.obey
+        answer = await behaviour(self, given)
+        return lsp.ApplyWorkspaceEditResult(**answer)
+
+    async def obey(self, given: Json) -> Json:
+        """Do as the editor does."""
+        if (self.desk.is_stale(given)) and self.habits.stale is not Stale.SKIP:
+            self.tell_soon()
+            if self.habits.stale is Stale.ERROR:
+                raise RefusedError(message="Edits require another version", code=-32603)
+            return {"applied": False}
+        self.desk.apply(given)
+        self.tell_soon()
+        return {"applied": True}
+
+    def tell_soon(self) -> None:
+        """Tell the server of pending changes when this editor would."""
+        if self.habits.tells_at_once:
+            self.desk.tell()
+        else:
+            asyncio.get_running_loop().call_later(DEBOUNCE_S, self.desk.tell)
+
+    def _publish(self, params: lsp.PublishDiagnosticsParams) -> None:
+        self.published.append(self.protocol._converter.unstructure(params))
+
+    def _progress(self, params: lsp.ProgressParams) -> None:
+        self.progressed.append({"token": params.token, **params.value})
+
+    def _save(self, params: Json) -> Json:
+        self.saves.append(params["uris"])
+        return self.saving(params["uris"])
+
+    def _approve(self, params: Json) -> Json:
+        self.questions.append(params)
+        return {"choice": self.answers.pop(0)}
+
+    def _show_message_request(self, params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
+        self.questions.append(self.protocol._converter.unstructure(params))
+        title = self.answers.pop(0)
+        return lsp.MessageActionItem(title=title) if title is not None else None
+
+
+@contextlib.contextmanager
+def refused(code: int, *words: str) -> Any:
+    """The request in the block is answered with this error; its message has these words."""
+    with pytest.raises(JsonRpcException) as caught:
+        yield
+    assert caught.value.code == code, f"{caught.value.code}: {caught.value.message}"
+    for word in words:
+        assert word in caught.value.message

@@ -1,0 +1,130 @@
+"""Fixtures of the end-to-end tests: a workspace, an editor with its habits, and its log if a test fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from e2e.client import Editor
+from e2e.habits import EDITORS, Habits
+from e2e.servers import Server, Servers
+from e2e.texts import Json
+from handrail.testing import script
+
+EDITORS_OF_TEST = pytest.StashKey[list[tuple[Editor, Path]]]()
+LOG_LIMIT = 400  # characters of one message that are shown of a failed test
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    found = Servers()
+    yield found
+    found.close()
+
+
+@pytest.fixture(params=EDITORS, ids=lambda habits: habits.name)
+def habits(request: pytest.FixtureRequest) -> Habits:
+    found: Habits = request.param
+    return found
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """A workspace folder, the state folder beside it, and the editors that are started on them."""
+
+    folder: Path
+    servers: Servers
+    editors: list[tuple[Editor, Path]]
+    running: list[Server] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        """The workspace folder."""
+        return self.folder / "workspace"
+
+    @property
+    def state(self) -> Path:
+        """What `XDG_STATE_HOME` says."""
+        return self.folder / "state"
+
+    def put(self, name: str, content: str | bytes) -> Path:
+        """Write a file of the workspace."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return path
+
+    def script(self, *answers: Mapping[str, object]) -> Json:
+        """The settings that make a scripted model give these answers."""
+        return {"model": script(self.folder / "script.json", *answers)}
+
+    async def start(
+        self,
+        habits: Habits,
+        *,
+        settings: Json | None = None,
+        timeout_s: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        configure: Callable[[Editor], object] = lambda editor: None,
+        **greeting: Any,
+    ) -> Editor:
+        """
+        An editor with a server.
+
+        Args:
+            settings: The user's own.
+            timeout_s: How long the server waits for the editor.
+            configure: Does more to the editor before it greets.
+        """
+        editor = Editor(habits, self.root)
+        log = self.folder / f"server-{len(self.editors)}.log"
+        self.editors.append((editor, log))
+        if settings is not None:
+            editor.set_configuration(settings, section="handrail")
+        argv = ["serve"] + ([f"--answer-timeout={timeout_s}"] if timeout_s is not None else [])
+        known = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAIL_")}
+        server = self.servers.start(
+            argv, {**known, "XDG_STATE_HOME": str(self.state), **(environment or {})}, log
+        )
+        self.running.append(server)
+        await editor.connect(server)
+        configure(editor)
+        await editor.greet(**greeting)
+        return editor
+
+
+@pytest.fixture
+async def stage(tmp_path: Path, servers: Servers, request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
+    editors = request.node.stash[EDITORS_OF_TEST] = []
+    found = Stage(folder=tmp_path, servers=servers, editors=editors)
+    found.root.mkdir()
+    yield found
+    problems: list[Exception] = []
+    for editor, _ in editors:
+        await editor.leave()
+        problems += editor.errors
+        editor.hang_up()
+    for server in found.running:
+        server.kill()
+    assert not problems
+
+
+@pytest.fixture
+async def editor(stage: Stage, habits: Habits) -> Editor:
+    return await stage.start(habits)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report: Any = yield
+    if report.failed:
+        for editor, log in item.stash.get(EDITORS_OF_TEST, []):
+            lines = [line if len(line) < LOG_LIMIT else line[:LOG_LIMIT] + "…" for line in editor.traffic]
+            report.sections.append((f"session of {editor.habits.name}", "\n".join(lines)))
+            report.sections.append(("log of the server", log.read_text() if log.exists() else ""))
+    return report

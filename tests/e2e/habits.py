@@ -1,0 +1,132 @@
+"""
+What the three editors declare and what they really do, as `editors.md` has it from their sources.
+
+The capabilities are recordings, played as they are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from e2e.texts import LINE_END, Json
+
+RECORDINGS = Path(__file__).parent / "capabilities"
+
+
+class Stale(Enum):
+    """What a client does with an edit of a version that is not its own."""
+
+    REFUSE = "answers applied: false, without a reason"
+    SKIP = "prints a line, skips the document and answers applied: true"
+    ERROR = "answers with an error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habits:
+    """
+    One editor.
+
+    Attributes:
+        recording: The file of its `initialize` params.
+        first_version: Of a document that it opens.
+        ticks: What the editor has counted by then; the next version is beyond that.
+        tells_at_once: Whether a change is told as it happens, not some time after an answer.
+        has_extension: Whether an extension of ours opts in, saves for us and sends custom requests.
+        opens_closed: Whether an edit of a closed document opens it.
+        keeps_dirty: Whether a document with unsaved text stays open when its file is deleted.
+        one_eol: Whether it holds every document with one kind of line end.
+        hides_eol: Whether it holds LF whatever the file has, and writes the file's own.
+        encodings: Position encodings instead of the recorded ones.
+        experimental: Experimental capabilities instead of the recorded ones.
+    """
+
+    name: str
+    recording: str
+    stale: Stale
+    first_version: int
+    ticks: int = 0
+    tells_at_once: bool = False
+    has_extension: bool = False
+    opens_closed: bool = False
+    keeps_dirty: bool = False
+    one_eol: bool = False
+    hides_eol: bool = False
+    encodings: tuple[str, ...] = ()
+    experimental: Json | None = None
+
+    @property
+    def recorded(self) -> Json:
+        """What it says in `initialize`: `capabilities` and `clientInfo`."""
+        found: Json = json.loads((RECORDINGS / self.recording).read_text(encoding="utf-8"))
+        if self.encodings:
+            found["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
+        if self.experimental is not None:
+            found["capabilities"]["experimental"] = self.experimental
+        return found
+
+    @property
+    def capabilities(self) -> Json:
+        """What it says that it can do."""
+        found: Json = self.recorded["capabilities"]
+        return found
+
+    @property
+    def shows_related(self) -> bool:
+        """Whether it understands `relatedInformation`."""
+        return bool(self.capabilities["textDocument"]["publishDiagnostics"]["relatedInformation"])
+
+    @property
+    def operations(self) -> Sequence[str]:
+        """The resource operations that it takes."""
+        found: list[str] = self.capabilities["workspace"]["workspaceEdit"].get("resourceOperations", [])
+        return found
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether it takes work done progress."""
+        window: Json = self.capabilities.get("window", {})
+        return bool(window.get("workDoneProgress"))
+
+    def speaking(self, encoding: str) -> Habits:
+        """The same editor with another position encoding."""
+        return replace(self, name=f"{self.name}-{encoding}", encodings=(encoding,))
+
+    def held(self, text: str) -> tuple[str, str | None]:
+        """A file's text as the editor holds it, and the line end that it writes instead of LF."""
+        ends = Counter(LINE_END.findall(text))
+        if self.hides_eol and len(ends) == 1:
+            return LINE_END.sub("\n", text), next(iter(ends))
+        if self.one_eol and ends:
+            has_cr = sum(count for end, count in ends.items() if "\r" in end)
+            return LINE_END.sub("\r\n" if has_cr * 2 > ends.total() else "\n", text), None
+        return text, None
+
+
+VSCODE = Habits(
+    name="vscode",
+    recording="vscode-1.139-languageclient-11.json",
+    stale=Stale.REFUSE,
+    first_version=1,
+    tells_at_once=True,
+    has_extension=True,
+    opens_closed=True,
+    keeps_dirty=True,
+    one_eol=True,
+)
+NEOVIM = Habits(name="neovim", recording="neovim-0.11.4.json", stale=Stale.SKIP, first_version=0, ticks=4)
+EMACS = Habits(
+    name="emacs", recording="emacs-28.2-eglot-1.9.json", stale=Stale.ERROR, first_version=0, hides_eol=True
+)
+
+EDITORS = (VSCODE, NEOVIM, EMACS)
+
+
+def opting_in(*services: str, **more: Any) -> Json:
+    """`initializationOptions` of a client that opts in."""
+    return {"handrail": {"turnUpdates": True, "services": list(services), **more}}

@@ -1,0 +1,100 @@
+"""
+Server processes for the tests: real ones, over real pipes, and cheap enough to have one for each test.
+
+Most of a server's start is Python importing modules. On Linux one process imports them once, without running
+anything, and every server is forked from it; elsewhere each server is started afresh.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+FORKS = sys.platform == "linux"
+
+NURSERY = """
+import json, os, signal, socket, sys
+import handrail.adapters.disk, handrail.adapters.providers, handrail.adapters.shadow_repo
+import handrail.adapters.watch, handrail.cli, handrail.lsp.server, lsprotocol.converters
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+orders = socket.socket(fileno=int(sys.argv[1]))
+while True:
+    order, fds, _, _ = socket.recv_fds(orders, 1 << 16, 2)
+    if not order:
+        break
+    if (pid := os.fork()) == 0:
+        argv, environment = json.loads(order)
+        orders.close()
+        for fd, target in ((fds[0], 0), (fds[0], 1), (fds[1], 2)):
+            os.dup2(fd, target)
+        for fd in fds:
+            os.close(fd)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.exit(handrail.cli.main(argv))
+    for fd in fds:
+        os.close(fd)
+    orders.send(pid.to_bytes(4, "big"))
+"""
+
+
+class Servers:
+    """Starts servers; used by all tests of a run."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        self._orders = ours
+        self._nursery = None
+        if FORKS:
+            argv = [sys.executable, "-c", NURSERY, str(theirs.fileno())]
+            self._nursery = subprocess.Popen(argv, pass_fds=[theirs.fileno()])
+        theirs.close()
+
+    def start(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> Server:
+        """A server with `handrail *argv*`, its standard error in *log*."""
+        ours, theirs = socket.socketpair()
+        with log.open("ab") as errors, theirs:
+            if self._nursery is None:
+                command = [sys.executable, "-m", "handrail", *argv]
+                pid = subprocess.Popen(
+                    command, stdin=theirs, stdout=theirs, stderr=errors, env=dict(environment)
+                ).pid
+            else:
+                order = json.dumps([list(argv), dict(environment)]).encode()
+                socket.send_fds(self._orders, [order], [theirs.fileno(), errors.fileno()])
+                pid = int.from_bytes(self._orders.recv(4), "big")
+        return Server(pid, ours)
+
+    def close(self) -> None:
+        """No more servers are wanted."""
+        self._orders.close()
+        if self._nursery is not None:
+            self._nursery.wait(10)
+
+
+class Server:
+    """A running server: what is written to it and read from it."""
+
+    def __init__(self, pid: int, connection: socket.socket) -> None:
+        self.pid = pid
+        self._connection = connection
+
+    async def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """What the server writes, and where to write to it."""
+        return await asyncio.open_connection(sock=self._connection, limit=1 << 24)
+
+    def kill(self) -> None:
+        """End it by force, if it has not ended."""
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,260 @@
+"""What checkpoints hold, and what restoring them does, in open and closed documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from e2e import behaviours
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import VSCODE, Habits
+from e2e.prompts import block, fence, patch, statuses, v4a
+from e2e.shadow import Shadow
+from handrail.testing import answer, call, snapshot
+
+OUTSIDE = {
+    "in version control": ".git/config",
+    "through dots": "../outside.txt",
+    "through a link": "link.txt",
+    "through a linked folder": "elsewhere/../outside.txt",
+}
+
+
+@pytest.fixture
+def outside(stage: Stage) -> Path:
+    """A file beside the workspace, and ways to it from inside."""
+    stage.put(".git/config", "[core]\n")
+    path = stage.folder / "outside.txt"
+    path.write_text("[core]\n")
+    (stage.root / "link.txt").symlink_to(path)
+    (stage.folder / "far").mkdir()
+    (stage.folder / "far" / "deep").mkdir()
+    (stage.root / "elsewhere").symlink_to(stage.folder / "far" / "deep")
+    (stage.folder / "far" / "outside.txt").write_text("[core]\n")
+    return path
+
+
+@pytest.mark.parametrize("path", OUTSIDE.values(), ids=OUTSIDE.keys())
+async def test_a_blocked_call_leaves_no_trace(stage: Stage, habits: Habits, outside: Path, path: str) -> None:
+    settings = stage.script(
+        answer("", patch(path, "[core]", "[evil]"), patch("a.txt", "two", "TWO")), answer("Done.")
+    )
+    target = stage.put("a.txt", "one\ntwo\n")
+    elsewhere = snapshot(stage.folder / "far") | {"outside": outside.read_bytes()}
+    editor = await stage.start(habits, settings=settings)
+    report = await editor.turn("Edit both.")
+    code = "blocked" if path == ".git/config" else "outside-workspace"
+    assert statuses(report) == [code, "landed"]
+    assert target.read_text() == "one\nTWO\n"
+    assert (stage.root / ".git" / "config").read_text() == "[core]\n"
+    assert snapshot(stage.folder / "far") | {"outside": outside.read_bytes()} == elsewhere
+
+    (checkpoint,) = await editor.request("checkpoint.list")
+    assert [each["path"] for each in checkpoint["paths"]] == ["a.txt"]
+    assert [each["paths"] for each in checkpoint["steps"]] == [["a.txt"]]
+    shadow = Shadow(stage.state)
+    assert len(shadow.turns) == 1
+    assert shadow.files(report["turn"]) == {"before/a.txt": "one\ntwo\n", "after/a.txt": "one\nTWO\n"}
+    assert "evil" not in str(snapshot(stage.state))
+
+
+async def test_blocked_alone_takes_no_checkpoint(stage: Stage, habits: Habits, outside: Path) -> None:
+    calls = [call("write_file", path=path, content="evil") for path in OUTSIDE.values()]
+    settings = stage.script(answer("", *calls), answer("Done."))
+    editor = await stage.start(habits, settings=settings)
+    before = snapshot(stage.folder / "workspace"), outside.read_bytes()
+    report = await editor.turn("Write.")
+    assert statuses(report) == ["blocked"] + ["outside-workspace"] * 3
+    assert report.get("checkpoint") is None
+    assert Shadow(stage.state).turns == []
+    assert await editor.request("checkpoint.list") == []
+    assert (snapshot(stage.folder / "workspace"), outside.read_bytes()) == before
+    assert not editor.edits
+
+
+async def test_the_repository_is_private_and_sound(stage: Stage, editor: Editor) -> None:
+    stage.put("a.txt", "one\n")
+    uri = editor.desk.open(stage.root / "a.txt")
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    report = await editor.turn(block("a.txt", "one", "ONE"))
+    shadow = Shadow(stage.state)
+    assert shadow.git("fsck", "--strict", "--no-dangling") == ""
+    assert shadow.files(report["turn"]) == {
+        "before/a.txt": "one\n",
+        "unsaved/a.txt": "zero\none\n",
+        "after/a.txt": "one\n",
+        "unsaved-after/a.txt": "zero\nONE\n",
+    }
+    (repository,) = shadow.repositories
+    for folder, _, names in os.walk(repository.parent):
+        assert os.stat(folder).st_mode & 0o77 == 0
+        assert all(os.stat(os.path.join(folder, name)).st_mode & 0o77 == 0 for name in names)
+
+
+CREATE = v4a("*** Add File: new/deep/made.txt", "+made", "+by the turn")
+DELETE = v4a("*** Delete File: old.txt")
+MOVE = v4a("*** Update File: old.txt", "*** Move to: moved.txt", "-two", "+TWO")
+
+
+async def test_a_created_file_is_removed_with_its_folders(stage: Stage, editor: Editor) -> None:
+    report = await editor.turn(CREATE)
+    assert statuses(report) == ["landed"]
+    assert snapshot(stage.root) == {"new/deep/made.txt": b"made\nby the turn\n"}
+    (checkpoint,) = await editor.request("checkpoint.list")
+    assert checkpoint["paths"] == [{"path": "new/deep/made.txt", "change": "created"}]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert [Path(uri).name for uri in restored["deleted"]] == ["made.txt"]
+    assert list(stage.root.iterdir()) == []
+    assert editor.desk.documents == {}
+    # And back again.
+    await editor.request("checkpoint.restore", checkpoint=restored["checkpoint"])
+    assert snapshot(stage.root) == {"new/deep/made.txt": b"made\nby the turn\n"}
+
+
+async def test_a_created_file_that_was_opened_since(stage: Stage, editor: Editor) -> None:
+    report = await editor.turn(CREATE)
+    path = stage.root / "new" / "deep" / "made.txt"
+    if path.as_uri() not in editor.desk.documents:
+        editor.desk.open(path)
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["deleted"] == [path.as_uri()]
+    assert list(stage.root.iterdir()) == []
+
+
+async def test_a_created_file_that_the_user_worked_on_is_kept(stage: Stage, editor: Editor) -> None:
+    report = await editor.turn(CREATE)
+    path = stage.root / "new" / "deep" / "made.txt"
+    uri = path.as_uri() if path.as_uri() in editor.desk.documents else editor.desk.open(path)
+    editor.desk.type(uri, "and me\n", before="by the turn")
+    editor.desk.tell()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert [each["uri"] for each in restored["conflicts"]] == [uri]
+    assert editor.desk[uri] == "made\nand me\nby the turn\n"
+    assert path.exists()
+    if not editor.habits.has_extension:  # which shows the conflicts of the answer itself
+        await editor.until(lambda: any("made.txt" in each.message for each in editor.messages))
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
+async def test_a_deleted_file_comes_back(stage: Stage, editor: Editor, opened: bool) -> None:
+    path = stage.put("old.txt", "one\r\ntwo\r\n")
+    path.chmod(0o640)
+    if opened:
+        editor.desk.open(path)
+    report = await editor.turn(DELETE)
+    assert statuses(report) == ["landed"]
+    assert not path.exists()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert path.read_bytes() == b"one\r\ntwo\r\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+async def test_a_deleted_document_with_unsaved_text_comes_back(stage: Stage, editor: Editor) -> None:
+    path = stage.put("old.txt", "one\ntwo\n")
+    uri = editor.desk.open(path)
+    editor.desk.type(uri, "three\n", after="two\n")
+    editor.desk.tell()
+    report = await editor.turn(DELETE)
+    assert statuses(report) == ["landed"]
+    assert not path.exists()
+    assert Shadow(stage.state).files(report["turn"])["unsaved/old.txt"] == "one\ntwo\nthree\n"
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    if uri in editor.desk.documents:
+        assert editor.desk[uri] == "one\ntwo\nthree\n"
+        assert path.read_text() == "one\ntwo\n"
+    else:  # nobody holds what was typed, so the file has to
+        assert path.read_text() == "one\ntwo\nthree\n"
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
+async def test_a_moved_file_comes_back(stage: Stage, editor: Editor, opened: bool) -> None:
+    path = stage.put("old.txt", "one\ntwo\n")
+    if opened:
+        editor.desk.open(path)
+    report = await editor.turn(MOVE)
+    assert set(statuses(report)) == {"landed"}
+    assert snapshot(stage.root) == {"moved.txt": b"one\nTWO\n"}
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert snapshot(stage.root) == {"old.txt": b"one\ntwo\n"}
+
+
+async def test_what_was_typed_since_is_kept(stage: Stage, editor: Editor) -> None:
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\nfour\n"))
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    editor.desk.type(uri, "4: ", before="four")
+    editor.desk.tell()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["restored"] == [uri]
+    assert editor.desk[uri] == "one\ntwo\nthree\n4: four\n"
+
+
+async def test_lines_that_were_changed_again_are_a_conflict(stage: Stage, editor: Editor) -> None:
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\n"))
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    editor.desk.type(uri, " and more", after="TWO")
+    editor.desk.tell()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert [each["uri"] for each in restored["conflicts"]] == [uri]
+    assert editor.desk[uri] == "one\nTWO and more\nthree\n"
+
+
+async def test_an_open_document_that_was_closed_since(stage: Stage, editor: Editor) -> None:
+    """Saved and closed: the restore goes to the disk, or through the editor where that can save."""
+    path = stage.put("a.txt", "one\r\ntwo\r\n")
+    uri = editor.desk.open(path)
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    editor.desk.save(uri)
+    editor.desk.close(uri)
+    assert path.read_bytes() == b"one\r\nTWO\r\n"
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert path.read_bytes() == b"one\r\ntwo\r\n"
+
+
+async def test_a_restore_that_the_editor_refuses_is_told(stage: Stage, editor: Editor) -> None:
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    editor.behaviours = [behaviours.refuse]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    if restored is None:  # a command is not waited for longer than an editor can stand still
+        await editor.until(lambda: any("a.txt" in each.message for each in editor.messages))
+    else:
+        assert [each["uri"] for each in restored["conflicts"]] == [uri]
+    assert editor.desk[uri] == "one\nTWO\n"
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_one_step_of_a_turn_is_taken_back(stage: Stage, habits: Habits) -> None:
+    settings = stage.script(
+        answer("", patch("a.txt", "one", "1")), answer("", patch("a.txt", "two", "2")), answer("Done.")
+    )
+    editor = await stage.start(habits, settings=settings)
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
+    await editor.turn("Edit.")
+    (checkpoint,) = await editor.request("checkpoint.list")
+    first, second = [each["id"] for each in checkpoint["steps"]]
+    await editor.request("checkpoint.restore", checkpoint=second)
+    assert editor.desk[uri] == "1\ntwo\n"
+    with refused(-32803, "no checkpoint"):
+        await editor.request("checkpoint.restore", checkpoint=first + "7")
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_checkpoints_outlive_the_server(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    path = stage.put("a.txt", "one\r\ntwo\nthree\r\n")
+    first = await editor.turn(block("a.txt", "two", "TWO"))
+    second = await editor.turn(fence("made.txt", "made\n"))
+    later = await stage.start(habits)
+    known = await later.request("checkpoint.list")
+    assert [each["id"] for each in known] == [second["checkpoint"], first["checkpoint"]]
+    only = await later.request("checkpoint.list", session=first["session"])
+    assert [each["id"] for each in only] == [first["checkpoint"]]
+    await later.request("checkpoint.restore", checkpoint=first["checkpoint"])
+    assert path.read_bytes() == b"one\r\ntwo\nthree\r\n"

@@ -1,0 +1,247 @@
+"""Settings: where they come from, which of them wins, and what they do to closed documents."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.client import Editor
+from e2e.conftest import Stage
+from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
+from e2e.prompts import block, fence, statuses, v4a
+from e2e.texts import Json
+from handrail.testing import answer, script
+
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+FAILS = block("a.txt", "none of this is there", "some")
+VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
+
+
+def changed(editor: Editor, settings: Json) -> None:
+    """The user changes the settings."""
+    editor.set_configuration(settings, section="handrail")
+    editor.notify("workspace/didChangeConfiguration", {"settings": {"handrail": settings}})
+
+
+# ---- Diagnostics ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("environment", ["0", "1", None, "maybe"])
+@pytest.mark.parametrize("setting", [True, False, None])
+async def test_the_environment_wins_both_ways(
+    stage: Stage, environment: str | None, setting: bool | None
+) -> None:
+    settings = {"mutations": {"diagnostics": setting}} if setting is not None else None
+    editor = await stage.start(
+        NEOVIM, settings=settings, environment={VERIFIER: environment} if environment else None
+    )
+    uri = editor.desk.open(stage.put("a.txt", "one\n"))
+    report = await editor.turn(FAILS)
+    expected = {"0": False, "1": True}.get(environment or "", setting is not False)
+    assert bool(editor.shown(uri)) == expected
+    assert statuses(report) == ["no-match"], "the report lists them either way"
+    assert len(await editor.request("failure.list")) == 1
+    span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    assert bool(await editor.quick_fixes(uri, span)) == expected
+
+
+async def test_diagnostics_come_and_go_with_the_setting(stage: Stage, editor: Editor) -> None:
+    uri = editor.desk.open(stage.put("a.txt", "one\n"))
+    await editor.turn(FAILS)
+    assert editor.shown(uri)
+    changed(editor, {"mutations": {"diagnostics": False}})
+    await editor.until(lambda: not editor.shown(uri))
+    changed(editor, {"mutations": {"diagnostics": True}})
+    await editor.until(lambda: editor.shown(uri))
+
+
+# ---- Scopes and kinds -----------------------------------------------------------------------------
+
+
+async def test_a_folder_cannot_choose_the_model(stage: Stage, habits: Habits) -> None:
+    model = script(stage.folder / "script.json", answer("From the folder's model."))
+    editor = await stage.start(
+        habits,
+        configure=lambda editor: editor.set_configuration(
+            {"model": model, "mutations": {"diagnostics": False}},
+            section="handrail",
+            scope_uri=stage.root.as_uri(),
+        ),
+    )
+    uri = editor.desk.open(stage.put("a.txt", "one\n"))
+    report = await editor.turn(FAILS)
+    assert "From the folder's model." not in report["answer"]
+    assert statuses(report) == ["no-match"]
+    assert editor.shown(uri) == [], "a window setting may come from a folder"
+
+
+@vscode
+async def test_settings_of_the_initialization(stage: Stage, habits: Habits) -> None:
+    """Dotted or nested; machine settings among them; what the user sets later wins."""
+    model = script(stage.folder / "script.json", answer("By script."))
+    for given in (
+        {"model": model, "mutations.diagnostics": False},
+        {"model": model, "mutations": {"diagnostics": False}},
+    ):
+        editor = await stage.start(habits, options=opting_in("save", settings=given))
+        assert (await editor.turn("Hello."))["answer"] == "By script."
+        changed(editor, {"model": "paste"})
+        stage.put("a.txt", "one\n")
+        report = await editor.turn(FAILS)
+        assert statuses(report) == ["no-match"]
+        assert editor.published == []
+
+
+async def test_wrong_values_are_told_and_defaults_hold(stage: Stage, habits: Habits) -> None:
+    wrong = {
+        "model": 7,
+        "mutations": {"diagnostics": "yes"},
+        "edits": {"closedDocuments": "telepathy"},
+        "x": 1,
+    }
+    editor = await stage.start(habits, settings=wrong)
+    stage.put("a.txt", "one\n")
+    report = await editor.turn(FAILS)
+    assert statuses(report) == ["no-match"]
+    assert editor.published
+    await editor.until(lambda: len(editor.messages) == 3)
+    said = " ".join(each.message for each in editor.messages)
+    for name in ("handrail.model", "handrail.mutations.diagnostics", "handrail.edits.closedDocuments"):
+        assert name in said
+    changed(editor, wrong)
+    await editor.turn(FAILS)
+    assert len(editor.messages) == 3, "each is said once"
+
+
+async def test_a_client_that_does_not_tell_its_settings(stage: Stage, habits: Habits) -> None:
+    """The defaults hold, and the turn begins all the same."""
+    stage.put("a.txt", "one\n")
+
+    def fail(params: object) -> list[object]:
+        raise ValueError("no settings here")
+
+    editor = await stage.start(
+        habits, configure=lambda editor: editor.handle("workspace/configuration", fail)
+    )
+    assert statuses(await editor.turn(block("a.txt", "one", "1"))) == ["landed"]
+    editor.errors.clear()
+
+
+# ---- Closed documents -----------------------------------------------------------------------------
+
+LATIN = "[*.txt]\ncharset = latin1\n"
+CLOSED = {
+    "plain": (b"one\ntwo\n", b"one\nTWO\n"),
+    "CRLF": (b"one\r\ntwo\r\n", b"one\r\nTWO\r\n"),
+    "no final newline": (b"one\ntwo", b"one\nTWO"),
+    "mark": (b"\xef\xbb\xbfone\ntwo\n", b"\xef\xbb\xbfone\nTWO\n"),
+    "mixed": (b"one\r\ntwo\nthree\r\n", b"one\r\nTWO\nthree\r\n"),
+    "CR": (b"one\rtwo\r", b"one\rTWO\r"),
+    "Latin-1": (b"\xe9t\xe9\ntwo\n", b"\xe9t\xe9\nTWO\n"),
+    "UTF-16": (
+        b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le"),
+        b"\xff\xfe" + "one\nTWO\n".encode("utf-16-le"),
+    ),
+}
+PLAIN = {"plain", "CRLF"}  # what every editor writes as it was
+
+
+@pytest.mark.parametrize("chosen", ["auto", "disk"])
+async def test_closed_documents_keep_every_byte(stage: Stage, habits: Habits, chosen: str) -> None:
+    editor = await stage.start(habits, settings={"edits": {"closedDocuments": chosen}})
+    for name, (raw, _) in CLOSED.items():
+        stage.put(f"{name}/a.txt", raw).chmod(0o751)
+    stage.put("Latin-1/.editorconfig", LATIN)
+    report = await editor.turn(v4a(*_sections()))
+    assert statuses(report) == ["landed"] * len(CLOSED)
+    found = {name: (stage.root / name / "a.txt").read_bytes() for name in CLOSED}
+    assert found == {name: edited for name, (_, edited) in CLOSED.items()}
+    assert {(stage.root / name / "a.txt").stat().st_mode & 0o777 for name in CLOSED} == {0o751}
+    through = {each["edit"]["documentChanges"][0]["textDocument"]["uri"] for each in editor.edits}
+    plain = {(stage.root / name / "a.txt").as_uri() for name in PLAIN}
+    assert through == (plain if habits.has_extension and chosen == "auto" else set())
+
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    found = {name: (stage.root / name / "a.txt").read_bytes() for name in CLOSED}
+    assert found == {name: raw for name, (raw, _) in CLOSED.items()}
+    assert {(stage.root / name / "a.txt").stat().st_mode & 0o777 for name in CLOSED} == {0o751}
+
+
+def _sections() -> list[str]:
+    return [f"*** Update File: {name}/a.txt\n-two\n+TWO" for name in CLOSED]
+
+
+async def test_links_stay_links(stage: Stage, editor: Editor) -> None:
+    target = stage.put("real/a.txt", "one\r\ntwo\n")
+    link = stage.root / "link.txt"
+    link.symlink_to("real/a.txt")
+    report = await editor.turn(block("link.txt", "two", "TWO"))
+    assert statuses(report) == ["landed"]
+    assert link.is_symlink()
+    assert target.read_bytes() == b"one\r\nTWO\n"
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert link.is_symlink()
+    assert target.read_bytes() == b"one\r\ntwo\n"
+
+
+@pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
+async def test_what_an_encoding_cannot_write_is_refused(stage: Stage, editor: Editor, opened: bool) -> None:
+    stage.put(".editorconfig", LATIN)
+    path = stage.put("a.txt", b"\xe9t\xe9\ntwo\n")
+    if opened:
+        editor.desk.open(path.as_uri(), "été\ntwo\n")
+    report = await editor.turn(block("a.txt", "two", "☃"))
+    if opened:
+        assert statuses(report) == ["landed"], "the editor holds text; how it is saved is the editor's affair"
+    else:
+        assert statuses(report) == ["bad-encoding"]
+    assert path.read_bytes() == b"\xe9t\xe9\ntwo\n"
+
+
+async def test_bytes_that_are_no_text_are_refused(stage: Stage, editor: Editor) -> None:
+    path = stage.put("a.txt", b"one\n\x00\xff\xfe\ntwo\n")
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    assert statuses(report) == ["bad-encoding"]
+    (shown,) = editor.shown(path.as_uri())
+    assert shown["code"] == "bad-encoding"
+    assert path.read_bytes() == b"one\n\x00\xff\xfe\ntwo\n"
+
+
+@vscode
+async def test_closed_documents_through_the_editor(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"edits": {"closedDocuments": "editor"}})
+    path = stage.put("a.txt", "one\ntwo\n")
+    report = await editor.turn(block("a.txt", "two", "TWO") + fence("made.txt", "made\n"))
+    assert statuses(report) == ["landed", "landed"]
+    assert len(editor.edits) == 2
+    assert path.read_text() == "one\nTWO\n"
+    assert (stage.root / "made.txt").read_text() == "made\n"
+    assert set(editor.desk.documents) == {path.as_uri(), (stage.root / "made.txt").as_uri()}
+
+
+@vscode
+async def test_a_document_that_we_opened_stays_saved(stage: Stage, habits: Habits) -> None:
+    """Also when a later patch finds it open; but what the user typed is the user's to save."""
+    editor = await stage.start(habits)
+    path = stage.put("a.txt", "one\ntwo\nthree\n")
+    report = await editor.turn(block("a.txt", "one", "1") + fence("made.txt", "made\n"))
+    assert statuses(report) == ["landed", "landed"]
+    assert path.read_text() == "1\ntwo\nthree\n"
+    await editor.turn(block("a.txt", "two", "2"))
+    assert path.read_text() == "1\n2\nthree\n"
+    editor.desk.type(path.as_uri(), "zero\n", before="1\n")
+    report = await editor.turn(block("a.txt", "three", "3"))
+    assert statuses(report) == ["landed"]
+    assert path.read_text() == "1\n2\nthree\n"
+    assert editor.desk[path.as_uri()] == "zero\n1\n2\n3\n"
+
+
+@pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
+async def test_an_editor_that_tells_nothing_of_what_it_opens(stage: Stage, habits: Habits) -> None:
+    """Forced through the editor, an edit that nobody can see is no edit that landed."""
+    settings = {"edits": {"closedDocuments": "editor"}}
+    editor = await stage.start(habits, settings=settings, timeout_s=0.4)
+    path = stage.put("a.txt", "one\ntwo\n")
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    assert statuses(report) == ["not-as-written"]
+    assert path.read_text() == "one\ntwo\n"

@@ -1,0 +1,168 @@
+"""Start and end of a server, what it says of itself, and folders that come and go."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from e2e import behaviours
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import VSCODE, Habits
+from e2e.prompts import block, patch, statuses
+from e2e.servers import Server
+from handrail.lsp import protocol
+from handrail.testing import answer
+
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+
+SDKS = {"openai", "anthropic", "pydantic", "pydantic_ai", "httpx", "litellm", "mcp"}
+TELLS_ITS_MODULES = """
+import signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: print("modules", *sys.modules, file=sys.stderr, flush=True))
+from handrail.cli import main
+sys.exit(main(["serve"]))
+"""
+
+
+@vscode
+async def test_initialize_is_answered_without_any_model_sdk(stage: Stage, habits: Habits) -> None:
+    ours, theirs = socket.socketpair()
+    log = stage.folder / "server.log"
+    with theirs, log.open("wb") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", TELLS_ITS_MODULES], stdin=theirs, stdout=theirs, stderr=errors
+        )
+    editor = Editor(habits, stage.root)
+    stage.editors.append((editor, log))
+    await editor.connect(Server(process.pid, ours))
+    await editor.greet()
+    process.send_signal(signal.SIGUSR1)
+    await editor.leave()
+    await editor.ended()
+    assert process.wait(10) == 0
+    loaded = next(line for line in log.read_text().splitlines() if line.startswith("modules "))
+    packages = {name.partition(".")[0] for name in loaded.split()}
+    assert "pygls" in packages
+    assert not packages & SDKS
+
+
+async def test_what_a_server_offers(editor: Editor) -> None:
+    offered = editor.server_capabilities
+    names = [request.method for request in protocol.REQUESTS]
+    assert offered["experimental"]["handrail"] == {"protocolVersion": 1, "requests": names}
+    commands = offered["executeCommandProvider"]["commands"]
+    assert set(commands) == {request.command for request in protocol.REQUESTS}
+    assert offered["textDocumentSync"]["change"] == 2
+    assert offered["codeActionProvider"]["codeActionKinds"] == ["quickfix"]
+
+
+async def test_standard_output_carries_nothing_but_messages(stage: Stage, editor: Editor) -> None:
+    """A client that does not know our messages gets none of them."""
+    stage.put("a.txt", "one\n")
+    await editor.turn(block("a.txt", "none", "some"))
+    received = [line for line in editor.traffic if line.startswith("←")]
+    ours = [line for line in received if '"method": "handrail/' in line]
+    assert bool(ours) == editor.habits.has_extension
+
+
+@vscode
+async def test_a_server_ends_when_told(stage: Stage, habits: Habits) -> None:
+    environment = {**os.environ, "XDG_STATE_HOME": str(stage.state)}
+    editor = Editor(habits, stage.root)
+    stage.editors.append((editor, stage.folder / "none.log"))
+    await editor.start_io(sys.executable, "-m", "handrail", "serve", env=environment)
+    await editor.greet()
+    await editor.leave()
+    await editor.ended()
+    assert editor._server is not None
+    assert editor._server.returncode == 0
+
+
+@vscode
+async def test_a_server_ends_when_its_client_is_gone(stage: Stage, editor: Editor) -> None:
+    stage.put("a.txt", "one\ntwo\n")
+    editor.behaviours = [behaviours.never]
+    uri = editor.desk.open(stage.root / "a.txt")
+    await editor.start_turn(block("a.txt", "one", "1"))
+    await editor.until(lambda: editor.edits)
+    editor.vanish()
+    await editor.ended()
+    assert editor.desk[uri] == "one\ntwo\n"
+
+
+async def test_shutdown_during_a_turn(stage: Stage, habits: Habits) -> None:
+    """The turn is stopped, its progress ends, and nothing is edited after the answer."""
+    settings = stage.script(
+        answer("", patch("a.txt", "one", "1")), answer("", patch("a.txt", "two", "2")), answer("Done.")
+    )
+    editor = await stage.start(habits, settings=settings, timeout_s=0.5)
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
+    editor.behaviours = [behaviours.silent]
+    await editor.start_turn("Edit.")
+    await editor.until(lambda: editor.edits)
+    await editor.leave()
+    assert [each["kind"] for each in editor.progressed][-1:] == (["end"] if habits.shows_progress else [])
+    await editor.ended()
+    assert editor.desk[uri] == "1\ntwo\n"
+    assert len(editor.edits) == 1
+
+
+async def test_a_folder_is_added_and_removed(stage: Stage, editor: Editor) -> None:
+    more = stage.folder / "more"
+    more.mkdir()
+    (more / "b.txt").write_text("one\n")
+    path = str(more / "b.txt")
+    assert statuses(await editor.turn(block(path, "one", "1"))) == ["outside-workspace"]
+    folder = {"uri": more.as_uri(), "name": "more"}
+    change = {"added": [folder], "removed": []}
+    editor.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+    assert statuses(await editor.turn(block(path, "one", "1"))) == ["landed"]
+    assert statuses(await editor.turn(block("more/b.txt", "1", "2"))) == ["landed"]
+    change = {"added": [], "removed": [folder]}
+    editor.notify("workspace/didChangeWorkspaceFolders", {"event": change})
+    assert statuses(await editor.turn(block(path, "2", "3"))) == ["outside-workspace"]
+    assert (more / "b.txt").read_text() == "2\n"
+
+
+async def test_two_folders_from_the_start(stage: Stage, habits: Habits) -> None:
+    more = stage.folder / "more"
+    more.mkdir()
+    (more / "b.txt").write_text("one\n")
+    stage.put("a.txt", "one\n")
+    editor = await stage.start(habits, folders=[stage.root, more])
+    report = await editor.turn(block("a.txt", "one", "1") + block("b.txt", "one", "1"))
+    assert statuses(report) == ["landed", "landed"]
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (stage.root / "a.txt").read_text() == (more / "b.txt").read_text() == "one\n"
+
+
+async def test_without_any_folder(stage: Stage, habits: Habits) -> None:
+    """Only untitled documents can be worked on."""
+    editor = await stage.start(habits, folders=[])
+    uri = editor.desk.open("untitled:Untitled-1", "one\ntwo\n")
+    path = stage.put("a.txt", "one\n")
+    report = await editor.turn(block(str(path), "one", "1") + block("untitled:Untitled-1", "one", "1"))
+    assert statuses(report) == ["outside-workspace", "landed"]
+    assert editor.desk[uri] == "1\ntwo\n"
+
+
+async def test_an_untitled_document_is_edited_and_restored(stage: Stage, editor: Editor) -> None:
+    uri = editor.desk.open("untitled:Untitled-1", "one\ntwo\n")
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    prompt = block("untitled:Untitled-1", "two", "2")
+    report = await editor.turn(prompt)
+    assert statuses(report) == ["landed"]
+    assert editor.desk[uri] == "zero\none\n2\n"
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert editor.desk[uri] == "zero\none\ntwo\n"
+    editor.desk.close(uri)
+    with refused(-32803, "no checkpoint"):
+        await editor.request("checkpoint.restore", checkpoint="t-none")
+    assert statuses(await editor.turn(prompt)) == ["no-such-file"]
