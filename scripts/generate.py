@@ -318,13 +318,16 @@ def manifest() -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
+JSON_TYPES = {bool: "boolean", int: "integer", str: "string"}
 CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server")
 
 
 def _property(setting: settings.Setting) -> dict[str, Any]:
-    made: dict[str, Any] = {"type": "boolean" if isinstance(setting.default, bool) else "string"}
+    made: dict[str, Any] = {"type": JSON_TYPES[type(setting.default)]}
     if setting.choices:
         made["enum"] = list(setting.choices)
+    if setting.bounds:
+        made["minimum"], made["maximum"] = setting.bounds
     return made | {
         "default": setting.default,
         "scope": setting.scope.value,

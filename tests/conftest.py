@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import spec
+from bench import Bench
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,3 +20,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     spec.update = config.getoption("--update")
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    root = tmp_path / "work"
+    root.mkdir()
+    return Bench(root, tmp_path / "state")

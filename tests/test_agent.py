@@ -6,118 +6,18 @@ What needs an editor is in `e2e`; what is a pure decision is in `specs`.
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 import pytest
 
-from handrail.adapters.disk import Disk
+from bench import Bench, Never
 from handrail.adapters.scripted import Scripted
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.workspace import Folders
-from handrail.agent.host import Host, UnknownId
+from handrail.agent.host import UnknownId
 from handrail.core.failure import Code
-from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
-from handrail.core.report import Ended, Event, State, Superseded, TurnReport
+from handrail.core.report import Ended, State, Superseded
 from handrail.core.verify import Status
-from handrail.ports import CheckpointError, Ports, Provider, Question
-from handrail.testing import answer, call, lay_out, script, snapshot
-
-
-class Yes:
-    """Approver port that notes what it is asked."""
-
-    def __init__(self, says: bool = True) -> None:
-        self.says, self.asked = says, list[Question]()
-
-    async def ask(self, question: Question) -> bool:
-        self.asked.append(question)
-        return self.says
-
-
-@dataclass
-class Between:
-    """A provider that lets somebody act before each of its answers, by their numbers from 0."""
-
-    inner: Provider
-    acts: dict[int, Callable[[], object]]
-
-    async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
-        number = sum(isinstance(message, AssistantMessage) for message in messages)
-        self.acts.get(number, lambda: None)()
-        async for piece in self.inner.complete(messages, tools):
-            yield piece
-
-
-class Never:
-    """A provider that does not answer."""
-
-    def __init__(self) -> None:
-        self.asked = asyncio.Event()
-
-    async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
-        self.asked.set()
-        await asyncio.Event().wait()
-        yield Response(text="")
-
-
-@dataclass
-class Bench:
-    """A host on a workspace folder, and all that it told."""
-
-    root: Path
-    state: Path
-    approver: Yes = field(default_factory=Yes)
-    events: list[Event] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        ids = count(1)
-        self.folders = Folders([self.root])
-        self.repo = ShadowRepo(self.state, lambda: self.folders.roots, lambda: datetime.now(UTC))
-        self.provider: Provider = Never()
-        self.host = Host(
-            ports=self.ports,
-            new_id=lambda kind: f"{kind}-{next(ids)}",
-            on_event=lambda session, turn, event: self.events.append(event),
-            on_ledger=lambda ledger: None,
-        )
-
-    def ports(self) -> Ports:
-        return Ports(
-            editor=Disk(),
-            workspace=self.folders,
-            provider=self.provider,
-            checkpoints=self.repo,
-            approver=self.approver,
-        )
-
-    def says(self, *answers: dict[str, object], acts: dict[int, Callable[[], object]] | None = None) -> None:
-        file = self.state.parent / "script.json"
-        script(file, *answers)
-        self.provider = Between(Scripted(file), acts or {})
-
-    async def turn(self, session: str | None = None) -> TurnReport:
-        return await self.host.wait(self.host.start("Do it.", session).id)
-
-    def results(self, session: str = "s-1") -> list[tuple[str, str]]:
-        """Call ids with the code of their failure, of every result in the history."""
-        messages = self.host.sessions[session].messages
-        found = [result for each in messages if isinstance(each, ToolMessage) for result in each.results]
-        return [(each.call, each.failure.code.value if each.failure else "") for each in found]
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Bench:
-    root = tmp_path / "work"
-    root.mkdir()
-    return Bench(root, tmp_path / "state")
+from handrail.ports import CheckpointError
+from handrail.testing import answer, call, lay_out, snapshot
 
 
 def replace(path: str, old: str, new: str) -> dict[str, object]:

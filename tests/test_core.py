@@ -7,7 +7,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from handrail.core import diff, edit, match, message, patch, plan, policy, recover, reply, schedule
+from handrail.core import (
+    diff,
+    edit,
+    match,
+    message,
+    patch,
+    plan,
+    policy,
+    recover,
+    redact,
+    reply,
+    schedule,
+    truncate,
+)
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.failure import Code, Failure
 from handrail.core.message import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, UserMessage
@@ -210,6 +223,26 @@ def test_message(case: Case) -> None:
     cut = Failure(code=Code.CUT_SHORT, message="cut")
     history = message.answered([_message(line) for line in case["said"].splitlines()], cut)
     case.check(answered="".join(_said(each) + "\n" for each in history))
+
+
+@pytest.mark.parametrize("case", cases("truncate"))
+def test_truncate(case: Case) -> None:
+    """The `output`, as it is `shown` if so many characters may stay (`limit`); kept `as` that id."""
+    output = case["output"] * int(case.get("output", "times", "1"))
+    cut = truncate.head_tail(output, int(case.get("output", "limit")))
+    if cut is None:
+        case.check(shown="all of it\n")
+        return
+    missing = output[cut.missing.start : cut.missing.end]
+    assert len(output) - len(missing) <= int(case.get("output", "limit"))
+    assert output[: cut.missing.start] + missing + output[cut.missing.end :] == output
+    case.check(shown=truncate.shortened(output, cut, case.get("output", "as") or None))
+
+
+@pytest.mark.parametrize("case", cases("redact"))
+def test_redact(case: Case) -> None:
+    """The `text` without its `secrets`, one a line, is what is `read`."""
+    case.check(read=redact.redact(case["text"], case["secrets"].splitlines()))
 
 
 # ---- Reading the parts of a case ------------------------------------------------------------------

@@ -39,6 +39,7 @@ def serve(answer_timeout_s: float) -> int:
     from handrail.adapters.disk import Disk
     from handrail.adapters.providers import provider
     from handrail.adapters.shadow_repo import ShadowRepo, state_folder
+    from handrail.adapters.spill_folder import SpillFolder
     from handrail.adapters.watch import FileWatch
     from handrail.adapters.workspace import Folders
     from handrail.lsp.editor import Patience
@@ -56,6 +57,7 @@ def serve(answer_timeout_s: float) -> int:
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=provider,
         watch=FileWatch(),
+        spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         diagnostics=_verifier(os.environ.get(VERIFIER)),
         patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),
     )

@@ -9,7 +9,7 @@ raised as a `HandrailError` and caught once, at the outermost layer.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from handrail.core.failure import Failure
 from handrail.core.message import Delta, Message, Response, ToolOffer
 from handrail.core.policy import Place
 from handrail.core.text import Text
+from handrail.core.truncate import LIMIT_CHARS
 
 
 class HandrailError(Exception):
@@ -287,6 +288,45 @@ class Checkpoints(Protocol):
         ...
 
 
+# ---- Long outputs -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Part of an output that was kept aside: `offset` and `total`, all of it, count characters."""
+
+    text: str
+    offset: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A line that a search found: its number from 1, the match's offset in the whole, the line."""
+
+    line_number: int
+    offset: int
+    row: str
+
+
+class Spills(Protocol):
+    """Keeps outputs that are too long for the model; they are few, and gone after a while."""
+
+    async def keep(self, output: str) -> str | None:
+        """Keep *output*; returns its id, or None if that cannot be done."""
+        ...
+
+    async def page(self, spill: str, offset: int, length: int) -> Page | Failure:
+        """Up to *length* characters from *offset*; `no-such-file` if nothing is kept under that id."""
+        ...
+
+    async def search(
+        self, spill: str, pattern: str, *, ignore_case: bool
+    ) -> tuple[tuple[Hit, ...], bool] | Failure:
+        """The lines that match a regular expression, and whether there are more; takes bounded time."""
+        ...
+
+
 # ---- Questions --------------------------------------------------------------------------------------
 
 
@@ -317,11 +357,27 @@ class Approver(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """
+    On what terms tools run: what the user has set, as it holds for a turn.
+
+    Attributes:
+        output_chars: How much of one result the model reads; the rest is kept aside.
+        secrets: Values of keys, which no result may show.
+    """
+
+    output_chars: int = LIMIT_CHARS
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """All that the agent can reach."""
+    """All that the agent can reach, and the terms on which its tools run."""
 
     editor: Editor
     workspace: Workspace
     provider: Provider
     checkpoints: Checkpoints
     approver: Approver
+    spills: Spills
+    terms: Terms = field(default_factory=Terms)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.edits import PlannedFile, Planner, outcomes
+from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Edits
@@ -108,16 +109,17 @@ class Executor:
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
         judged = [await self._judge(self._resolve(call)) for call in calls]
-        self._finish([self._refused(each, order) for each in judged if isinstance(each, Refused)], done)
+        refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
+        await self._finish(refused, done)
         touches = [_touch(each) if isinstance(each, Ready) else None for each in judged]
         for batch in schedule.plan(touches):
             ready = [each for index in batch if isinstance(each := judged[index], Ready)]
             await self._uninterrupted(self._run_batch(ready, order, done))
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
-        self._finish(await self._batch(batch, order), done)
+        await self._finish(await self._batch(batch, order), done)
 
-    def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
+    async def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
         """Tell of the outcomes of a batch, and keep its results."""
         found = [outcome for each in batch for outcome in each.outcomes]
         self.outcomes += found
@@ -125,8 +127,9 @@ class Executor:
         for each in batch:
             for outcome in each.outcomes:
                 self.observe(outcome)
-            self.observe(CallEnded(call=each.result.call, summary=each.result.text.partition("\n")[0]))
-            done[each.result.call] = each.result
+            result = await fitted(each.result, self.ports)
+            self.observe(CallEnded(call=result.call, summary=result.text.partition("\n")[0]))
+            done[result.call] = result
 
     # ---- Before anything runs ---------------------------------------------------------------------
 

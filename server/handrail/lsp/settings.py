@@ -15,6 +15,8 @@ from handrail.lsp.client import flat
 
 SECTION = "handrail"
 
+Value = str | bool | int
+
 
 class Scope(StrEnum):
     """Where a setting may come from."""
@@ -25,13 +27,20 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting: `choices` lists the allowed strings where there are only some."""
+    """
+    One setting.
+
+    Attributes:
+        choices: The allowed strings, where there are only some.
+        bounds: The least and the greatest number that is allowed.
+    """
 
     name: str
-    default: str | bool
+    default: Value
     scope: Scope
     does: str
     choices: tuple[str, ...] = ()
+    bounds: tuple[int, int] | None = None
 
 
 MODEL = Setting(
@@ -63,15 +72,27 @@ DIAGNOSTICS = Setting(
         "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) wins both ways."
     ),
 )
+OUTPUT_LIMIT = Setting(
+    name="output.limit",
+    default=100_000,
+    scope=Scope.WINDOW,
+    bounds=(2_000, 1_000_000),
+    does=(
+        "How many characters of a tool's result the model reads. Of a longer one the first 40 % and the last "
+        "60 % are shown, and all of it is kept aside, where the model can read and search it."
+    ),
+)
 
-SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS)
+SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT)
+
+KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The settings in force, and what was wrong with the values that were given."""
 
-    values: Mapping[str, str | bool] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def text(self, setting: Setting) -> str:
@@ -81,6 +102,10 @@ class Settings:
     def flag(self, setting: Setting) -> bool:
         """The value of a setting that is true or false."""
         return self.values.get(setting.name, setting.default) is True
+
+    def number(self, setting: Setting) -> int:
+        """The value of a setting that is a whole number."""
+        return int(self.values.get(setting.name, setting.default))
 
 
 def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Settings:
@@ -97,7 +122,7 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
         (flat(pulled) if isinstance(pulled, Mapping) else {}, frozenset(Scope)),
         (flat(scoped) if isinstance(scoped, Mapping) else {}, frozenset({Scope.WINDOW})),
     )
-    values: dict[str, str | bool] = {}
+    values: dict[str, Value] = {}
     problems: list[str] = []
     for source, scopes in sources:
         for setting in SETTINGS:
@@ -106,17 +131,20 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
                 continue
             if wrong := _wrong(setting, value):
                 problems.append(wrong)
-            elif isinstance(value, str | bool):
+            elif isinstance(value, Value):
                 values[setting.name] = value
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
 
 
 def _wrong(setting: Setting, value: object) -> str:
+    default = f"{setting.default!r} holds"
     if type(value) is not type(setting.default):
-        kind = "true or false" if isinstance(setting.default, bool) else "a string"
-        return (
-            f"The setting {SECTION}.{setting.name} must be {kind}, not {value!r}; {setting.default!r} holds."
-        )
+        kind = KINDS[type(setting.default)]
+        return f"The setting {SECTION}.{setting.name} must be {kind}, not {value!r}; {default}."
+    if setting.bounds is not None and isinstance(value, int):
+        least, most = setting.bounds
+        if not least <= value <= most:
+            return f"The setting {SECTION}.{setting.name} must be {least} to {most}, not {value}; {default}."
     if setting.choices and value not in setting.choices:
         choices = ", ".join(setting.choices)
         return f"The setting {SECTION}.{setting.name} must be one of {choices}, not {value!r}."

@@ -26,7 +26,7 @@ from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor import LspEditor, Patience
 from handrail.lsp.progress import Progress
-from handrail.ports import Checkpoints, Editor, Ports, Provider, Watch, Workspace
+from handrail.ports import Checkpoints, Editor, Ports, Provider, Spills, Terms, Watch, Workspace
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ class World:
     checkpoints: Checkpoints
     provider: Callable[[str], Provider]
     watch: Watch
+    spills: Spills
     diagnostics: bool | None = None
     patience: Patience = field(default_factory=Patience)
 
@@ -128,6 +129,8 @@ class State:
             provider=self.world.provider(self.settings.text(settings.MODEL)),
             checkpoints=self.checkpoints,
             approver=self.approver,
+            spills=self.world.spills,
+            terms=Terms(output_chars=self.settings.number(settings.OUTPUT_LIMIT)),
         )
 
     # ---- Settings ---------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from handrail.agent.tools import patch, read_file, write_file
+from handrail.agent.tools import patch, read_file, read_output, write_file
 from handrail.agent.tools.call import Tool
 
-TOOLS: Mapping[str, Tool] = {tool.offer.name: tool for tool in (read_file.TOOL, write_file.TOOL, patch.TOOL)}
+TOOLS: Mapping[str, Tool] = {
+    tool.offer.name: tool for tool in (read_file.TOOL, read_output.TOOL, write_file.TOOL, patch.TOOL)
+}

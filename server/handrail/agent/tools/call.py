@@ -118,6 +118,14 @@ def line_number(arguments: Arguments, name: str) -> int | Failure | None:
     return bad(name, "a line number, counted from 1")
 
 
+def count(arguments: Arguments, name: str) -> int | Failure | None:
+    """A whole number from 0, or nothing."""
+    value = arguments.get(name)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value
+    return bad(name, "a whole number, 0 or more")
+
+
 def flag(arguments: Arguments, name: str) -> bool | Failure:
     """True or false; false if it is not there."""
     value = arguments.get(name, False)

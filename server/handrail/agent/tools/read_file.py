@@ -2,15 +2,16 @@
 Read a document: the text that the editor holds if it is open, else the file.
 
 Lines are numbered from 1. At most 2,000 lines and 100,000 characters come back; the answer says how the
-document is written and where to go on.
+document is written (encoding, line ends, indentation) and where to go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
+from handrail.core import indent
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
 from handrail.core.text import Text
@@ -18,6 +19,7 @@ from handrail.ports import Ports
 
 LIMIT_LINES = 2_000
 LIMIT_CHARS = 100_000
+NOTES_CHARS = 200  # for what is said below the lines
 EOL_NAMES = {"\n": "LF", "\r\n": "CRLF", "\r": "CR"}
 
 
@@ -44,33 +46,50 @@ class ReadFile:
         document = await ports.editor.read(places[self.path].uri)
         if isinstance(document, Failure):
             return document
-        state = "open in the editor" + (", with unsaved changes" if document.unsaved else "")
-        return self._shown(document.text, state if document.is_open else "not open in the editor")
+        state = "open in the editor" if document.is_open else "not open in the editor"
+        unsaved = ", with unsaved changes" if document.unsaved else ""
+        head = f"{_written(self.path, document.text)}; {state}{unsaved}."
+        room = min(LIMIT_CHARS, ports.terms.output_chars) - NOTES_CHARS - len(head)
+        return "\n".join((head, *self._shown(document.text.rows, room)))
 
-    def _shown(self, text: Text, state: str) -> str:
-        last = min(self.end_line or len(text.rows), len(text.rows), self.start_line - 1 + LIMIT_LINES)
-        head = f"{places_line(self.path, text)}; {state}."
-        shown, size = [head], 0
+    def _shown(self, rows: Sequence[str], room: int) -> Iterator[str]:
+        """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
+        wanted = min(self.end_line or len(rows), len(rows))
+        if self.start_line > max(wanted, 1):
+            yield f"There are no lines {self.start_line} to {self.end_line or 'the end'} in it."
+            return
+        last = min(wanted, self.start_line - 1 + LIMIT_LINES)
         for number in range(self.start_line, last + 1):
-            row = text.rows[number - 1]
-            size += len(row) + 8
-            if size > LIMIT_CHARS:
+            line = f"{number}|{rows[number - 1]}"
+            room -= len(line) + 1
+            if room < 0 and number > self.start_line:
                 last = number - 1
                 break
-            shown.append(f"{number}|{row}")
-        if last < len(text.rows) and (self.end_line is None or last < self.end_line):
-            shown.append(
-                f"Lines {last + 1} to {len(text.rows)} are not shown; read on with start_line={last + 1}."
-            )
-        return "\n".join(shown)
+            if room < 0:
+                last = number
+                yield line[:room]
+                yield f"Line {number} is too long: its last {-room:,} characters are not shown."
+                break
+            yield line
+        if last < wanted:
+            yield f"Lines {last + 1} to {len(rows)} are not shown; read on with start_line={last + 1}."
 
 
-def places_line(path: str, text: Text) -> str:
+def _written(path: str, text: Text) -> str:
     """How a document is written, in one line."""
-    eols = EOL_NAMES[text.eol] if text.has_one_eol else "mixed line ends"
+    eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line ends, most {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""
     final = "" if not text.rows or text.eols[-1] else ", no final newline"
-    return f"{path}: {len(text.rows)} lines, {text.encoding}{mark}, {eols}{final}"
+    lines = f"{len(text.rows)} line{'' if len(text.rows) == 1 else 's'}"
+    return f"{path}: {lines}, {text.encoding}{mark}, {eols}{final}{_indentation(text)}"
+
+
+def _indentation(text: Text) -> str:
+    """By what the document indents, if it does."""
+    if not any(row[:1] in ("\t", " ") and row.strip() for row in text.rows):
+        return ""
+    unit = indent.unit(text.rows)
+    return ", indented by tabs" if unit == "\t" else f", indented by {len(unit)} spaces"
 
 
 def parse(arguments: call.Arguments) -> ReadFile | Failure:

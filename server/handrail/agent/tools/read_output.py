@@ -1,0 +1,101 @@
+"""
+Read an output that was too long to be shown: a page from an offset, or the lines that match a pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handrail.agent.tools import call
+from handrail.core import truncate
+from handrail.core.failure import Failure
+from handrail.core.policy import Place
+from handrail.ports import Page, Ports
+
+PAGE_CHARS = 40_000
+PAGE_SHARE = 0.8  # of what a result may have, so that a page is never cut again
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOutput:
+    """Read the output `spill`: from `offset` on, or where `pattern` matches."""
+
+    spill: str
+    offset: int
+    pattern: str | None
+    ignore_case: bool
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        return f"Read output {self.spill}"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """No path."""
+        return ()
+
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
+        """The page, or the lines, below one line that says what they are."""
+        if self.pattern is not None:
+            return await self._search(self.pattern, ports)
+        length = min(PAGE_CHARS, int(ports.terms.output_chars * PAGE_SHARE))
+        page = await ports.spills.page(self.spill, self.offset, length)
+        return page if isinstance(page, Failure) else _shown(page)
+
+    async def _search(self, pattern: str, ports: Ports) -> str | Failure:
+        found = await ports.spills.search(self.spill, pattern, ignore_case=self.ignore_case)
+        if isinstance(found, Failure):
+            return found
+        hits, more = found
+        if not hits:
+            return "No line matches."
+        lines = f"{len(hits)} line{' matches' if len(hits) == 1 else 's match'}"
+        head = f"{lines}{', and there are more' if more else ''}: line|offset|text"
+        return "\n".join((head, *(f"{hit.line_number}|{hit.offset}|{hit.row}" for hit in hits)))
+
+
+def _shown(page: Page) -> str:
+    """A page that ends with a line, if it has more than one."""
+    text = page.text
+    end = page.offset + len(text)
+    if end < page.total:
+        end = page.offset + truncate.line_start_before(text, len(text))
+        text = text[: end - page.offset]
+    if page.offset >= page.total:
+        return f"The output ends at {page.total}."
+    rest = f"; read on with offset={end}" if end < page.total else ""
+    return f"Characters {page.offset} to {end} of {page.total}{rest}.\n{text}"
+
+
+def parse(arguments: call.Arguments) -> ReadOutput | Failure:
+    """Read the arguments of a call."""
+    spill = call.text(arguments, "output")
+    offset = call.count(arguments, "offset")
+    pattern = call.text(arguments, "pattern") if arguments.get("pattern") is not None else None
+    ignore_case = call.flag(arguments, "ignore_case")
+    for value in (spill, offset, pattern, ignore_case):
+        if isinstance(value, Failure):
+            return value
+    assert isinstance(spill, str)
+    assert not isinstance(offset, Failure)
+    assert not isinstance(pattern, Failure)
+    assert not isinstance(ignore_case, Failure)
+    return ReadOutput(spill=spill, offset=offset or 0, pattern=pattern, ignore_case=ignore_case)
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        "read_output",
+        "Read an output that was too long for a result: page by page, or only the lines that match.",
+        {
+            "output": {"type": "string", "description": "The id that the result names."},
+            "offset": {"type": "integer", "minimum": 0, "description": "In characters; 0 is the start."},
+            "pattern": {"type": "string", "description": "A regular expression: show only lines with it."},
+            "ignore_case": {"type": "boolean", "default": False},
+        },
+        ("output",),
+    ),
+    parse=parse,
+)
