@@ -195,10 +195,16 @@ def test_recover(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases("policy"))
 def test_policy(case: Case) -> None:
-    """The verdict on a call that touches these `places`."""
+    """The verdict on a call that touches these `places`: standing, path, and the reason if known."""
     places = [
-        policy.Place(uri=f"file:///w/{path}", identity=path, path=path, standing=policy.Standing(standing))
-        for standing, path in (line.split() for line in case["places"].splitlines())
+        policy.Place(
+            uri=f"file:///w/{path}",
+            identity=path,
+            path=path,
+            standing=policy.Standing(standing),
+            why=" ".join(why),
+        )
+        for standing, path, *why in (line.split() for line in case["places"].splitlines())
     ]
     match policy.verdict(places):
         case policy.Allow():

@@ -170,11 +170,14 @@ def test_a_second_interrupt_ends_the_waiting(stage: Stage) -> None:
 
 @pytest.mark.parametrize(("yes", "choice"), [(True, "allow"), (False, "deny")])
 def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, choice: str) -> None:
-    question = {"turn": "t-1", "tool": "patch", "subject": ".env", "detail": "", "choices": ["allow", "deny"]}
-    stage.run(
+    question = {"turn": "t-1", "tool": "patch", "subject": ".env", "choices": ["allow", "deny"]}
+    question |= {"detail": "It is a key."}
+    ended = stage.run(
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
     assert {"choice": choice} in [message.get("result") for message in stage.received]
+    assert ("Allow patch on .env? It is a key. Nobody is here to ask" in ended.err) is not yes
+    assert ("--yes allows it" in ended.err) is not yes
 
 
 @pytest.mark.parametrize(("typed", "choice"), [(b"y\n", "allow"), (b"\n", "deny"), (b"\x03", "deny")])
@@ -201,7 +204,7 @@ def test_on_a_terminal_the_person_is_asked(stage: Stage, typed: bytes, choice: s
             shown += piece
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
     os.close(terminal)
-    assert b"Allow patch \\x1b[2J.env" in shown
+    assert b"Allow patch on \\x1b[2J.env" in shown
     assert {"choice": choice} in [message.get("result") for message in stage.received]
 
 

@@ -235,6 +235,14 @@ def test_not_protected(root: Path, path: str) -> None:
     assert standing(Folders([root]), path) is Standing.INSIDE
 
 
+def test_a_protected_place_says_why(root: Path) -> None:
+    (root / "harmless").symlink_to("id_rsa")
+    for path in ("id_rsa", "harmless", f"untitled:{root}/id_rsa"):
+        place = Folders([root]).resolve(path)
+        assert isinstance(place, Place)
+        assert place.why == "It may be a key: whoever has it is let in."
+
+
 def test_every_protection_has_a_reason() -> None:
     assert (
         why_protected(".env") == "It may hold the secrets of an environment, and is read by what runs there."

@@ -116,14 +116,15 @@ class Folders:
         return absolute if isinstance(absolute, Failure) else self._place(absolute)
 
     def _untitled(self, uri: str) -> Place | Failure:
-        standing = Standing.INSIDE
+        standing, why = Standing.INSIDE, ""
         if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
             path = path_of("file://" + uri.removeprefix(UNTITLED))
             wrong = _unusable(uri if path is None else os.fspath(path))
             if path is None or wrong:
                 return wrong or _no_path("It is not a URI of a document.")
-            standing = self._place(os.fspath(path)).standing
-        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, standing=standing)
+            place = self._place(os.fspath(path))
+            standing, why = place.standing, place.why
+        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, standing=standing, why=why)
 
     def _absolute(self, path: str) -> str | Failure:
         if path[:5].lower() == "file:":
@@ -156,14 +157,15 @@ class Folders:
         home = inside(real, reals)
         normal = os.path.normpath(absolute)
         spelled = inside(normal, self._roots) or inside(normal, reals)
-        written = spelled[1] if spelled else Path()
+        written, why = spelled[1] if spelled else Path(), ""
         if home is None:
             internal = _is_internal(Path(real).parts + written.parts)
             standing, uri = Standing.VERSION_CONTROL if internal else Standing.OUTSIDE, uri_of(real)
         else:
-            standing, uri = _standing(home[1], written), uri_of(self._roots[home[0]] / home[1])
+            standing, why = _standing(home[1], written)
+            uri = uri_of(self._roots[home[0]] / home[1])
         shown = shown_path(real, reals, root_names(self._roots))
-        return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing)
+        return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing, why=why)
 
 
 def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
@@ -237,13 +239,13 @@ def _protected() -> tuple[tuple[str, GitIgnoreSpec], ...]:
     return tuple((reason, GitIgnoreSpec.from_lines(patterns)) for reason, patterns in PROTECTED)
 
 
-def _standing(real: Path, written: Path) -> Standing:
-    """What kind of place a path in a folder is: the stricter of where it leads and how it is written."""
+def _standing(real: Path, written: Path) -> tuple[Standing, str]:
+    """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
     if _is_internal(real.parts + written.parts):
-        return Standing.VERSION_CONTROL
-    if why_protected(real.as_posix()) or why_protected(written.as_posix()):
-        return Standing.PROTECTED
-    return Standing.INSIDE
+        return Standing.VERSION_CONTROL, ""
+    if why := why_protected(real.as_posix()) or why_protected(written.as_posix()):
+        return Standing.PROTECTED, why
+    return Standing.INSIDE, ""
 
 
 def _is_internal(parts: Sequence[str]) -> bool:

@@ -33,12 +33,14 @@ class Place:
         identity: The same for every spelling of the same document (invariant 11).
         path: Relative to its root with `/`, for people and the model; absolute outside every root.
         standing: What kind of place it is.
+        why: Why a protected place is asked about, where more is known than its standing.
     """
 
     uri: str
     identity: str
     path: str
     standing: Standing
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,8 @@ def verdict(places: Sequence[Place]) -> Verdict:
             return Block(failure=_outside(place))
     asked = [place for place in places if place.standing in ASKED]
     if asked:
-        return Ask(subject=", ".join(place.path for place in asked), detail=ASKED[asked[0].standing])
+        reasons = dict.fromkeys(place.why or ASKED[place.standing] for place in asked)
+        return Ask(subject=", ".join(place.path for place in asked), detail=" ".join(reasons))
     return Allow()
 
 

@@ -213,11 +213,15 @@ async def _client(
     asking = asyncio.Lock()
 
     async def approve(params: dict[str, Any]) -> bool:
-        if options.yes or not terminal.can_ask():
-            return options.yes
+        tool, subject, why = (str(params.get(part) or "") for part in ("tool", "subject", "detail"))
+        question = f"Allow {tool} on {subject}? {why}".strip()
+        if options.yes:
+            return True
+        if not terminal.can_ask():
+            stage.show.note(f"{question} Nobody is here to ask, which is a no; --yes allows it.")
+            return False
         async with asking:
-            question = " ".join(str(params.get(part) or "") for part in ("tool", "subject", "detail"))
-            return await _answer(f"Allow {question}?", stage)
+            return await _answer(question, stage)
 
     reactions = Reactions(
         update=lambda params: stage.show.update(params, client.workspace.line_text),
