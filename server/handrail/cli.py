@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def serve(answer_timeout_s: float) -> int:
-    """Serve one client on standard input and output until it says exit."""
+    """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
     from handrail.adapters.disk import Disk
     from handrail.adapters.providers import provider
     from handrail.adapters.shadow_repo import ShadowRepo, state_folder
@@ -61,8 +61,9 @@ def serve(answer_timeout_s: float) -> int:
         diagnostics=_verifier(os.environ.get(VERIFIER)),
         patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),
     )
-    create_server(world).start_io()
-    return 0
+    server = create_server(world)
+    server.start_io()
+    return 0 if server.was_told_to_end else 1
 
 
 def _verifier(value: str | None) -> bool | None:

@@ -71,6 +71,7 @@ class Stage:
         timeout_s: float | None = None,
         environment: Mapping[str, str] | None = None,
         configure: Callable[[Editor], object] = lambda editor: None,
+        greet: bool = True,
         **greeting: Any,
     ) -> Editor:
         """
@@ -80,6 +81,7 @@ class Stage:
             settings: The user's own.
             timeout_s: How long the server waits for the editor.
             configure: Does more to the editor before it greets.
+            greet: Whether the editor says initialize.
         """
         editor = Editor(habits, self.root)
         log = self.folder / f"server-{len(self.editors)}.log"
@@ -94,7 +96,8 @@ class Stage:
         self.running.append(server)
         await editor.connect(server)
         configure(editor)
-        await editor.greet(**greeting)
+        if greet:
+            await editor.greet(**greeting)
         return editor
 
 

@@ -155,6 +155,53 @@ async def test_a_malformed_notification_is_told_once_at_most(
     assert len(editor.messages) <= 1
 
 
+WORDS = [
+    ("turn.start", {"prompt": 7}, "expected a string, got 7 @ params.prompt"),
+    (
+        "turn.start",
+        {"prompt": "x", "mode": "fly"},
+        "expected 'edit', 'ask' or 'plan', got 'fly' @ params.mode",
+    ),
+    ("turn.start", {"prompt": "x", "context": {}}, "expected a list, got {} @ params.context"),
+    ("failure.dismiss", {"all": "yes"}, "expected true or false, got 'yes' @ params.all"),
+    ("failure.apply", {"failure": "f", "candidate": "a" * 999}, "got 'aaaa"),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "words"), WORDS, ids=lambda value: str(value)[:30])
+async def test_what_is_wrong_is_said_in_words_of_the_protocol(
+    editor: Editor, name: str, params: Any, words: str
+) -> None:
+    with pytest.raises(JsonRpcException) as caught:
+        await editor.call("handrail/" + name.replace(".", "/"), params)
+    assert words in caught.value.message
+    assert len(caught.value.message) < 200
+    assert "handrail.lsp" not in caught.value.message
+
+
+async def test_a_malformed_standard_request_names_the_field(editor: Editor) -> None:
+    with refused(INVALID, "textDocument/codeAction", "required field missing @ params.textDocument"):
+        await editor.call("textDocument/codeAction", {})
+
+
+@pytest.mark.parametrize("body", [b"hello", b"[1]", b"null", b"\xff", b'{"id": 1, "method": "x"}'], ids=str)
+async def test_the_user_is_told_whose_fault_an_unreadable_message_is(editor: Editor, body: bytes) -> None:
+    writer: Any = editor.protocol.writer
+    writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    assert await editor.request("failure.list") == []
+    (message,) = editor.messages
+    assert "the editor sent a message that cannot be read" in message.message
+    assert "internal error" not in message.message
+
+
+async def test_a_malformed_notification_is_told_with_its_field(editor: Editor) -> None:
+    editor.notify("textDocument/didClose", {})
+    assert await editor.request("failure.list") == []
+    (message,) = editor.messages
+    assert "textDocument/didClose" in message.message
+    assert "required field missing @ params.textDocument" in message.message
+
+
 async def test_changes_of_a_document_that_was_never_opened(editor: Editor, stage: Stage) -> None:
     uri = stage.put("a.txt", "one\n").as_uri()
     change = {"text": "two\n"}

@@ -19,6 +19,8 @@ from e2e.servers import Server
 from handrail.lsp import protocol
 from handrail.testing import answer
 
+NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
+
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 
 SDKS = {"openai", "anthropic", "pydantic", "pydantic_ai", "httpx", "litellm", "mcp"}
@@ -82,6 +84,61 @@ async def test_a_server_ends_when_told(stage: Stage, habits: Habits) -> None:
     await editor.ended()
     assert editor._server is not None
     assert editor._server.returncode == 0
+
+
+@vscode
+async def test_nothing_is_done_before_the_greeting(stage: Stage, habits: Habits) -> None:
+    """A turn would run without folders and settings."""
+
+    editor = await stage.start(habits, greet=False)
+    with refused(NOT_INITIALIZED, "initialize"):
+        await editor.call("handrail/turn/start", {"prompt": "Edit."})
+    with refused(NOT_INITIALIZED):
+        await editor.command("handrail.failure.list")
+    editor.notify("textDocument/didOpen", {"textDocument": {"uri": "file:///a"}})
+    with refused(-32602, "capabilities"):
+        await editor.call("initialize", {"processId": None, "capabilities": 7})
+    await editor.greet()
+    assert await editor.request("failure.list") == []
+
+
+async def test_a_second_greeting_is_refused(stage: Stage, editor: Editor) -> None:
+    stage.put("a.txt", "one\n")
+    with refused(INVALID_REQUEST, "initialize"):
+        await editor.call("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    assert statuses(await editor.turn(block("a.txt", "one", "1"))) == ["landed"], "its folder is still known"
+
+
+@vscode
+async def test_after_shutdown_requests_are_answered_with_an_error(editor: Editor) -> None:
+    await editor.call("shutdown", None)
+    with refused(INVALID_REQUEST, "shutdown"):
+        await editor.call("handrail/failure/list", {})
+    with refused(INVALID_REQUEST):
+        await editor.call("shutdown", None)
+    editor.has_left = True
+    editor.notify("exit", None)
+    await editor.ended()
+
+
+@vscode
+@pytest.mark.parametrize("last_words", [["exit"], []], ids=["exit", "eof"])
+async def test_leaving_without_shutdown_is_an_exit_code(
+    stage: Stage, habits: Habits, last_words: list[str]
+) -> None:
+    environment = {**os.environ, "XDG_STATE_HOME": str(stage.state)}
+    editor = Editor(habits, stage.root)
+    stage.editors.append((editor, stage.folder / "none.log"))
+    await editor.start_io(sys.executable, "-m", "handrail", "serve", env=environment)
+    await editor.greet()
+    await editor.request("failure.list")
+    for word in last_words:
+        editor.notify(word, None)
+    editor.has_left = True
+    assert editor._server is not None
+    assert editor._server.stdin is not None
+    editor._server.stdin.close()
+    assert await editor._server.wait() == 1
 
 
 @vscode

@@ -8,13 +8,21 @@ transport and the life cycle; its document mirror is bypassed.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from enum import Enum, auto
 from typing import Any
 
 from cattrs import Converter
 from lsprotocol import types as lsp
-from pygls.exceptions import FeatureRequestError, JsonRpcException, JsonRpcInvalidParams
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
     JsonRPCNotification,
@@ -73,10 +81,45 @@ class AnsweredError(JsonRpcException):
     """A request cannot be read, and its sender has been told so."""
 
 
+class UnreadableError(JsonRpcException):
+    """Something that is no message, or a notification that cannot be read; nobody waits for an answer."""
+
+
+class Phase(Enum):
+    """Where a connection stands; LSP says what may be asked when."""
+
+    NEW = auto()
+    GREETED = auto()
+    LEAVING = auto()
+
+
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol with our own mirror, our capabilities, and an answer to malformed requests."""
+    """pygls' protocol with our own mirror, our capabilities, and an answer to each request that is wrong."""
 
     _server: Server
+
+    def handle_message(self, message: Any) -> None:
+        """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
+        if not hasattr(message, "jsonrpc"):
+            raise UnreadableError(message="it is no JSON-RPC message")
+        method = getattr(message, "method", None)
+        if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
+            if method == lsp.SHUTDOWN:
+                self._server.phase = Phase.LEAVING
+            super().handle_message(message)
+        elif hasattr(message, "id"):
+            self._send_response(message.id, error=wrong.to_response_error())
+
+    def _untimely(self, method: str | None, *, is_request: bool) -> JsonRpcException | None:
+        if self._server.phase is Phase.NEW and method != lsp.INITIALIZE:
+            return JsonRpcServerNotInitialized(message="The server waits for initialize; ask again after it.")
+        if self._server.phase is Phase.GREETED and method == lsp.INITIALIZE:
+            return JsonRpcInvalidRequest(message="The server has answered initialize already.")
+        if self._server.phase is Phase.LEAVING and method is not None and is_request:
+            return JsonRpcInvalidRequest(
+                message="The server has been asked to shutdown; only exit may follow."
+            )
+        return None
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
@@ -84,6 +127,7 @@ class Protocol(LanguageServerProtocol):
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = EXPERIMENTAL
         self._server.state.greet(params, _encoding(result.capabilities))
+        self._server.phase = Phase.GREETED
         return result
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
@@ -106,10 +150,10 @@ class Protocol(LanguageServerProtocol):
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
-            name, why = data.get("method", "An answer"), error.__cause__ or error
-            wrong = JsonRpcInvalidParams(message=f"{name} cannot be read: {why}")
+            name, why = data.get("method", "An answer"), wire.explain(error.__cause__ or error, "")
             if "id" not in data:
-                raise
+                raise UnreadableError(message=f"{name}: {why}") from error
+            wrong = JsonRpcInvalidParams(message=f"{name} cannot be read: {why}")
             if "method" not in data:
                 unreadable = {"code": wrong.code, "message": wrong.message}
                 return super().structure_message({"jsonrpc": "2.0", "id": data["id"], "error": unreadable})
@@ -129,11 +173,21 @@ class Server(LanguageServer):
             converter_factory=_converter,
         )
         self.state = State(self, world)
+        self.phase = Phase.NEW
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether the client said `shutdown`, as it should before it leaves."""
+        return self.phase is Phase.LEAVING
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong on our side; the user is told once, a request is answered with its error."""
         if source is FeatureRequestError or isinstance(error, AnsweredError):
             logger.warning("A request failed: %s", error)
+            return
+        if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
+            logger.warning("A message cannot be read: %s", error)
+            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {error}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
         self.state.say(f"internal error ({error}). The server goes on; its log says more.")

@@ -7,15 +7,18 @@ said with the field's place, so that a client's author finds it. Optional fields
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TypeVar, get_origin
+from typing import Literal, TypeVar, get_args, get_origin
 
 from cattrs import ClassValidationError, Converter, transform_error
 from cattrs.cols import list_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
 T = TypeVar("T")
+
+SHOWN_CHARS = 60  # of a wrong value
 
 
 class InvalidParams(Exception):
@@ -33,9 +36,16 @@ def read(kind: type[T], value: object) -> T:
     try:
         return CONVERTER.structure({} if value is None else value, kind)
     except ClassValidationError as error:
-        raise InvalidParams("; ".join(transform_error(error, path="params"))) from error
+        raise InvalidParams(explain(error, "params")) from error
     except (TypeError, ValueError, AttributeError) as error:
         raise InvalidParams(f"params: {error}") from error
+
+
+def explain(error: BaseException, path: str) -> str:
+    """What is wrong with a message that cannot be read, and in which field below *path*."""
+    found = [line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_said)]
+    places = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in found]
+    return "; ".join(f"{what} @ {at}" if at else what for what, at in places)
 
 
 def write(value: object) -> object:
@@ -47,9 +57,31 @@ def _strict(kind: type) -> Callable[[object, type], object]:
     def hook(value: object, _: type) -> object:
         if type(value) is kind or (kind is float and type(value) is int):
             return value
-        raise ValueError(f"expected {NAMES[kind]}, got {value!r}")
+        raise ValueError(f"expected {NAMES[kind]}, got {_shown(value)}")
 
     return hook
+
+
+def _choice(value: object, kind: object) -> object:
+    choices = get_args(kind)
+    if value in choices:
+        return value
+    *most, last = map(repr, choices)
+    raise ValueError(f"expected {', '.join(most)} or {last}, got {_shown(value)}")
+
+
+def _said(error: BaseException, _kind: object) -> str:
+    """One thing that is wrong."""
+    return "required field missing" if isinstance(error, KeyError) else str(error)
+
+
+def _upper(part: re.Match[str]) -> str:
+    return part[1].upper()
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= SHOWN_CHARS else shown[: SHOWN_CHARS - 1] + "…"
 
 
 PLAIN: dict[type, str] = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
@@ -60,6 +92,8 @@ def _converter() -> Converter:
     converter = Converter()
     for kind in PLAIN:
         converter.register_structure_hook(kind, _strict(kind))
+
+    converter.register_structure_hook_func(_is_choice, _choice)
 
     def named(kind: type) -> dict[str, object]:
         return {field.name: override(rename=camel(field.name)) for field in fields(kind)}
@@ -79,6 +113,10 @@ def _converter() -> Converter:
     return converter
 
 
+def _is_choice(kind: object) -> bool:
+    return get_origin(kind) is Literal
+
+
 def _is_list(kind: object) -> bool:
     return get_origin(kind) is list
 
@@ -88,7 +126,7 @@ def _only(json: type, structure: Callable[..., object]) -> Callable[[object, typ
 
     def hook(value: object, kind: type) -> object:
         if not isinstance(value, json):
-            raise ValueError(f"expected {NAMES[json]}, got {value!r}")
+            raise ValueError(f"expected {NAMES[json]}, got {_shown(value)}")
         return structure(value, kind)
 
     return hook
