@@ -60,6 +60,26 @@ class Never:
         yield Response(text="")
 
 
+class Together:
+    """A provider that does not answer, and whose calls end only once as many as given are cancelled."""
+
+    def __init__(self, parties: int) -> None:
+        self.asked, self.cancelled = asyncio.Event(), asyncio.Barrier(parties)
+        self.calls = 0
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncIterator[Delta | Response]:
+        self.calls += 1
+        if self.calls == self.cancelled.parties:
+            self.asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self.cancelled.wait()
+        yield Response(text="")
+
+
 @dataclass
 class Bench:
     """A host on a workspace folder, and all that it told."""

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from bench import Bench, Never
+from bench import Bench, Never, Together
 from handrail.adapters.scripted import Scripted
-from handrail.agent.host import UnknownId
+from handrail.agent.host import KEPT_TURNS, UnknownId
 from handrail.core.failure import Code
 from handrail.core.report import Ended, State, Superseded
 from handrail.core.verify import Status
@@ -193,6 +193,33 @@ async def test_a_lost_model_ends_the_turn_and_nothing_else(bench: Bench) -> None
     assert "asks for one more" in (report.reason or "")
     assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
     assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
+
+
+async def test_only_the_latest_reports_are_kept(bench: Bench) -> None:
+    """A server that lives for weeks must not hold every document that its turns ever touched."""
+    never = bench.provider = Never()
+    running = bench.host.start("Do it.", None)
+    await never.asked.wait()
+    bench.says(answer("Done."))
+    first = await bench.turn()
+    others = [await bench.turn() for _ in range(KEPT_TURNS)]
+    with pytest.raises(UnknownId, match=f"{first.turn}.*last {KEPT_TURNS}"):
+        await bench.host.wait(first.turn)
+    for report in others:
+        assert await bench.host.wait(report.turn) == report
+    await bench.host.cancel(running.id)
+    assert (await bench.host.wait(running.id)).state is State.CANCELLED, "it ended last"
+    assert len(bench.host.turns) == KEPT_TURNS
+
+
+async def test_all_turns_are_stopped_at_once(bench: Bench) -> None:
+    """None goes on while the end of another is waited for."""
+    together = bench.provider = Together(2)
+    turns = [bench.host.start("Do it.", None) for _ in range(2)]
+    await together.asked.wait()
+    async with asyncio.timeout(10):
+        await bench.host.close()
+    assert [(await bench.host.wait(turn.id)).state for turn in turns] == [State.CANCELLED] * 2
 
 
 async def test_an_unknown_id_is_said_so(bench: Bench) -> None:

@@ -84,18 +84,16 @@ class Executor:
     interrupted: ToolMessage | None = None
     _stopping: bool = False
 
-    async def execute(
-        self, calls: Sequence[ToolCall], number: int
-    ) -> tuple[ToolMessage, tuple[Outcome, ...]]:
+    async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
         """
         Run the calls of step *number*.
 
         Returns:
-            Results in call order, and all outcomes. When cancelled, what runs is finished first; the
-            results, complete as well, are then in `interrupted`.
+            Results in call order; what they tried is added to `outcomes`. When cancelled, what runs is
+            finished first; the results, complete as well, are then in `interrupted`.
         """
         self.step = replace(self.step, number=number)
-        order, before = self.next_order(), len(self.outcomes)
+        order = self.next_order()
         done: dict[str, ToolResult] = {}
         try:
             await self._run(calls, order, done)
@@ -105,7 +103,7 @@ class Executor:
                 if result.call not in done:
                     self.observe(CallEnded(call=result.call, summary=result.text))
             raise
-        return _in_order(calls, done), tuple(self.outcomes[before:])
+        return _in_order(calls, done)
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
         judged = [await self._judge(self._resolve(call)) for call in calls]

@@ -29,6 +29,7 @@ from handrail.core.verify import Ledger, OpenFailure, Outcome
 from handrail.ports import HandrailError, Ports, StepId
 
 LABEL_CHARS = 72
+KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
 
 
 class UnknownId(HandrailError):
@@ -93,6 +94,7 @@ class Host:
         )
         self.sessions[name] = begun
         task = asyncio.create_task(self._run(begun, turn, prompt))
+        task.add_done_callback(lambda _: self._forget(turn))
         self.turns[turn] = Turn(session=name, id=turn, task=task)
         return self.turns[turn]
 
@@ -102,21 +104,24 @@ class Host:
 
     async def cancel(self, turn: str) -> None:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
-        task = self._turn(turn).task
-        if not task.done():
-            if not task.cancelling():  # a second one would interrupt what the first one waits for
-                task.cancel()
-            await asyncio.wait([task])
+        await _stop([self._turn(turn)])
 
     async def close(self) -> None:
         """Stop all turns."""
-        for turn in list(self.turns):
-            await self.cancel(turn)
+        await _stop(list(self.turns.values()))
 
     def _turn(self, turn: str) -> Turn:
         if turn not in self.turns:
-            raise UnknownId(f"There is no turn {turn!r} in this server.")
+            kept = f"of those that ended, the last {KEPT_TURNS} are kept"
+            raise UnknownId(f"There is no turn {turn!r} in this server; {kept}.")
         return self.turns[turn]
+
+    def _forget(self, ended: str) -> None:
+        """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
+        self.turns[ended] = self.turns.pop(ended)
+        done = [turn.id for turn in self.turns.values() if turn.task.done()]
+        for turn in done[:-KEPT_TURNS]:
+            del self.turns[turn]
 
     async def _run(self, session: Session, turn: str, prompt: str) -> TurnReport:
         def observe(event: Event) -> None:
@@ -156,7 +161,7 @@ class Host:
         """Leave the history well-formed, however the turn ended."""
         now = self.sessions[session]
         if executor is not None and executor.interrupted is not None:
-            now = now.with_results(executor.interrupted, ())
+            now = now.with_results(executor.interrupted)
         cut = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
         self.sessions[session] = replace(now, messages=answered(now.messages, cut))
 
@@ -272,6 +277,16 @@ class Host:
         label = f"Before restoring: {restored.label}" if restored else f"Before restoring {checkpoint}"
         step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label))
         return await restore.restore(ports, step, checkpoint, uris)
+
+
+async def _stop(turns: Sequence[Turn]) -> None:
+    """Stop turns at once, and wait until nothing is edited any more."""
+    running = [turn.task for turn in turns if not turn.task.done()]
+    for task in running:
+        if not task.cancelling():  # a second one would interrupt what the first one waits for
+            task.cancel()
+    if running:
+        await asyncio.wait(running)
 
 
 def _closed(before: Ledger, after: Ledger) -> list[str]:

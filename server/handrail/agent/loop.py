@@ -44,8 +44,7 @@ async def run_turn(session: Session, executor: Executor, keep: Callable[[Session
             case Finish() | GiveUp():
                 return decision
             case RunTools(calls=calls):
-                results, outcomes = await executor.execute(calls, number)
-                session = session.with_results(results, outcomes)
+                session = session.with_results(await executor.execute(calls, number))
                 keep(session)
             case Continue():
                 pass

@@ -18,7 +18,6 @@ from handrail.core.message import (
     UserMessage,
 )
 from handrail.core.recover import Continue, Decision, Finish, RunTools, Streak
-from handrail.core.verify import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +31,6 @@ class Session:
         streak: What went wrong in a row in this turn.
         offered: The tools for the next call; none while they are withheld.
         text: What the model has said in this turn so far.
-        outcomes: The mutations of this turn.
         usage: Of this turn.
     """
 
@@ -41,7 +39,6 @@ class Session:
     streak: Streak = field(default_factory=Streak)
     offered: tuple[ToolOffer, ...] = ()
     text: str = ""
-    outcomes: tuple[Outcome, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
     def begun(self, message: UserMessage, tools: tuple[ToolOffer, ...]) -> Session:
@@ -66,6 +63,6 @@ class Session:
             usage=self.usage.plus(response.usage),
         )
 
-    def with_results(self, results: ToolMessage, outcomes: tuple[Outcome, ...]) -> Session:
+    def with_results(self, results: ToolMessage) -> Session:
         """The session once the calls of the last message have run."""
-        return replace(self, messages=(*self.messages, results), outcomes=(*self.outcomes, *outcomes))
+        return replace(self, messages=(*self.messages, results))
