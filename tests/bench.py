@@ -15,17 +15,17 @@ from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
 from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
 from handrail.core.report import Event, TurnReport
-from handrail.ports import Ports, Provider, Question, Terms
+from handrail.ports import ALLOW, Ports, Provider, Question, Terms
 from handrail.testing import script
 
 
 class Yes:
-    """Approver port that notes what it is asked."""
+    """Approver port that notes what it is asked, and always says the same."""
 
-    def __init__(self, says: bool = True) -> None:
+    def __init__(self, says: str | None = ALLOW) -> None:
         self.says, self.asked = says, list[Question]()
 
-    async def ask(self, question: Question) -> bool:
+    async def ask(self, question: Question) -> str | None:
         self.asked.append(question)
         return self.says
 

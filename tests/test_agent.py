@@ -16,7 +16,7 @@ from handrail.agent.host import KEPT_TURNS, UnknownId
 from handrail.core.failure import Code
 from handrail.core.report import Ended, State, Superseded
 from handrail.core.verify import Status
-from handrail.ports import CheckpointError
+from handrail.ports import DENY, CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot
 
 
@@ -82,7 +82,7 @@ async def test_a_restore_can_be_taken_back_and_a_step_restored_alone(bench: Benc
 
 async def test_every_call_has_one_result_in_call_order(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n", ".git/config": b"[core]\n", ".env": b"KEY=1\n"})
-    bench.approver.says = False
+    bench.approver.says = DENY
     cut = {"name": "patch", "arguments": '{"path": "a.txt", "old_st'}
     bench.says(
         answer(

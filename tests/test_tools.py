@@ -2,8 +2,10 @@
 
 import pytest
 
-from bench import Bench
-from handrail.ports import Terms
+from bench import Bench, Yes
+from handrail.core.report import Asked
+from handrail.core.todo import latest
+from handrail.ports import DENY, Question, Terms
 from handrail.testing import answer, call, lay_out
 
 
@@ -130,3 +132,125 @@ async def test_keys_are_in_no_result(bench: Bench) -> None:
     text = await result(bench, "read_file", path="a.txt")
     assert "sk-very-secret" not in text
     assert text.endswith("1|key = [key removed by handrail]")
+
+
+# ---- search, list_files -----------------------------------------------------------------------------
+
+
+async def test_a_search_shows_each_document_once_above_its_lines(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\none\n", "b/c.txt": b"one\n"})
+    text = await result(bench, "search", pattern="one")
+    assert text == "3 lines in 2 files.\na.txt\n  1|one\n  3|one\nb/c.txt\n  1|one"
+    assert await result(bench, "search", pattern="one", path="b") == "1 line in 1 file.\nb/c.txt\n  1|one"
+    assert await result(bench, "search", pattern="ONE", glob="*.md") == "No line matches."
+
+
+async def test_listing_and_searching_are_judged_by_their_path(bench: Bench) -> None:
+    lay_out(bench.root, {".git/config": b"x\n", ".env": b"KEY=1\n"})
+    bench.approver.says = DENY
+    bench.says(
+        answer(
+            "",
+            call("search", pattern="x", path=".git"),
+            call("list_files", path=".git"),
+            call("search", pattern="KEY", path=".env"),
+            call("list_files", path="../"),
+        ),
+        answer("Done."),
+    )
+    await bench.turn()
+    assert [code for _, code in bench.results()] == ["blocked", "blocked", "denied", "outside-workspace"]
+
+
+async def test_a_large_folder_is_listed_as_folders(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n % 3}/{n % 30}/{n}.txt": b"" for n in range(1500)} | {"a.txt": b""})
+    text = await result(bench, "list_files")
+    head, *rows = text.split("\n")
+    assert head == "1,501 files; list a folder, or give a glob, to see those below it."
+    assert (rows[0], rows[-1], len(rows)) == ("0/0/ (50 files)", "a.txt", 31)
+
+
+# ---- todo, ask_user ---------------------------------------------------------------------------------
+
+
+async def test_the_list_of_what_is_to_be_done_is_what_the_last_call_said(bench: Bench) -> None:
+    items = [{"text": "Read", "state": "done"}, {"text": "Write", "state": "active"}, {"text": "Test"}]
+    text = await result(bench, "todo", items=items)
+    assert text == "1 of 3 done.\n[x] Read\n[>] Write\n[ ] Test"
+    (session,) = bench.host.sessions.values()
+    assert [item.text for item in latest(session.messages)] == ["Read", "Write", "Test"]
+
+
+async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> None:
+    bench.approver.says = "Tabs"
+    text = await result(bench, "ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
+    assert text == "The user chose: Tabs"
+    (asked,) = bench.approver.asked
+    assert (asked.subject, asked.choices) == ("Tabs or spaces?", ("Tabs", "Spaces"))
+    assert Asked(call=asked.call, subject="Tabs or spaces?", choice="Tabs") in bench.events
+
+
+@pytest.mark.parametrize("says", [None, "allow", "Neither"])
+async def test_what_is_no_choice_is_no_answer(bench: Bench, says: str | None) -> None:
+    bench.approver.says = says
+    text = await result(bench, "ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
+    assert text.startswith("The user did not answer.")
+
+
+async def test_what_was_called_after_a_question_waits_for_its_answer(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    seen = []
+
+    class Looks(Yes):
+        async def ask(self, question: Question) -> str | None:
+            seen.append((bench.root / "a.txt").read_bytes())
+            return await super().ask(question)
+
+    bench.approver = Looks("Yes")
+    await results(
+        bench,
+        call("patch", path="a.txt", old_string="one", new_string="two"),
+        call("ask_user", question="Go on?", choices=["Yes", "No"]),
+        call("patch", path="a.txt", old_string="two", new_string="three"),
+    )
+    assert seen == [b"two\n"]
+    assert (bench.root / "a.txt").read_bytes() == b"three\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("ask_user", {"question": "", "choices": ["a", "b"]}),
+        ("ask_user", {"question": "Which?", "choices": ["a"]}),
+        ("ask_user", {"question": "Which?", "choices": ["a", "a"]}),
+        ("ask_user", {"question": "Which?", "choices": ["a", ""]}),
+        ("ask_user", {"question": "Which?", "choices": ["a", 1]}),
+        ("ask_user", {"question": "Which?", "choices": "ab"}),
+        ("ask_user", {"question": "Which?", "choices": ["a", "b" * 81]}),
+        ("ask_user", {"choices": ["a", "b"]}),
+        ("search", {"pattern": ""}),
+        ("search", {}),
+        ("search", {"pattern": "x", "path": 1}),
+        ("search", {"pattern": "x", "glob": ["*"]}),
+        ("list_files", {"path": 1}),
+        ("list_files", {"glob": 1}),
+        ("read_output", {}),
+        ("read_output", {"output": "o-1", "offset": -1}),
+        ("read_output", {"output": "o-1", "offset": True}),
+        ("read_output", {"output": "o-1", "pattern": 1}),
+        ("todo", {}),
+        ("todo", {"items": "all"}),
+        ("todo", {"items": [1]}),
+        ("todo", {"items": [{"text": ""}]}),
+        ("todo", {"items": [{"text": "x", "state": "later"}]}),
+        ("todo", {"items": [{"text": "x", "state": []}]}),
+        ("todo", {"items": [{"text": "x"}] * 51}),
+        ("todo", {"items": [{"text": "x" * 501}]}),
+        ("read_file", {"path": "  "}),
+        ("read_file", {"path": "a.txt", "start_line": 0}),
+    ],
+)
+async def test_wrong_arguments_are_a_failure(bench: Bench, tool: str, arguments: dict[str, object]) -> None:
+    bench.says(answer("", call(tool, **arguments)), answer("Done."))
+    await bench.turn()
+    assert [code for _, code in bench.results()] == ["bad-arguments"]

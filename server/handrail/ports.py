@@ -17,6 +17,7 @@ from handrail.core.change import Change, Landing
 from handrail.core.failure import Failure
 from handrail.core.message import Delta, Message, Response, ToolOffer
 from handrail.core.policy import Place
+from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.text import Text
 from handrail.core.truncate import LIMIT_CHARS
 
@@ -83,6 +84,10 @@ class Editor(Protocol):
         """
         ...
 
+    async def unsaved(self) -> tuple[Document, ...]:
+        """The open documents whose text differs from the disk, those without a file among them."""
+        ...
+
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Have the client save open documents; returns the URIs that are saved now."""
         ...
@@ -100,7 +105,7 @@ class Editor(Protocol):
 
 
 class Workspace(Protocol):
-    """Knows the workspace folders and what a path means in them."""
+    """Knows the workspace folders, what a path means in them, and the files that they hold."""
 
     def set_folders(self, uris: Sequence[str]) -> None:
         """From now on these are the workspace folders, in this order."""
@@ -115,6 +120,20 @@ class Workspace(Protocol):
 
         Returns:
             The place, whether or not a file is there; `outside-workspace` if there is no folder at all.
+        """
+        ...
+
+    async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
+        """The files that ignore rules do not leave out, as people read their paths; sorted. See `Search`."""
+        ...
+
+    async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
+        """
+        Search the files that ignore rules do not leave out, and protected ones only if named.
+
+        Args:
+            wanted: What, and where.
+            unsaved: Documents to be searched as they are given here, not as they are on disk.
         """
         ...
 
@@ -291,24 +310,6 @@ class Checkpoints(Protocol):
 # ---- Long outputs -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """Part of an output that was kept aside: `offset` and `total`, all of it, count characters."""
-
-    text: str
-    offset: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """A line that a search found: its number from 1, the match's offset in the whole, the line."""
-
-    line_number: int
-    offset: int
-    row: str
-
-
 class Spills(Protocol):
     """Keeps outputs that are too long for the model; they are few, and gone after a while."""
 
@@ -330,15 +331,19 @@ class Spills(Protocol):
 # ---- Questions --------------------------------------------------------------------------------------
 
 
+ALLOW, DENY = "allow", "deny"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """
-    Something the user is asked before a call runs.
+    Something the user is asked.
 
     Attributes:
         turn, call, tool: Who asks.
-        subject: What it is about: a path or a command line.
+        subject: What it is about: a path, a command line, or the question itself.
         detail: Why it is asked.
+        choices: What can be answered.
     """
 
     turn: str
@@ -346,13 +351,14 @@ class Question:
     tool: str
     subject: str
     detail: str
+    choices: tuple[str, ...] = (ALLOW, DENY)
 
 
 class Approver(Protocol):
     """Asks the user."""
 
-    async def ask(self, question: Question) -> bool:
-        """Whether the user said yes; no answer, an error and a lost connection are no."""
+    async def ask(self, question: Question) -> str | None:
+        """One of the choices; None for no answer in time, an error, and anything that is no choice."""
         ...
 
 

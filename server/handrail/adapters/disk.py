@@ -69,6 +69,10 @@ class Disk:
                 landings.append(await files.in_thread(_land, change))
         return tuple(landings)
 
+    async def unsaved(self) -> tuple[Document, ...]:
+        """None: a disk holds nothing unsaved."""
+        return ()
+
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """All of *uris*: what is on disk is saved."""
         return frozenset(uris)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 LIMIT_S = 10.0
 LIMIT_BYTES = 50_000_000  # a larger file is not searched
+UTF_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}  # by byte order mark
 LIMIT_ROW_CHARS = 400  # of a line that is shown
 LINE = re.compile(r"(?=[^\r\n]|\r|\n)([^\r\n]*)(?:\r\n|\n|\r|\Z)")
 
@@ -144,6 +145,9 @@ def _read(path: str) -> str:
             raw = file.read(LIMIT_BYTES + 1)
     except OSError:
         return ""
+    encoding = UTF_16.get(raw[:2])
+    if encoding is not None:
+        return raw[2:].decode(encoding, "replace")
     if len(raw) > LIMIT_BYTES or b"\0" in raw[:8192]:
         return ""
     return raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")

@@ -17,8 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from handrail.adapters import scan
+from handrail.adapters.search import search_failure
 from handrail.core.failure import Code, Failure
-from handrail.ports import Hit, Page
+from handrail.core.search import Hit, Page
 
 ID = re.compile(r"o-[0-9a-f]{16}")
 LIMIT_FILES = 200
@@ -103,23 +104,6 @@ class SpillFolder:
 
     def _path(self, spill: str) -> Path | None:
         return self._folder / spill if ID.fullmatch(spill) else None
-
-
-def search_failure(error: Exception) -> Failure:
-    """What an error of a search means for the model."""
-    if isinstance(error, scan.PatternError):
-        return Failure(
-            code=Code.BAD_ARGUMENTS,
-            message=f"The pattern is not a regular expression: {error}.",
-            steps=("Escape characters that are meant as they are.",),
-        )
-    if isinstance(error, scan.SlowError):
-        return Failure(
-            code=Code.TIMED_OUT,
-            message=str(error),
-            steps=("Use a simpler pattern.", "Or search less at once."),
-        )
-    return Failure(code=Code.TOOL_FAILED, message=f"The search could not be run: {error}.")
 
 
 def _unknown(spill: str) -> Failure:

@@ -20,8 +20,11 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from handrail.adapters.files import path_of, uri_of
+from handrail.adapters.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import Place, Standing
+from handrail.core.search import Lines, Search
+from handrail.ports import Document
 
 # What changes no longer than the user looks, and why it is asked about first. Patterns are those of
 # .gitignore, in small letters, as names are compared; a later one of the same row wins.
@@ -114,6 +117,19 @@ class Folders:
             )
         absolute = self._absolute(path)
         return absolute if isinstance(absolute, Failure) else self._place(absolute)
+
+    async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
+        """The files that ignore rules do not leave out; see the port."""
+        return await find_files(self._ground, within, glob)
+
+    async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
+        """The lines that match; see the port."""
+        return await find_lines(self._ground, wanted, unsaved)
+
+    @property
+    def _ground(self) -> Ground:
+        internal = sorted(VERSION_CONTROL)
+        return Ground(roots=self._roots, resolve=self.resolve, internal=internal)
 
     def _untitled(self, uri: str) -> Place | Failure:
         standing, why = Standing.INSIDE, ""

@@ -14,21 +14,22 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Edits
+from handrail.agent.tools.call import Action, Edits, Inquiry
 from handrail.core import policy, report, schedule
 from handrail.core.change import Landing
 from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Place
-from handrail.core.report import Asked, CallEnded, CallStarted, Event
+from handrail.core.report import CallEnded, CallStarted, Event
 from handrail.core.schedule import Touch
 from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
-from handrail.ports import CheckpointError, Ports, Question, StepId
+from handrail.ports import CheckpointError, Ports, StepId
 
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
@@ -142,7 +143,7 @@ class Executor:
         if isinstance(action, Failure):
             return Refused(call=call, failure=action)
         places: dict[str, Place] = {}
-        for path in action.changes if isinstance(action, Edits) else action.reads:
+        for path in _paths(action):
             place = self.ports.workspace.resolve(path)
             if isinstance(place, Failure):
                 return Refused(call=call, failure=place)
@@ -157,16 +158,17 @@ class Executor:
                 return ready
             case Block(failure=failure):
                 return Refused(call=ready.call, failure=failure, ready=ready)
-            case Ask(subject=subject, detail=detail):
-                return await self._ask(ready, subject, detail)
+            case Ask() as ask:
+                return await self._ask(ready, ask)
 
-    async def _ask(self, ready: Ready, subject: str, detail: str) -> Ready | Refused:
-        call = ready.call
-        self.observe(Asked(call=call.id, subject=subject))
-        question = Question(turn=self.step.turn, call=call.id, tool=call.name, subject=subject, detail=detail)
-        yes = await self.ports.approver.ask(question)
-        self.observe(Asked(call=call.id, subject=subject, choice="allow" if yes else "deny"))
-        return ready if yes else Refused(call=call, failure=policy.denied(subject), ready=ready)
+    async def _ask(self, ready: Ready, ask: Ask) -> Ready | Refused:
+        if await self._desk.allows(ready.call, ask):
+            return ready
+        return Refused(call=ready.call, failure=policy.denied(ask.subject), ready=ready)
+
+    @property
+    def _desk(self) -> Desk:
+        return Desk(turn=self.step.turn, approver=self.ports.approver, observe=self.observe)
 
     def _refused(self, refused: Refused, order: int) -> Done:
         """The result of a call that does not run; edits among them are failed mutations."""
@@ -228,6 +230,9 @@ class Executor:
 
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits)
+        if isinstance(ready.action, Inquiry):
+            answer = await self._desk.inquire(ready.call, ready.action)
+            return Done(result=ToolResult(call=ready.call.id, text=answer))
         found = await ready.action.run(ready.places, self.ports)
         if isinstance(found, Failure):
             text = "\n".join((found.message, *found.steps))
@@ -294,7 +299,19 @@ def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> Tool
     return ToolMessage(results=tuple(results))
 
 
+def _paths(action: Action) -> tuple[str, ...]:
+    match action:
+        case Edits(changes=changes):
+            return changes
+        case Inquiry():
+            return ()
+        case _:
+            return action.reads
+
+
 def _touch(ready: Ready) -> Touch:
+    if isinstance(ready.action, Inquiry):
+        return Touch(anything=True)
     identities = frozenset(place.identity for place in ready.places.values())
     return Touch(changes=identities) if isinstance(ready.action, Edits) else Touch(reads=identities)
 

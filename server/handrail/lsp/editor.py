@@ -327,6 +327,11 @@ class LspEditor:
 
     # ---- Saving, and bytes ------------------------------------------------------------------------
 
+    async def unsaved(self) -> tuple[Document, ...]:
+        """The open documents whose text the disk does not hold."""
+        found = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
+        return tuple(each for each in found if isinstance(each, Document) and each.unsaved)
+
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Have the client save *uris*, if it offers to."""
         if "save" not in self.client.services or not uris:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from handrail.agent.tools import patch, read_file, read_output, write_file
+from handrail.agent.tools import ask_user, list_files, patch, read_file, read_output, search, todo, write_file
 from handrail.agent.tools.call import Tool
 
 TOOLS: Mapping[str, Tool] = {
-    tool.offer.name: tool for tool in (read_file.TOOL, read_output.TOOL, write_file.TOOL, patch.TOOL)
+    tool.offer.name: tool
+    for tool in (
+        read_file.TOOL,
+        list_files.TOOL,
+        search.TOOL,
+        read_output.TOOL,
+        write_file.TOOL,
+        patch.TOOL,
+        ask_user.TOOL,
+        todo.TOOL,
+    )
 }

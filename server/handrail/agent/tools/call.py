@@ -1,8 +1,9 @@
 """
 What a tool call is once its arguments are read.
 
-A tool parses its arguments into an action: a look, which reads and answers with text, or edits, which the
-executor plans, checkpoints and applies. So there is one road for every change of a document.
+A tool parses its arguments into an action: a look, which reads and answers with text; an inquiry, which is
+put to the user; or edits, which the executor plans, checkpoints and applies. So there is one road for every
+change of a document.
 """
 
 from __future__ import annotations
@@ -63,7 +64,20 @@ class Edits:
         return tuple(dict.fromkeys(paths))
 
 
-Action = Look | Edits
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """Asks the user something; what else was called waits for the answer."""
+
+    question: str
+    choices: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        return f"Ask: {self.question}"
+
+
+Action = Look | Edits | Inquiry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +114,11 @@ def text(arguments: Arguments, name: str) -> str | Failure:
     """A string that must be there; it may be empty."""
     value = arguments.get(name)
     return value if isinstance(value, str) else bad(name, "a string")
+
+
+def optional_text(arguments: Arguments, name: str) -> str | Failure:
+    """A string; empty if it is not there."""
+    return "" if arguments.get(name) is None else text(arguments, name)
 
 
 def path(arguments: Arguments, name: str = "path") -> str | Failure:

@@ -11,7 +11,8 @@ from handrail.agent.tools import call
 from handrail.core import truncate
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
-from handrail.ports import Page, Ports
+from handrail.core.search import Page
+from handrail.ports import Ports
 
 PAGE_CHARS = 40_000
 PAGE_SHARE = 0.8  # of what a result may have, so that a page is never cut again

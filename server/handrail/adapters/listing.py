@@ -1,0 +1,169 @@
+"""
+Walk a folder: its files, without those that ignore rules leave out.
+
+`.gitignore` and `.ignore` are read in every folder on the way, up to the top of the repository that holds the
+folder, as are `.git/info/exclude` and nothing of the user's own. Version control's folders are never entered
+and symbolic links not followed, so a walk ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+IGNORE_FILES = (".ignore", ".gitignore")  # what any of the first says wins over the second, as in ripgrep
+EXCLUDE = "exclude"
+BRACES = re.compile(r"\{([^{}]*)\}")
+LIMIT_PATTERNS = 64  # that a glob with braces may stand for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """The ignore rules of one file, and the path of its folder with `/` at the end."""
+
+    kind: str
+    folder: str
+    spec: GitIgnoreSpec
+
+
+def walk(folder: Path, is_internal: Callable[[str], bool]) -> Iterator[Path]:
+    """
+    Give every file below *folder* that is not ignored, folder by folder, sorted by name.
+
+    Args:
+        is_internal: Whether a name is that of a version control system's folder.
+    """
+    yield from _walk(os.fspath(folder), _above(folder, is_internal), is_internal)
+
+
+class Ignored:
+    """Says whether single files below a folder are ignored; what it has read, it keeps."""
+
+    def __init__(self, folder: Path, is_internal: Callable[[str], bool]) -> None:
+        self._folder = folder
+        self._is_internal = is_internal
+
+    def __call__(self, path: Path) -> bool:
+        """Whether the walk would not give *path*."""
+        if not path.is_relative_to(self._folder):
+            return True
+        rules, folder = self._top, self._folder
+        for name in path.relative_to(self._folder).parts[:-1]:
+            folder /= name
+            if self._is_internal(name) or _is_ignored(os.fspath(folder), rules, is_folder=True):
+                return True
+            rules = (*rules, *_rules(os.fspath(folder)))
+        return _is_ignored(os.fspath(path), rules, is_folder=False)
+
+    @cached_property
+    def _top(self) -> tuple[_Rules, ...]:
+        return (*_above(self._folder, self._is_internal), *_rules(os.fspath(self._folder)))
+
+
+class Glob:
+    """
+    A pattern for paths below a folder: `*.py` is every such file, `src/**/*.{ts,tsx}` those below `src`.
+
+    Patterns are those of .gitignore, with alternatives in braces; an empty one takes all.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        patterns = list(_alternatives(pattern.removeprefix("./")))[:LIMIT_PATTERNS]
+        self._spec = _spec(patterns) if pattern else None
+
+    def takes(self, path: str) -> bool:
+        """Whether a path, relative to the folder with `/`, is one of them."""
+        return self._spec is None or self._spec.match_file(path)
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    found = BRACES.search(pattern)
+    if found is None or pattern.count("{") > 8:
+        yield pattern
+        return
+    for part in found[1].split(","):
+        yield from _alternatives(pattern[: found.start()] + part + pattern[found.end() :])
+
+
+def _walk(folder: str, rules: tuple[_Rules, ...], is_internal: Callable[[str], bool]) -> Iterator[Path]:
+    rules = (*rules, *_rules(folder))
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        try:
+            is_folder = entry.is_dir(follow_symlinks=False)
+            is_file = entry.is_file(follow_symlinks=False)
+        except OSError:
+            continue
+        if is_internal(entry.name) or _is_ignored(entry.path, rules, is_folder=is_folder):
+            continue
+        if is_folder:
+            yield from _walk(entry.path, rules, is_internal)
+        elif is_file:
+            yield Path(entry.path)
+
+
+def _above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ...]:
+    """The rules of the folders above, up to the top of the repository; nothing without a repository."""
+    above: list[Path] = []
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    if top is not None:
+        above = [each for each in reversed(folder.parents) if each.is_relative_to(top)]
+    found = [rules for each in above for rules in _rules(os.fspath(each))]
+    if top is not None and (excluded := _lines(top / ".git" / "info" / "exclude")):
+        found.insert(0, _Rules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=_spec(excluded)))
+    return tuple(found)
+
+
+def _rules(folder: str) -> Iterator[_Rules]:
+    for name in IGNORE_FILES:
+        if lines := _lines(Path(folder, name)):
+            yield _Rules(kind=name, folder=_slash(folder), spec=_spec(lines))
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    """The rules in *lines*; a line that is no pattern is left out, as git does."""
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
+
+
+def _is_pattern(line: str) -> bool:
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+
+
+def _slash(folder: str) -> str:
+    return folder.rstrip("/" + os.sep).replace(os.sep, "/") + "/"
+
+
+def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
+    """Whether the first that says anything of *path* says that it is ignored; inner folders come first."""
+    name = path.replace(os.sep, "/") + ("/" if is_folder else "")
+    for kind in (*IGNORE_FILES, EXCLUDE):
+        for each in reversed(rules):
+            if each.kind != kind:
+                continue
+            said = each.spec.check_file(name.removeprefix(each.folder)).include
+            if said is not None:
+                return said
+    return False

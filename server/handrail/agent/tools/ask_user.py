@@ -1,0 +1,46 @@
+"""
+Ask the user something that only the user can decide: a question with a few answers to choose from.
+"""
+
+from __future__ import annotations
+
+from handrail.agent.tools import call
+from handrail.core.failure import Failure
+
+LIMIT_CHOICES = 6
+LIMIT_CHARS = 80  # of a choice: editors show them as buttons
+
+
+def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
+    """Read the arguments of a call."""
+    question = call.text(arguments, "question")
+    if isinstance(question, Failure) or not question.strip():
+        return call.bad("question", "the question")
+    given = arguments.get("choices")
+    choices = given if isinstance(given, list) else []
+    good = [
+        each.strip() for each in choices if isinstance(each, str) and 0 < len(each.strip()) <= LIMIT_CHARS
+    ]
+    if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
+        return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
+    return call.Inquiry(question=question.strip(), choices=tuple(dict.fromkeys(good)))
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        "ask_user",
+        "Ask the user to choose, where you cannot go on without knowing. Do not ask for leave to use a tool.",
+        {
+            "question": {"type": "string"},
+            "choices": {
+                "type": "array",
+                "items": {"type": "string"},
+                "minItems": 2,
+                "maxItems": LIMIT_CHOICES,
+                "description": "Short answers to choose from.",
+            },
+        },
+        ("question", "choices"),
+    ),
+    parse=parse,
+)

@@ -1,0 +1,65 @@
+"""
+Keep a list of what is to be done, for work of several steps; the user sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handrail.agent.tools import call
+from handrail.core import todo
+from handrail.core.failure import Failure
+from handrail.core.policy import Place
+from handrail.ports import Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """From now on, these are the `items`."""
+
+    items: tuple[todo.Item, ...]
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        active = next((item.text for item in self.items if item.state is todo.State.ACTIVE), None)
+        return f"Now: {active}" if active else "Update the list of what is to be done"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """No path."""
+        return ()
+
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
+        """The list as it is kept."""
+        return todo.shown(self.items)
+
+
+def parse(arguments: call.Arguments) -> Todo | Failure:
+    """Read the arguments of a call."""
+    items = todo.read(arguments)
+    return items if isinstance(items, Failure) else Todo(items=items)
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        todo.NAME,
+        "Keep a list of what is to be done, for work of several steps. Give the whole list each time.",
+        {
+            "items": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "text": {"type": "string"},
+                        "state": {"enum": [state.value for state in todo.State], "default": "open"},
+                    },
+                    "required": ["text"],
+                },
+            }
+        },
+        ("items",),
+    ),
+    parse=parse,
+)

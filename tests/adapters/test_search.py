@@ -1,0 +1,248 @@
+"""Searching and listing on the real disk: with ripgrep and without it, to the same result."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters import listing, ripgrep, scan
+from handrail.adapters.files import uri_of
+from handrail.adapters.workspace import Folders
+from handrail.core.failure import Code, Failure
+from handrail.core.policy import Place
+from handrail.core.search import Lines, Search
+from handrail.core.text import Text
+from handrail.ports import Document
+from handrail.testing import lay_out
+
+TREE = {
+    "a.py": b"import os\nneedle = 1\n",
+    "b.txt": b"needle\r\nNeedle\r\nneedles\r\n",
+    "src/c.ts": b"const needle = 2;\n",
+    "src/d.tsx": b"needle\n",
+    "src/deep/e.py": b"# a needle\n",
+    "src/deep/.hidden.py": b"needle\n",
+    ".github/dependabot.yml": b"needle: 1\n",
+    ".gitignore": b"build/\n*.log\n!keep.log\n/only-here.txt\n",
+    "build/out.py": b"needle\n",
+    "x.log": b"needle\n",
+    "keep.log": b"needle\n",
+    "only-here.txt": b"needle\n",
+    "src/only-here.txt": b"needle\n",
+    "src/.ignore": b"*.gen.ts\n",
+    "src/f.gen.ts": b"needle\n",
+    "src/deep/.gitignore": b"!f.gen.ts\n!y.log\n",
+    "src/deep/y.log": b"needle\n",
+    "src/deep/f.gen.ts": b"needle\n",
+    ".git/config": b"needle\n",
+    ".env": b"KEY=needle\n",
+    "certs/server.pem": b"needle\n",
+    "binary.dat": b"\x00\x01needle\n",
+    "wide.txt": b"\xff\xfe" + "a needle\n".encode("utf-16-le"),
+}
+FOUND = [
+    ".github/dependabot.yml:1",
+    "a.py:2",
+    "b.txt:1",
+    "b.txt:3",
+    "keep.log:1",
+    "src/c.ts:1",
+    "src/d.tsx:1",
+    "src/deep/.hidden.py:1",
+    "src/deep/e.py:1",
+    "src/deep/y.log:1",
+    "src/only-here.txt:1",
+    "wide.txt:1",
+]
+
+
+@pytest.fixture(params=["ripgrep", "python"])
+def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """Searches are made with this program."""
+    own = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(own if request.param == "ripgrep" else tmp_path))
+    assert (ripgrep.program() is not None) == (request.param == "ripgrep")
+    return request.param
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Folders:
+    root = tmp_path / "work"
+    lay_out(root, TREE)
+    return Folders([root])
+
+
+def places(found: Lines | Failure) -> list[str]:
+    assert isinstance(found, Lines), found
+    return [f"{line.path}:{line.line_number}" for line in found.lines]
+
+
+def place(folders: Folders, path: str) -> Place:
+    found = folders.resolve(path)
+    assert isinstance(found, Place)
+    return found
+
+
+def unsaved(path: Path, content: str) -> Document:
+    return Document(uri=uri_of(path), text=Text(content), version=1, unsaved=True)
+
+
+async def test_a_search_leaves_out_what_is_ignored_binary_or_protected(
+    folders: Folders, program: str
+) -> None:
+    assert places(await folders.search(Search(pattern="needle"), [])) == FOUND
+
+
+async def test_a_search_in_a_folder_with_a_glob(folders: Folders, program: str) -> None:
+    src = place(folders, "src")
+    found = await folders.search(Search(pattern="needle", within=src, glob="*.{ts,tsx}"), [])
+    assert places(found) == ["src/c.ts:1", "src/d.tsx:1"]
+    found = await folders.search(Search(pattern="needle", glob="src/**/*.py"), [])
+    assert places(found) == ["src/deep/.hidden.py:1", "src/deep/e.py:1"]
+    found = await folders.search(Search(pattern="needle", glob="*.log"), [])
+    assert places(found) == ["keep.log:1", "src/deep/y.log:1"], "a glob does not bring back what is ignored"
+
+
+async def test_a_named_file_is_searched_whatever_it_is(folders: Folders, program: str) -> None:
+    for name in (".env", "x.log", "build/out.py"):
+        found = await folders.search(Search(pattern="needle", within=place(folders, name)), [])
+        assert places(found) == [f"{name}:1"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ignore_case", "expected"),
+    [
+        (r"^needle$", False, ["b.txt:1", "src/d.tsx:1"]),
+        (r"^needle$", True, ["b.txt:1", "b.txt:2", "src/d.tsx:1"]),
+        (r"needle(?=s)", False, ["b.txt:3"]),
+        (r"(?<=const )needle", False, ["src/c.ts:1"]),
+        (r"\bimport\s+os\b", False, ["a.py:1"]),
+        (r"there is no such line", False, []),
+    ],
+)
+async def test_patterns(
+    folders: Folders, program: str, pattern: str, ignore_case: bool, expected: list[str]
+) -> None:
+    wanted = Search(pattern=pattern, ignore_case=ignore_case, glob="*.{py,txt,ts,tsx}")
+    found = await folders.search(wanted, [])
+    plain = [each for each in places(found) if not each.startswith(("src/only", "src/deep", "wide"))]
+    assert plain == expected
+
+
+async def test_a_pattern_that_is_none(folders: Folders, program: str) -> None:
+    found = await folders.search(Search(pattern="(needle"), [])
+    assert isinstance(found, Failure)
+    assert found.code is Code.BAD_ARGUMENTS
+
+
+async def test_unsaved_text_is_searched_instead_of_the_disk(folders: Folders, program: str) -> None:
+    root = folders.roots[0]
+    held = [
+        unsaved(root / "a.py", "one\ntwo\nneedle, typed\r\n"),
+        unsaved(root / "b.txt", "nothing\n"),
+        unsaved(root / "new.py", "needle\n"),
+        unsaved(root / "y.log", "needle\n"),
+        unsaved(root / ".env", "needle\n"),
+        Document(uri="untitled:Untitled-1", text=Text("needle\n"), version=1, unsaved=True),
+    ]
+    found = await folders.search(Search(pattern="needle"), held)
+    expected = [each for each in FOUND if not each.startswith(("a.py", "b.txt"))]
+    assert places(found) == sorted([*expected, "a.py:3", "new.py:1", "untitled:Untitled-1:1"])
+    assert isinstance(found, Lines)
+    assert [line.row for line in found.lines if line.path == "a.py"] == ["needle, typed"]
+    found = await folders.search(Search(pattern="needle", within=place(folders, "a.py")), held)
+    assert places(found) == ["a.py:3"]
+
+
+async def test_links_are_not_followed(folders: Folders, program: str, tmp_path: Path) -> None:
+    lay_out(tmp_path / "outside", {"secret.txt": b"needle\n"})
+    root = folders.roots[0]
+    (root / "link").symlink_to(tmp_path / "outside")
+    (root / "circle").symlink_to(root)
+    (root / "link.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    assert places(await folders.search(Search(pattern="needle"), [])) == FOUND
+
+
+async def test_too_many_lines_are_cut_and_said(folders: Folders, program: str) -> None:
+    lay_out(folders.roots[0], {"many.txt": b"needle\n" * 1000})
+    found = await folders.search(Search(pattern="needle", glob="many.txt"), [])
+    assert isinstance(found, Lines)
+    assert (len(found.lines), found.more) == (300, True)
+
+
+async def test_long_lines_are_cut_around_the_match(folders: Folders, program: str) -> None:
+    lay_out(folders.roots[0], {"long.txt": "é".encode() * 5000 + b"needle" + b"y" * 5000})
+    found = await folders.search(Search(pattern="needle", glob="long.txt"), [])
+    assert isinstance(found, Lines)
+    (line,) = found.lines
+    assert line.row == "…" + "é" * 100 + "needle" + "y" * 294 + "…"
+
+
+async def test_several_folders(program: str, tmp_path: Path) -> None:
+    lay_out(tmp_path, {"one/a.txt": b"needle\n", "two/a.txt": b"needle\n"})
+    folders = Folders([tmp_path / "one", tmp_path / "two"])
+    assert places(await folders.search(Search(pattern="needle"), [])) == ["one/a.txt:1", "two/a.txt:1"]
+    assert await folders.files(None, "") == ("one/a.txt", "two/a.txt")
+
+
+async def test_the_rules_of_a_repository_above_hold(program: str, tmp_path: Path) -> None:
+    lay_out(
+        tmp_path,
+        {
+            ".git/info/exclude": b"secret.txt\n",
+            ".gitignore": b"out/\n",
+            "part/out/a.txt": b"needle\n",
+            "part/secret.txt": b"needle\n",
+            "part/b.txt": b"needle\n",
+        },
+    )
+    folders = Folders([tmp_path / "part"])
+    assert await folders.files(None, "") == ("b.txt",)
+    assert places(await folders.search(Search(pattern="needle"), [])) == ["b.txt:1"]
+
+
+async def test_files_are_listed_without_what_is_ignored(folders: Folders, program: str) -> None:
+    ignored = {"build/out.py", "x.log", "only-here.txt", "src/f.gen.ts", "src/deep/f.gen.ts", ".git/config"}
+    assert await folders.files(None, "") == tuple(sorted(set(TREE) - ignored))
+    assert await folders.files(place(folders, "src"), "*.py") == ("src/deep/.hidden.py", "src/deep/e.py")
+    assert await folders.files(place(folders, "a.py"), "") == ("a.py",)
+
+
+async def test_what_is_not_there_cannot_be_searched(folders: Folders, program: str) -> None:
+    for found in (
+        await folders.files(place(folders, "nowhere"), ""),
+        await folders.search(Search(pattern="x", within=place(folders, "nowhere")), []),
+    ):
+        assert isinstance(found, Failure)
+        assert found.code is Code.NO_SUCH_FILE
+    for found in (await Folders([]).files(None, ""), await Folders([]).search(Search(pattern="x"), [])):
+        assert isinstance(found, Failure)
+        assert found.code is Code.OUTSIDE_WORKSPACE
+
+
+async def test_names_that_are_no_text_are_listed_all_the_same(folders: Folders, program: str) -> None:
+    (folders.roots[0] / os.fsdecode(b"\xff.md")).write_bytes(b"needle\n")
+    found = await folders.files(None, "*.md")
+    assert isinstance(found, tuple)
+    assert len(found) == 1
+
+
+def test_a_line_that_is_no_pattern_does_not_spoil_the_others(tmp_path: Path) -> None:
+    lay_out(tmp_path, {".gitignore": b"!\n*.log\n", "a.log": b"", "b.txt": b""})
+    names = [path.name for path in listing.walk(tmp_path, lambda name: name == ".git")]
+    assert names == [".gitignore", "b.txt"]
+
+
+async def test_a_slow_search_is_given_up(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(scan.find, "__defaults__", (0.3,))
+    lay_out(folders.roots[0], {"slow.txt": b"a" * 40 + b"b\n"})
+    found = await folders.search(Search(pattern=r"(a+)+$", glob="slow.txt"), [])
+    assert isinstance(found, Failure)
+    assert found.code is Code.TIMED_OUT
