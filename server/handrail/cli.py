@@ -28,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             return serve(options.answer_timeout)
         case "run":
             return _run(options)
+        case "apply":
+            return _apply_lines()
         case "checkpoint":
             return _checkpoint(options)
         case _:
@@ -87,6 +89,13 @@ def _run(options: argparse.Namespace) -> int:
     )
 
 
+def _apply_lines() -> int:
+    from handrail.adapters.lines import serve as serve_lines
+
+    serve_lines(sys.stdin.buffer, sys.stdout.buffer)
+    return 0
+
+
 def _checkpoint(options: argparse.Namespace) -> int:
     from handrail.headless.run import CheckpointOptions, list_checkpoints, restore_checkpoint
 
@@ -130,6 +139,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--model", help="paste (the default) or scripted:FILE")
     _common(run)
+
+    apply = commands.add_parser("apply", help="apply edits without an editor or a model")
+    apply.add_argument(
+        "--jsonl", action="store_true", required=True, help="answer requests on standard input, one a line"
+    )
 
     checkpoint = commands.add_parser("checkpoint", help="list checkpoints, or take one back")
     actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
