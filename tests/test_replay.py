@@ -1,0 +1,19 @@
+"""Real text, spoiled in the ways in which models spoil it: nothing is made wrong, and what must land does."""
+
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STDLIB = sysconfig.get_path("stdlib")
+
+
+def replay(*arguments: str) -> None:
+    command = [sys.executable, "scripts/replay.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_edits_of_our_own_in_the_standard_library() -> None:
+    replay("--made", STDLIB, "--files", "60", "--limit", "20", "--only", "plain")
