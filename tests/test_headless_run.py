@@ -274,6 +274,12 @@ def test_a_checkpoint_is_restored_and_conflicts_end_with_1(stage: Stage) -> None
     ended = stage.run([INITIALIZE, restored], checkpoint="t-1")
     assert ended.code == 1
     assert "conflict   a.txt: edited since" in ended.out
+    nothing = {"restored": [], "unchanged": [], "deleted": [], "conflicts": [], "checkpoint": None}
+    ended = stage.run(
+        [INITIALIZE, ["answer", ["handrail/checkpoint/restore", {"result": nothing}]]], checkpoint="t-1"
+    )
+    assert (ended.code, "there was nothing to restore" in ended.out) == (0, True)
+    assert "undo this" not in ended.out
 
 
 def test_an_unknown_checkpoint_is_answered_with_those_that_exist(stage: Stage) -> None:

@@ -62,10 +62,12 @@ function ago(time: Date): string {
 
 /** Does not wait for the person. */
 function announce(connection: Connection, report: RestoreReport): void {
+  const { checkpoint } = report;
   const undo = "Undo Restore";
+  const offers = checkpoint === null ? [] : [undo];
   const text = `Handrail: ${summary(report)}`;
-  const shown = report.conflicts.length > 0 ? window.showWarningMessage(text, undo) : window.showInformationMessage(text, undo);
-  void shown.then((choice) => (choice === undo ? restore(connection, report.checkpoint) : undefined));
+  const shown = report.conflicts.length > 0 ? window.showWarningMessage(text, ...offers) : window.showInformationMessage(text, ...offers);
+  void shown.then((choice) => (choice === undo && checkpoint !== null ? restore(connection, checkpoint) : undefined));
 }
 
 function summary({ restored, deleted, conflicts }: RestoreReport): string {

@@ -147,13 +147,13 @@ export interface RestoreConflict {
   reason: string;
 }
 
-/** What a restore came to; `checkpoint` was taken before it and takes it back. */
+/** What a restore came to; `checkpoint` was taken before it, null if it had nothing to do. */
 export interface RestoreReport {
   restored: string[];
   unchanged: string[];
   deleted: string[];
   conflicts: RestoreConflict[];
-  checkpoint: string;
+  checkpoint: string | null;
 }
 
 /** Something the user points at: a document, or a range of it. */

@@ -194,6 +194,17 @@ async def test_what_was_typed_since_is_kept(stage: Stage, editor: Editor) -> Non
     assert editor.desk[uri] == "one\ntwo\nthree\n4: four\n"
 
 
+async def test_a_document_that_the_checkpoint_does_not_have_is_said_so(stage: Stage, editor: Editor) -> None:
+    """And no id is named that could not be restored."""
+    stage.put("a.txt", "one\n")
+    report = await editor.turn(block("a.txt", "one", "1"))
+    uri = (stage.root / "b.txt").as_uri()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], uris=[uri])
+    assert restored["conflicts"] == [{"uri": uri, "reason": "The checkpoint does not have this document."}]
+    assert restored["checkpoint"] is None
+    assert restored["restored"] == restored["unchanged"] == restored["deleted"] == []
+
+
 async def test_lines_that_were_changed_again_are_a_conflict(stage: Stage, editor: Editor) -> None:
     uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\n"))
     report = await editor.turn(block("a.txt", "two", "TWO"))

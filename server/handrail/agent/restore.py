@@ -32,17 +32,17 @@ class Conflict:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What a restore came to: each path's URI stands in exactly one of the four.
+    What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the four.
 
     Attributes:
-        checkpoint: The id of the checkpoint taken before.
+        checkpoint: The id of the checkpoint taken before; None if nothing was to be touched.
     """
 
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
-    checkpoint: str
+    checkpoint: str | None
 
 
 @dataclass(kw_only=True)
@@ -66,13 +66,17 @@ async def restore(ports: Ports, step: StepId, checkpoint: str, uris: Sequence[st
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan = await ports.checkpoints.restore_plan(checkpoint)
+    plan, found = await ports.checkpoints.restore_plan(checkpoint), _Found()
     if uris is not None:
-        wanted = {_identity(ports, uri) for uri in uris}
+        wanted = {_identity(ports, uri): uri for uri in uris}
         plan = tuple(each for each in plan if _identity(ports, each.uri) in wanted)
+        missing = wanted.keys() - {_identity(ports, each.uri) for each in plan}
+        reason = "The checkpoint does not have this document."
+        found.conflicts += [Conflict(uri=wanted[each], reason=reason) for each in wanted if each in missing]
     touched = [each.uri for each in plan]
-    before = await ports.checkpoints.ensure(step, targets(await held(ports.editor, touched)))
-    found = _Found()
+    before = None
+    if touched:
+        before = await ports.checkpoints.ensure(step, targets(await held(ports.editor, touched)))
     for each in plan:
         await _take_back(ports, each, found)
     await ports.editor.remove_empty_folders(

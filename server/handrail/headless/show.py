@@ -110,7 +110,9 @@ class Show:
             self._line(f"unchanged  {self._name(uri)}", DIM)
         for uri, reason in report.conflicts:
             self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
-        if report.checkpoint is not None:
+        if not (report.restored or report.deleted or report.unchanged or report.conflicts):
+            self._line("there was nothing to restore: the checkpoint has no changed document", DIM)
+        if report.checkpoint is not None and (report.restored or report.deleted):
             self._line(f"  undo this with: {self._restore(report.checkpoint)}", DIM)
 
     def message(self, params: Json) -> None:

@@ -173,13 +173,13 @@ class RestoreConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """What a restore came to; `checkpoint` was taken before it and takes it back."""
+    """What a restore came to; `checkpoint` was taken before it, null if it had nothing to do."""
 
     restored: list[str]
     unchanged: list[str]
     deleted: list[str]
     conflicts: list[RestoreConflict]
-    checkpoint: str
+    checkpoint: str | None
 
 
 # ---- Client to server -----------------------------------------------------------------------------
