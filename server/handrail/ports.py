@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Protocol
 
 from handrail.core.change import Change, Landing
+from handrail.core.checkpoint import Checkpoint, CommandEffects, Restoration, Snapshot, StepId, Target
 from handrail.core.failure import Failure
 from handrail.core.message import Delta, Message, Response, ToolOffer
 from handrail.core.policy import Place
@@ -172,115 +172,6 @@ class Provider(Protocol):
 # ---- Checkpoints ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepId:
-    """The step that a checkpoint stands before: `number` counts the steps of the turn from 1."""
-
-    session: str
-    turn: str
-    number: int
-    label: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsaved:
-    """The editor's text where it differs from the disk, with its version."""
-
-    text: Text
-    version: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A document that is about to change, with the editor's unsaved text if there is one."""
-
-    uri: str
-    unsaved: Unsaved | None = None
-
-
-class Kind(StrEnum):
-    """What became of a path since its pre-image."""
-
-    CREATED = "created"
-    CHANGED = "changed"
-    DELETED = "deleted"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPath:
-    """One path of a checkpoint: relative to the root with `/`, absolute outside it."""
-
-    path: str
-    change: Kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointStep:
-    """One step of a checkpoint: restoring its id takes this step and what follows back."""
-
-    id: str
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
-    """
-    The pre-images of what one turn changed.
-
-    Attributes:
-        id: The turn's id.
-        session, turn, label: Whose it is.
-        time: When it was begun, RFC 3339 with offset.
-        root: The workspace folder, as an absolute path.
-        steps, paths: What it holds.
-    """
-
-    id: str
-    session: str
-    turn: str
-    label: str
-    time: str
-    root: str
-    steps: tuple[CheckpointStep, ...]
-    paths: tuple[CheckpointPath, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    """
-    What a path held at one moment.
-
-    Attributes:
-        raw: The bytes on disk (of the link's target); None if there was no file.
-        mode: The permission bits, None if there was no file.
-        unsaved: The editor's text, if it differed from the disk.
-    """
-
-    raw: bytes | None
-    mode: int | None = None
-    unsaved: Unsaved | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restoration:
-    """
-    One path to be taken back.
-
-    Attributes:
-        uri: The document.
-        before: What it held before the turn (or step) first touched it.
-        after: What the turn left, as last recorded; None if that is not known.
-        gaps: What others changed between two steps: (what one step left, what the next one found).
-        made_folders: Folders that did not exist before, as URIs, innermost first.
-    """
-
-    uri: str
-    before: Image
-    after: Image | None
-    gaps: tuple[tuple[Image, Image], ...] = ()
-    made_folders: tuple[str, ...] = ()
-
-
 class Checkpoints(Protocol):
     """Keeps what documents held before a turn changed them."""
 
@@ -296,6 +187,20 @@ class Checkpoints(Protocol):
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """Keep the post-image of targets that this step has changed. Raises CheckpointError."""
+        ...
+
+    async def before_command(self, step: StepId) -> Snapshot:
+        """
+        Keep all that the workspace folders hold, before a command that may change any of it.
+
+        Returns:
+            The snapshot, to be given to `after_command` in any case. Raises CheckpointError if it could
+            not be taken: then the command must not run.
+        """
+        ...
+
+    async def after_command(self, step: StepId, snapshot: Snapshot) -> CommandEffects:
+        """Find what the command changed, and keep it as part of the step. Raises CheckpointError."""
         ...
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.core.change import Create, Delete, Landing, Partial, PlannedHunk, Rejected, Tier, Update
+from handrail.core.checkpoint import Restoration, StepId, Target
 from handrail.core.edit import between
 from handrail.core.failure import Code
 from handrail.core.text import Text
-from handrail.ports import Checkpoints, Document, Editor, Restoration, StepId, Target
+from handrail.ports import Checkpoints, Document, Editor
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

@@ -16,8 +16,8 @@ from adapters.kit import change, git, plan, run, step, targets
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.adapters.shadow_tree import stored_name
+from handrail.core.checkpoint import CheckpointPath, Image, Kind, Restoration, Target, Unsaved
 from handrail.core.text import Text
-from handrail.ports import CheckpointPath, Image, Kind, Restoration, Target, Unsaved
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from handrail.adapters.files import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.ports import StepId, Target
+from handrail.core.checkpoint import StepId, Target
 
 async def main(state, root):
     repo = ShadowRepo(state, lambda: [root], lambda: datetime.now(UTC))

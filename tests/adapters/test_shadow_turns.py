@@ -13,17 +13,9 @@ import pytest
 from adapters.kit import NOON, change, git, plan, shadow, step, targets
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo, state_folder, workspace_folder
+from handrail.core.checkpoint import Checkpoint, CheckpointPath, CheckpointStep, Kind, StepId, Target, Unsaved
 from handrail.core.text import Text
-from handrail.ports import (
-    Checkpoint,
-    CheckpointError,
-    CheckpointPath,
-    CheckpointStep,
-    Kind,
-    StepId,
-    Target,
-    Unsaved,
-)
+from handrail.ports import CheckpointError
 
 
 async def test_once_for_each_path_and_step(repo: ShadowRepo, root: Path) -> None:

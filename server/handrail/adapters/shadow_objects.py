@@ -61,8 +61,7 @@ class Store:
         """Make the repository, complete or not at all, and the folders down to it from *state*."""
         if (self.folder / "HEAD").exists():
             return
-        os.makedirs(state, mode=0o700, exist_ok=True)
-        _make_folders(state, self.folder.parent)
+        self.make_home(state)
         new = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(8)}")
         try:
             for folder in FOLDERS:
@@ -75,6 +74,11 @@ class Store:
             if not (self.folder / "HEAD").exists():  # else another server was quicker, with the same
                 raise
         files.sync_folder(self.folder.parent)
+
+    def make_home(self, state: Path) -> None:
+        """Make the folder that the repository lies in, and those down to it from *state*."""
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        _make_folders(state, self.folder.parent)
 
     def write(self, objects: Iterable[ShaFile]) -> None:
         """Bring *objects* to the disk; those that are there already are left alone."""

@@ -16,8 +16,9 @@ from typing import Any
 
 from dulwich.objects import Blob, ShaFile
 
+from handrail.core.checkpoint import CheckpointPath, Image, Kind, StepId, Unsaved
 from handrail.core.text import Text
-from handrail.ports import CheckpointError, CheckpointPath, Image, Kind, StepId, Unsaved
+from handrail.ports import CheckpointError
 
 SCHEMA = 1
 
@@ -105,6 +106,14 @@ def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
     for entry in (entry for step in steps for entry in step.entries):
         first = found.get(entry.identity, entry)
         found[entry.identity] = replace(first, after=entry.after or first.after)
+    return tuple(found.values())
+
+
+def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries of a step that has touched *more*: first pre-images and last post-images stay."""
+    found = {entry.identity: entry for entry in known}
+    for entry in more:
+        found[entry.identity] = replace(found.get(entry.identity, entry), after=entry.after)
     return tuple(found.values())
 
 

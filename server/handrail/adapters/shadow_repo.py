@@ -15,35 +15,35 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import platformdirs
-from dulwich.objects import Blob, ObjectID, ShaFile
+from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters import files
 from handrail.adapters.disk_failure import reason
+from handrail.adapters.shadow_commands import Commands
+from handrail.adapters.shadow_images import Roots, entry_of, images_of, restoration_of, spots_of
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Kept, Step, change, gaps, joined, keep, unsaved_of
-from handrail.adapters.shadow_tree import stored_path, stored_untitled
+from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns
-from handrail.adapters.workspace import identity_of, root_names, shown_path
-from handrail.ports import (
+from handrail.adapters.workspace import identity_of
+from handrail.core.checkpoint import (
     Checkpoint,
-    CheckpointError,
     CheckpointStep,
-    Image,
+    CommandEffects,
     Restoration,
+    Snapshot,
     StepId,
     Target,
 )
+from handrail.ports import CheckpointError
 
 REPOSITORY = "checkpoints.git"
 STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
 KNOWN_SHOWN = 5  # ids that an error names
-
-Roots = tuple[Path, ...]
 
 
 def state_folder() -> Path:
@@ -98,6 +98,16 @@ class ShadowRepo:
         async with self._one_at_a_time:
             await files.in_thread(self._record, tuple(self._roots()), step, targets)
 
+    async def before_command(self, step: StepId) -> Snapshot:
+        """Keep all that the folders hold, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._before_command, tuple(self._roots()), step)
+
+    async def after_command(self, step: StepId, snapshot: Snapshot) -> CommandEffects:
+        """Find what a command changed, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._after_command, tuple(self._roots()), step, snapshot)
+
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
@@ -114,16 +124,16 @@ class ShadowRepo:
             turn = turns.read(step_id.turn)
             step = _step(turn, step_id) or self._new_step(turns, turn, step_id, roots)
             kept = {entry.identity for entry in step.entries}
-            spots = [spot for spot in _spots(targets, roots) if spot.identity not in kept]
+            spots = [spot for spot in spots_of(targets, roots) if spot.identity not in kept]
             if not spots:
                 return
             _refuse_inside(store.folder, roots)
             entries: list[Entry] = []
             blobs: list[ShaFile] = []
-            for spot, image in _images(spots):
+            for spot, image in images_of(spots):
                 before, made = keep(image)
                 blobs += made
-                entries.append(_entry(spot, before))
+                entries.append(entry_of(spot, before))
             store.make(self._state)
             turns.write(turn, replace(step, entries=(*step.entries, *entries)), blobs)
 
@@ -134,7 +144,7 @@ class ShadowRepo:
             step = _step(turn, step_id)
             entries = {entry.identity: entry for entry in step.entries} if step else {}
             blobs: list[ShaFile] = []
-            for spot, image in _images(_spots(targets, roots)):
+            for spot, image in images_of(spots_of(targets, roots)):
                 if spot.identity not in entries:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
                 after, made = keep(image)
@@ -142,6 +152,30 @@ class ShadowRepo:
                 entries[spot.identity] = replace(entries[spot.identity], after=after)
             if step is not None and (recorded := tuple(entries.values())) != step.entries:
                 turns.write(turn, replace(step, entries=recorded), blobs)
+
+    def _before_command(self, roots: Roots, step_id: StepId) -> Snapshot:
+        with self._open(roots) as store:
+            _refuse_inside(store.folder, roots)
+            store.make_home(self._state)
+            return Commands(store, roots).before(step_id)
+
+    def _after_command(self, roots: Roots, step_id: StepId, snapshot: Snapshot) -> CommandEffects:
+        with self._open(roots) as store:
+            turns = Turns(store, self._known)
+            turn = turns.read(step_id.turn)
+            step = _step(turn, step_id) or self._new_step(turns, turn, step_id, roots)
+            commands = Commands(store, roots)
+            found = commands.after(snapshot.id)
+            if found.entries:
+                store.make(self._state)
+                entries = joined_in_step(step.entries, found.entries)
+                turns.write(turn, replace(step, entries=entries), found.blobs)
+            commands.forget(snapshot.id)
+            return CommandEffects(
+                changes=found.changes,
+                checkpoint=step_id.turn if found.entries else None,
+                not_covered=found.not_covered,
+            )
 
     def _new_step(self, turns: Turns, turn: Turn, step_id: StepId, roots: Roots) -> Step:
         serial = turn.steps[0].serial if turn.steps else turns.next_serial()
@@ -164,7 +198,7 @@ class ShadowRepo:
             if not steps:
                 raise _unknown(turns, name)
             entries = [entry for entry in joined(steps) if change(entry)]
-            return tuple(_restoration(store, entry, gaps(steps, entry.identity)) for entry in entries)
+            return tuple(restoration_of(store, entry, gaps(steps, entry.identity)) for entry in entries)
 
     @contextmanager
     def _open(self, roots: Roots) -> Iterator[Store]:
@@ -201,80 +235,6 @@ def _unknown(turns: Turns, name: str) -> CheckpointError:
     return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")
 
 
-# ---- What a document holds --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Spot:
-    """A target with its names; `real` is None for a document that has no file."""
-
-    target: Target
-    real: Path | None
-    identity: str
-    path: str
-    stored: str
-
-
-def _spots(targets: Sequence[Target], roots: Roots) -> Sequence[_Spot]:
-    """The documents that are meant, each once."""
-    reals = tuple(Path(os.path.realpath(root)) for root in roots)
-    names = root_names(roots)
-    spots: dict[str, _Spot] = {}
-    for target in targets:
-        path = files.path_of(target.uri)
-        if path is None:
-            identity = shown = target.uri
-            real, stored = None, stored_untitled(target.uri)
-        else:
-            real = Path(os.path.realpath(path))
-            identity, shown = files.uri_of(identity_of(real)), shown_path(os.fspath(real), reals, names)
-            stored = stored_path(real, reals, names)
-        spot = _Spot(target=target, real=real, identity=identity, path=shown, stored=stored)
-        spots.setdefault(identity, spot)
-    return tuple(spots.values())
-
-
-def _images(spots: Sequence[_Spot]) -> list[tuple[_Spot, Image]]:
-    """What each document holds now; raises CheckpointError naming all that cannot be read."""
-    images, problems = [], []
-    for spot in spots:
-        try:
-            images.append((spot, _image(spot)))
-        except OSError as error:
-            words = (
-                f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
-            )
-            problems.append(f"{spot.path}: {words}")
-    if problems:
-        raise CheckpointError(f"No checkpoint could be taken of {'; '.join(problems)}.")
-    return images
-
-
-def _image(spot: _Spot) -> Image:
-    unsaved = spot.target.unsaved
-    try:
-        found = files.read(spot.real, files.LIMIT_KEPT_BYTES) if spot.real else None
-    except (FileNotFoundError, NotADirectoryError):
-        found = None
-    if found is None:
-        return Image(raw=None, unsaved=unsaved)
-    return Image(raw=found.raw, mode=found.mode, unsaved=unsaved)
-
-
-def _entry(spot: _Spot, before: Kept) -> Entry:
-    path = files.path_of(spot.target.uri)
-    is_link = path is not None and os.path.islink(path)
-    return Entry(
-        uri=spot.target.uri,
-        identity=spot.identity,
-        path=spot.path,
-        stored=spot.stored,
-        link=os.readlink(path) if path is not None and is_link else None,
-        made_folders=tuple(map(files.uri_of, files.missing_folders(spot.real))) if spot.real else (),
-        before=before,
-    )
-
-
 def _checkpoint(turn: Turn) -> Checkpoint:
     first = turn.steps[0]
     return Checkpoint(
@@ -293,21 +253,3 @@ def _checkpoint(turn: Turn) -> Checkpoint:
         ),
         paths=tuple(path for path in map(change, joined(turn.steps)) if path),
     )
-
-
-def _restoration(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kept]]) -> Restoration:
-    return Restoration(
-        uri=entry.uri,
-        before=_stored_image(store, entry.before),
-        after=_stored_image(store, entry.after) if entry.after else None,
-        gaps=tuple((_stored_image(store, left), _stored_image(store, found)) for left, found in between),
-        made_folders=entry.made_folders,
-    )
-
-
-def _stored_image(store: Store, kept: Kept) -> Image:
-    raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
-    unsaved = None
-    if kept.unsaved is not None:
-        unsaved = unsaved_of(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
-    return Image(raw=raw, mode=kept.mode, unsaved=unsaved)

@@ -14,14 +14,16 @@ import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from handrail.agent import command
 from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Edits, Inquiry
+from handrail.agent.tools.call import Action, Command, Edits, Inquiry
 from handrail.core import policy, report, schedule
 from handrail.core.change import Landing
+from handrail.core.checkpoint import StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Place
@@ -29,8 +31,9 @@ from handrail.core.report import CallEnded, CallStarted, Event
 from handrail.core.schedule import Touch
 from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
-from handrail.ports import CheckpointError, Ports, StepId
+from handrail.ports import CheckpointError, Ports
 
+COMMAND_ASKED = "The command may change files, or reach beyond the workspace."
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
 
@@ -154,6 +157,8 @@ class Executor:
         if isinstance(ready, Refused):
             return ready
         match policy.verdict(list(ready.places.values())):
+            case Allow() if isinstance(ready.action, Command) and not ready.action.is_read_only:
+                return await self._ask(ready, Ask(subject=ready.action.line, detail=COMMAND_ASKED))
             case Allow():
                 return ready
             case Block(failure=failure):
@@ -213,10 +218,12 @@ class Executor:
     async def _batch(self, batch: Sequence[Ready], order: int) -> list[Done]:
         for ready in batch:
             self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
-        looks = [ready for ready in batch if not isinstance(ready.action, Edits)]
         edits = [ready for ready in batch if isinstance(ready.action, Edits)]
+        commands = [ready for ready in batch if isinstance(ready.action, Command)]
+        looks = [ready for ready in batch if ready not in edits and ready not in commands]
         looked = await asyncio.gather(*(self._look(ready) for ready in looks))
-        return [*looked, *await self._edit(edits, order)]
+        ran = [await self._command(ready, order) for ready in commands]
+        return [*looked, *ran, *await self._edit(edits, order)]
 
     async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""
@@ -233,11 +240,20 @@ class Executor:
         if isinstance(ready.action, Inquiry):
             answer = await self._desk.inquire(ready.call, ready.action)
             return Done(result=ToolResult(call=ready.call.id, text=answer))
-        found = await ready.action.run(ready.places, self.ports)
-        if isinstance(found, Failure):
-            text = "\n".join((found.message, *found.steps))
-            return Done(result=ToolResult(call=ready.call.id, text=text, failure=found))
-        return Done(result=ToolResult(call=ready.call.id, text=found))
+        return Done(result=_result(ready.call, await ready.action.run(ready.places, self.ports)))
+
+    async def _command(self, ready: Ready, order: int) -> Done:
+        assert isinstance(ready.action, Command)
+        try:
+            ran = await command.run(ready.action, ready.places, self.ports, self.step)
+        except CheckpointError as error:
+            return self._unprotected(ready, error, order)
+        self.checkpoint = ran.effects.checkpoint or self.checkpoint
+        found = tuple(
+            command.outcome(change, self._mutation(ready.call, order), self.ports)
+            for change in ran.effects.changes
+        )
+        return Done(result=_result(ready.call, ran.found), outcomes=found)
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         planned: list[tuple[PlannedFile, ...]] = []
@@ -309,10 +325,18 @@ def _paths(action: Action) -> tuple[str, ...]:
             return action.reads
 
 
+def _result(call: ToolCall, found: str | Failure) -> ToolResult:
+    if isinstance(found, Failure):
+        return ToolResult(call=call.id, text="\n".join((found.message, *found.steps)), failure=found)
+    return ToolResult(call=call.id, text=found)
+
+
 def _touch(ready: Ready) -> Touch:
     if isinstance(ready.action, Inquiry):
         return Touch(anything=True)
     identities = frozenset(place.identity for place in ready.places.values())
+    if isinstance(ready.action, Command):
+        return Touch(reads=identities, anything=not ready.action.is_read_only)
     return Touch(changes=identities) if isinstance(ready.action, Edits) else Touch(reads=identities)
 
 

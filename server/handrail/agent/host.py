@@ -20,13 +20,14 @@ from handrail.agent.preimage import held, results, targets, written
 from handrail.agent.session import Session
 from handrail.core import plan, verify
 from handrail.core.change import PlannedHunk, Update
+from handrail.core.checkpoint import StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.message import Excerpt, UserMessage, answered
 from handrail.core.recover import Finish
 from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.text import Text
 from handrail.core.verify import Ledger, OpenFailure, Outcome
-from handrail.ports import HandrailError, Ports, StepId
+from handrail.ports import HandrailError, Ports
 
 LABEL_CHARS = 72
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents

@@ -12,9 +12,10 @@ from dataclasses import replace
 
 from handrail.core import edit
 from handrail.core.change import Applied, Change, Landing, Update
+from handrail.core.checkpoint import Target, Unsaved
 from handrail.core.failure import Failure
 from handrail.core.text import Text
-from handrail.ports import Document, Editor, Target, Unsaved
+from handrail.ports import Document, Editor
 
 Held = Mapping[str, Document | Failure]
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from handrail.agent.preimage import held, targets
 from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
+from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text, to_lf
-from handrail.ports import Document, Image, Ports, Restoration, StepId
+from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 

@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 
 from handrail.agent.restore import RestoreReport
 from handrail.core import report
+from handrail.core.checkpoint import Checkpoint
 from handrail.core.edit import TextEdit
 from handrail.core.failure import Candidate, Span
 from handrail.core.failure import Failure as CoreFailure
@@ -23,7 +24,6 @@ from handrail.core.text import Text
 from handrail.core.verify import Ledger, Mutation, OpenFailure, Outcome
 from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units
-from handrail.ports import Checkpoint
 
 SEVERITIES = {
     report.Severity.WARNING: lsp.DiagnosticSeverity.Warning,

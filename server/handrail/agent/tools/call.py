@@ -2,14 +2,14 @@
 What a tool call is once its arguments are read.
 
 A tool parses its arguments into an action: a look, which reads and answers with text; an inquiry, which is
-put to the user; or edits, which the executor plans, checkpoints and applies. So there is one road for every
-change of a document.
+put to the user; edits, which the executor plans, checkpoints and applies, so there is one road for every
+change of a document; or a command, which runs alone, between two snapshots of the workspace folders.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -77,7 +77,28 @@ class Inquiry:
         return f"Ask: {self.question}"
 
 
-Action = Look | Edits | Inquiry
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """
+    Runs a program, which may change what it does not name; so it runs alone, after a snapshot.
+
+    Attributes:
+        title: For people: what is being done.
+        line: The command line, as the user is asked about it.
+        run: Does it, given the places of `reads`.
+        reads: The paths it names for certain, as the model wrote them: the folder it runs in.
+        is_read_only: Whether it is known to change nothing: then it is neither asked about nor preceded by
+            a snapshot.
+    """
+
+    title: str
+    line: str
+    run: Callable[[Mapping[str, Place], Ports], Awaitable[str | Failure]]
+    reads: tuple[str, ...] = ()
+    is_read_only: bool = False
+
+
+Action = Look | Edits | Inquiry | Command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

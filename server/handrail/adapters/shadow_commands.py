@@ -1,0 +1,182 @@
+"""
+What commands changed: a snapshot of the work trees before, one after, and the difference as pre-images.
+
+The snapshot lies in a scratch store beside the repository, with a note of it that outlives a crash. Only
+what a command changed goes into the repository, whole, so that no checkpoint leans on anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dulwich.objects import ShaFile
+
+from handrail.adapters import files
+from handrail.adapters.shadow_objects import Store
+from handrail.adapters.shadow_record import Entry, keep
+from handrail.adapters.shadow_tree import stored_path
+from handrail.adapters.tree_git import Git, is_installed, split
+from handrail.adapters.tree_snapshot import Difference, Taken, Trees
+from handrail.adapters.workspace import identity_of, root_names, shown_path
+from handrail.core.checkpoint import CommandChange, Image, Kind, NotCovered, Snapshot, StepId
+from handrail.ports import CheckpointError
+
+SCRATCH, NOTES = "trees", "commands"  # beside the repository
+NO_GIT = "git is not installed, so what a command changes is not known"
+LINK = 0o120000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a command changed: for the step, for the store, and for the caller."""
+
+    entries: tuple[Entry, ...]
+    blobs: tuple[ShaFile, ...]
+    changes: tuple[CommandChange, ...]
+    not_covered: tuple[NotCovered, ...]
+
+
+class Commands:
+    """Snapshots around commands, for the workspace of *store*, which exists."""
+
+    def __init__(self, store: Store, roots: Sequence[Path]) -> None:
+        self._home = store.folder.parent
+        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._names = root_names(roots)
+
+    def before(self, step: StepId) -> Snapshot:
+        """Take the snapshot. Raises CheckpointError, OSError."""
+        if not is_installed():
+            reasons = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
+            return Snapshot(id="", not_covered=self._not_covered(reasons))
+        taken = Trees(self._home / SCRATCH, self._roots).take_anew()
+        name = f"{step.number}-{secrets.token_hex(8)}"
+        roots = [os.fspath(root) for root in self._roots]
+        self._write(name, {"step": asdict(step), "roots": roots, "taken": asdict(taken)})
+        return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
+
+    def after(self, name: str) -> Found:
+        """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
+        if not name:
+            reasons = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
+            return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(reasons))
+        before = self._read(name)
+        trees = Trees(self._home / SCRATCH, self._roots)
+        after = trees.take()
+        left_out = {**before.left_out, **after.left_out}
+        for path, reason in left_out.items():
+            if before.stamps.get(path) != after.stamps.get(path):
+                left_out[path] = f"changed by the command, and {reason}"
+        entries, blobs, changes = [], list[ShaFile](), []
+        for git, group in trees.differences(before, after):
+            contents = git.blobs(name for each in group for name in each.blobs)
+            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), group)
+            for each in group:
+                images = _images(each, contents, before.modes)
+                if images is None:
+                    left_out[os.fspath(each.path)] = "changed by the command; it is no plain file"
+                    continue
+                entry, made = self._entry(each, images, folders)
+                entries.append(entry)
+                blobs += made
+                changes.append(self._change(each))
+        return Found(
+            entries=tuple(entries),
+            blobs=tuple(blobs),
+            changes=tuple(changes),
+            not_covered=self._not_covered(left_out),
+        )
+
+    def forget(self, name: str) -> None:
+        """The snapshot *name* is not wanted any more."""
+        (self._home / NOTES / f"{name}.json").unlink(missing_ok=True)
+
+    def _entry(
+        self, each: Difference, images: tuple[Image, Image], folders: frozenset[Path]
+    ) -> tuple[Entry, list[ShaFile]]:
+        (before, of_before), (after, of_after) = map(keep, images)
+        made = [folder for folder in each.path.parents if before.blob is None and folder in folders]
+        entry = Entry(
+            uri=files.uri_of(each.path),
+            identity=files.uri_of(identity_of(each.path)),
+            path=self._shown(each.path),
+            stored=stored_path(each.path, self._roots, self._names),
+            link=None,
+            made_folders=tuple(map(files.uri_of, made)),
+            before=before,
+            after=after,
+        )
+        return entry, [*of_before, *of_after]
+
+    def _change(self, each: Difference) -> CommandChange:
+        old, new = each.modes
+        kind = Kind.CREATED if not old else Kind.CHANGED if new else Kind.DELETED
+        return CommandChange(uri=files.uri_of(each.path), path=self._shown(each.path), change=kind)
+
+    def _not_covered(self, reasons: dict[str, str]) -> tuple[NotCovered, ...]:
+        return tuple(
+            NotCovered(path=self._shown(Path(path)), reason=reason) for path, reason in reasons.items()
+        )
+
+    def _shown(self, path: Path) -> str:
+        return shown_path(os.fspath(path), self._roots, self._names)
+
+    def _write(self, name: str, note: dict[str, object]) -> None:
+        folder = self._home / NOTES
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        files.create(folder / f"{name}.json", json.dumps(note).encode("ascii"), 0o600)
+
+    def _read(self, name: str) -> Taken:
+        try:
+            return Taken(**json.loads((self._home / NOTES / f"{name}.json").read_bytes())["taken"])
+        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+            raise CheckpointError(f"The snapshot before the command cannot be read: {error}") from error
+
+
+def _images(
+    each: Difference, contents: dict[str, bytes], modes: dict[str, int]
+) -> tuple[Image, Image] | None:
+    """What the path held before and after; None if that is no plain file, or cannot be had."""
+    raws = []
+    for mode, blob in zip(each.modes, each.blobs, strict=True):
+        if mode == LINK or (mode and blob not in contents):
+            return None
+        raws.append(contents[blob] if mode else None)
+    now = _mode_now(each.path)
+    after = None if raws[1] is None else now
+    before = modes.get(os.fspath(each.path), _mode(each.modes[0], now))
+    return Image(raw=raws[0], mode=None if raws[0] is None else before), Image(raw=raws[1], mode=after)
+
+
+def _mode_now(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(os.lstat(path).st_mode)
+    except OSError:
+        return None
+
+
+def _mode(of_git: int, now: int | None) -> int:
+    """The permission bits of a file of which git knows whether it is a program, and *now* the rest."""
+    if now is None:
+        return stat.S_IMODE(of_git)
+    runs = 0o111 & (now >> 2) if of_git & 0o100 else 0  # who may read it may run it
+    return now & ~0o111 | runs
+
+
+def _folders(git: Git, tree: str | None, group: Sequence[Difference]) -> frozenset[Path]:
+    """The folders above new files that held nothing before."""
+    top = git.work_tree
+    folders = {folder for each in group if not each.modes[0] for folder in each.path.parents if folder != top}
+    inside = sorted(folder for folder in folders if folder.is_relative_to(top))
+    if tree is None or not inside:
+        return frozenset(inside)
+    there = {
+        top / os.fsdecode(name) for name in split(git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
+    }
+    return frozenset(folder for folder in inside if folder not in there)

@@ -1,0 +1,116 @@
+"""
+What documents hold on the disk at a moment, and what they held: from the disk to images, from the store back.
+
+Which documents are kept, and when, is decided in `shadow_repo`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dulwich.objects import Blob, ObjectID
+
+from handrail.adapters import files
+from handrail.adapters.disk_failure import reason
+from handrail.adapters.shadow_objects import Store
+from handrail.adapters.shadow_record import Entry, Kept, unsaved_of
+from handrail.adapters.shadow_tree import stored_path, stored_untitled
+from handrail.adapters.workspace import identity_of, root_names, shown_path
+from handrail.core.checkpoint import Image, Restoration, Target
+from handrail.ports import CheckpointError
+
+Roots = tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A target with its names; `real` is None for a document that has no file."""
+
+    target: Target
+    real: Path | None
+    identity: str
+    path: str
+    stored: str
+
+
+def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
+    """The documents that are meant, each once."""
+    reals = tuple(Path(os.path.realpath(root)) for root in roots)
+    names = root_names(roots)
+    spots: dict[str, Spot] = {}
+    for target in targets:
+        path = files.path_of(target.uri)
+        if path is None:
+            identity = shown = target.uri
+            real, stored = None, stored_untitled(target.uri)
+        else:
+            real = Path(os.path.realpath(path))
+            identity, shown = files.uri_of(identity_of(real)), shown_path(os.fspath(real), reals, names)
+            stored = stored_path(real, reals, names)
+        spot = Spot(target=target, real=real, identity=identity, path=shown, stored=stored)
+        spots.setdefault(identity, spot)
+    return tuple(spots.values())
+
+
+def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
+    """What each document holds now; raises CheckpointError naming all that cannot be read."""
+    images, problems = [], []
+    for spot in spots:
+        try:
+            images.append((spot, _image(spot)))
+        except OSError as error:
+            words = (
+                f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
+            )
+            problems.append(f"{spot.path}: {words}")
+    if problems:
+        raise CheckpointError(f"No checkpoint could be taken of {'; '.join(problems)}.")
+    return images
+
+
+def _image(spot: Spot) -> Image:
+    unsaved = spot.target.unsaved
+    try:
+        found = files.read(spot.real, files.LIMIT_KEPT_BYTES) if spot.real else None
+    except (FileNotFoundError, NotADirectoryError):
+        found = None
+    if found is None:
+        return Image(raw=None, unsaved=unsaved)
+    return Image(raw=found.raw, mode=found.mode, unsaved=unsaved)
+
+
+def entry_of(spot: Spot, before: Kept) -> Entry:
+    """The document, with what it holds *before* the step."""
+    path = files.path_of(spot.target.uri)
+    is_link = path is not None and os.path.islink(path)
+    return Entry(
+        uri=spot.target.uri,
+        identity=spot.identity,
+        path=spot.path,
+        stored=spot.stored,
+        link=os.readlink(path) if path is not None and is_link else None,
+        made_folders=tuple(map(files.uri_of, files.missing_folders(spot.real))) if spot.real else (),
+        before=before,
+    )
+
+
+def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kept]]) -> Restoration:
+    """How the document of *entry* is taken back; *between* is what others did between the steps."""
+    return Restoration(
+        uri=entry.uri,
+        before=_stored_image(store, entry.before),
+        after=_stored_image(store, entry.after) if entry.after else None,
+        gaps=tuple((_stored_image(store, left), _stored_image(store, found)) for left, found in between),
+        made_folders=entry.made_folders,
+    )
+
+
+def _stored_image(store: Store, kept: Kept) -> Image:
+    raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
+    unsaved = None
+    if kept.unsaved is not None:
+        unsaved = unsaved_of(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
+    return Image(raw=raw, mode=kept.mode, unsaved=unsaved)

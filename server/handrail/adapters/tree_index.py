@@ -1,0 +1,92 @@
+"""
+A copy of the user's index to start from, so that the first snapshot need not read every file.
+
+An entry may be trusted only if the file's bytes are the blob's: what conversion may have touched is hashed
+anew, and so is what is unmerged, or hidden from git by a flag. Nested repositories are taken out, as each
+is a work tree of its own. The user's own index is only read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from handrail.adapters.tree_git import Git, UserRepository, split
+from handrail.ports import CheckpointError
+
+CONVERTING = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
+LINK = b"160000"  # the mode of an entry that stands for a nested repository
+NOTHING = b"0" * 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    tag: bytes
+    mode: bytes
+    blob: bytes
+    stage: bytes
+    path: bytes
+
+
+def begin(git: Git, user: UserRepository) -> bool:
+    """Copy the index of *user* for *git*; whether that could be done. Nothing is left if it could not."""
+    index = git.folder / "index"
+    try:
+        shutil.copy2(user.index, index)  # with its time: git tells by it which entries it must not trust
+        _distrust(git, user)
+    except (CheckpointError, OSError):  # none yet, split in two, or of a kind that this git does not know
+        index.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _distrust(git: Git, user: UserRepository) -> None:
+    entries = [_entry(line) for line in split(git.run("ls-files", "-v", "-s", "-z"))]
+    paths = [entry.path for entry in entries]
+    converted = set(paths) if user.converts else _converted(git, user, paths)
+    orders = []
+    for entry in entries:
+        plain = entry.tag == b"H" and entry.stage == b"0"
+        if entry.mode == LINK or entry.stage != b"0":
+            orders.append(b"0 " + NOTHING + b"\t" + entry.path)
+        if entry.mode != LINK and (not plain or entry.path in converted):
+            orders.append(entry.mode + b" " + entry.blob + b"\t" + entry.path)  # no time: it is read anew
+    if orders:
+        git.run("update-index", "-z", "--index-info", given=b"".join(order + b"\0" for order in orders))
+
+
+def _entry(line: bytes) -> _Entry:
+    fields, path = line.split(b"\t", 1)
+    tag, mode, blob, stage = fields.split(b" ")
+    return _Entry(tag=tag, mode=mode, blob=blob, stage=stage, path=path)
+
+
+def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:
+    """The paths whose content git may have changed on its way to the disk."""
+    if not _has_attributes(user, paths):
+        return set()
+    given = b"".join(path + b"\0" for path in paths)
+    # Without our own overriding attributes, and with the user's beside the files.
+    said = split(_as_user(git, user, "check-attr", "-z", "--stdin", *CONVERTING, given=given))
+    return {said[at] for at in range(0, len(said), 3) if said[at + 2] not in (b"unspecified", b"unset")}
+
+
+def _has_attributes(user: UserRepository, paths: Iterable[bytes]) -> bool:
+    folders = {os.path.dirname(path) for path in paths} | {b""}
+    top = os.fsencode(user.top)
+    inside = (os.path.join(top, folder, b".gitattributes") for folder in folders)
+    return any(map(os.path.exists, user.attributes)) or any(map(os.path.exists, inside))
+
+
+def _as_user(git: Git, user: UserRepository, *args: str, given: bytes) -> bytes:
+    ours: Path = git.folder / "info" / "attributes"
+    kept = ours.read_bytes()
+    theirs = b"".join(each.read_bytes() + b"\n" for each in user.attributes[::-1] if each.is_file())
+    try:
+        ours.write_bytes(theirs)
+        return git.run(*args, given=given)
+    finally:
+        ours.write_bytes(kept)

@@ -1,0 +1,169 @@
+"""
+What is kept of documents before a turn changes them, as values: steps, images, checkpoints, snapshots.
+
+How they are kept, and where, is the business of whoever implements the port `Checkpoints`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.text import Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepId:
+    """The step that a checkpoint stands before: `number` counts the steps of the turn from 1."""
+
+    session: str
+    turn: str
+    number: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsaved:
+    """The editor's text where it differs from the disk, with its version."""
+
+    text: Text
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A document that is about to change, with the editor's unsaved text if there is one."""
+
+    uri: str
+    unsaved: Unsaved | None = None
+
+
+class Kind(StrEnum):
+    """What became of a path since its pre-image."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPath:
+    """One path of a checkpoint: relative to the root with `/`, absolute outside it."""
+
+    path: str
+    change: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointStep:
+    """One step of a checkpoint: restoring its id takes this step and what follows back."""
+
+    id: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """
+    The pre-images of what one turn changed.
+
+    Attributes:
+        id: The turn's id.
+        session, turn, label: Whose it is.
+        time: When it was begun, RFC 3339 with offset.
+        root: The workspace folder, as an absolute path.
+        steps, paths: What it holds.
+    """
+
+    id: str
+    session: str
+    turn: str
+    label: str
+    time: str
+    root: str
+    steps: tuple[CheckpointStep, ...]
+    paths: tuple[CheckpointPath, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """
+    What a path held at one moment.
+
+    Attributes:
+        raw: The bytes on disk (of the link's target); None if there was no file.
+        mode: The permission bits, None if there was no file.
+        unsaved: The editor's text, if it differed from the disk.
+    """
+
+    raw: bytes | None
+    mode: int | None = None
+    unsaved: Unsaved | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restoration:
+    """
+    One path to be taken back.
+
+    Attributes:
+        uri: The document.
+        before: What it held before the turn (or step) first touched it.
+        after: What the turn left, as last recorded; None if that is not known.
+        gaps: What others changed between two steps: (what one step left, what the next one found).
+        made_folders: Folders that did not exist before, as URIs, innermost first.
+    """
+
+    uri: str
+    before: Image
+    after: Image | None
+    gaps: tuple[tuple[Image, Image], ...] = ()
+    made_folders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotCovered:
+    """What a snapshot leaves out, as people read it, and why: no checkpoint can bring it back."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """
+    All that the workspace folders hold before a command runs.
+
+    Attributes:
+        id: Names it in `after_command`.
+        not_covered: What it leaves out.
+        borrows: Whether it leans on objects of the user's own repository, until the command has ended.
+    """
+
+    id: str
+    not_covered: tuple[NotCovered, ...] = ()
+    borrows: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandChange:
+    """A file that a command changed: its URI, and its path as in a checkpoint."""
+
+    uri: str
+    path: str
+    change: Kind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEffects:
+    """
+    What became of the workspace folders while a command ran.
+
+    Attributes:
+        checkpoint: The turn's id, if anything changed: restoring it takes the changes back as well.
+        not_covered: Changes, or parts of the folders, of which nothing is kept.
+    """
+
+    changes: tuple[CommandChange, ...] = ()
+    checkpoint: str | None = None
+    not_covered: tuple[NotCovered, ...] = ()

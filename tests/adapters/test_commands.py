@@ -1,0 +1,312 @@
+"""What a command changes is found, kept and can be taken back; real git, real files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adapters.kit import change, git, names, plan, run, shadow, step
+from handrail.adapters.disk import uri_of
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.core.checkpoint import CommandEffects, Kind, Restoration
+
+Act = Callable[[], object]
+
+
+async def during(repo: ShadowRepo, act: Act) -> CommandEffects:
+    """What became of the workspace while *act* ran."""
+    snapshot = await repo.before_command(step())
+    act()
+    return await repo.after_command(step(), snapshot)
+
+
+def changed(effects: CommandEffects) -> dict[str, Kind]:
+    return {each.path: each.change for each in effects.changes}
+
+
+def left_out(effects: CommandEffects) -> dict[str, str]:
+    return {each.path: each.reason for each in effects.not_covered}
+
+
+def raws(restoration: Restoration) -> tuple[bytes | None, bytes | None]:
+    assert restoration.after is not None
+    return restoration.before.raw, restoration.after.raw
+
+
+def user_git(root: Path, *args: str) -> str:
+    named = ("-c", "user.name=u", "-c", "user.email=u@localhost", "-c", "init.defaultBranch=main")
+    return run("git", "-C", str(root), *named, *args).decode()
+
+
+@pytest.fixture(params=["plain", "git", "git with changes"])
+def tree(request: pytest.FixtureRequest, root: Path) -> Path:
+    """A folder with files; as a git repository, as one with changes, or as none."""
+    (root / "deep").mkdir()
+    for name in ("a", "b", "deep/c"):
+        (root / name).write_bytes(name.encode() + b"\r\n")
+    (root / ".gitignore").write_bytes(b"*.log\nbuild/\n")
+    if request.param != "plain":
+        user_git(root, "init", "-q")
+        user_git(root, "add", "-A")
+        user_git(root, "commit", "-q", "-m", "first")
+    if request.param == "git with changes":
+        (root / "a").write_bytes(b"a, changed\n")
+        (root / "new").write_bytes(b"new")
+        (root / "b").unlink()
+    return root
+
+
+async def test_every_kind_of_change_is_found_and_kept(repo: ShadowRepo, tree: Path) -> None:
+    before = (tree / "a").read_bytes()
+
+    def act() -> None:
+        (tree / "a").write_bytes(b"a of the command")
+        (tree / "deep" / "c").unlink()
+        (tree / "made" / "here").mkdir(parents=True)
+        (tree / "made" / "here" / "x").write_bytes(b"x")
+        (tree / "x.log").write_bytes(b"ignored")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {
+        "a": Kind.CHANGED,
+        "deep/c": Kind.DELETED,
+        "made/here/x": Kind.CREATED,
+        "x.log": Kind.CREATED,
+    }
+    assert effects.checkpoint == "t-1"
+    found = await plan(repo)
+    assert raws(found[uri_of(tree / "a")]) == (before, b"a of the command")
+    assert raws(found[uri_of(tree / "deep" / "c")]) == (b"deep/c\r\n", None)
+    made = tree / "made" / "here"
+    assert raws(found[uri_of(made / "x")]) == (None, b"x")
+    assert found[uri_of(made / "x")].made_folders == (uri_of(made), uri_of(made.parent))
+
+
+async def test_what_the_user_had_changed_before_is_no_change(repo: ShadowRepo, tree: Path) -> None:
+    for number in range(3):
+        (tree / "a").write_bytes(b"typed %d" % number)
+        (tree / f"new {number}").write_bytes(b"")
+        effects = await during(repo, lambda: None)
+        assert (effects.changes, effects.checkpoint) == ((), None)
+    assert await repo.list() == ()
+
+
+async def test_the_users_repository_is_not_touched(repo: ShadowRepo, root: Path) -> None:
+    user_git(root, "init", "-q")
+    (root / "a").write_bytes(b"a")
+    user_git(root, "add", "-A")
+    before = {name: (root / name).read_bytes() for name in names(root) if (root / name).is_file()}
+    times = {name: (root / name).stat().st_mtime_ns for name in names(root)}
+    await during(repo, lambda: (root / "a").write_bytes(b"a"))
+    times["a"] = (root / "a").stat().st_mtime_ns
+    assert {name: (root / name).read_bytes() for name in names(root) if (root / name).is_file()} == before
+    assert {name: (root / name).stat().st_mtime_ns for name in names(root)} == times
+
+
+@pytest.mark.parametrize("attributes", ["* text=auto", "*.txt eol=crlf", "*.txt filter=lfs", "*.txt ident"])
+async def test_contents_are_kept_as_they_are_whatever_git_converts(
+    repo: ShadowRepo, root: Path, attributes: str
+) -> None:
+    user_git(root, "init", "-q")
+    user_git(root, "config", "filter.lfs.clean", "sed s/^/cleaned/")
+    user_git(root, "config", "filter.lfs.smudge", "sed s/^cleaned//")
+    raw = b"one\r\ntwo $Id: mine $\r\n"
+    (root / ".gitattributes").write_text(attributes + "\n")
+    (root / "a.txt").write_bytes(raw)
+    (root / "b.txt").write_bytes(raw)
+    user_git(root, "add", "-A")
+    user_git(root, "commit", "-q", "-m", "converted")
+    user_git(root, "checkout", "-q", "--", ".")
+    raw = (root / "a.txt").read_bytes()
+    effects = await during(repo, (root / "a.txt").unlink)
+    assert changed(effects) == {"a.txt": Kind.DELETED}
+    assert raws((await plan(repo))[uri_of(root / "a.txt")]) == (raw, None)
+
+
+async def test_line_ends_that_the_users_git_converts_are_kept(repo: ShadowRepo, root: Path) -> None:
+    user_git(root, "init", "-q")
+    user_git(root, "config", "core.autocrlf", "true")
+    (root / "a").write_bytes(b"one\r\ntwo\r\n")
+    user_git(root, "add", "-A")
+    await during(repo, (root / "a").unlink)
+    assert raws((await plan(repo))[uri_of(root / "a")]) == (b"one\r\ntwo\r\n", None)
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+async def test_files_that_git_is_told_not_to_look_at_are_kept(
+    repo: ShadowRepo, root: Path, flag: str
+) -> None:
+    user_git(root, "init", "-q")
+    (root / "a").write_bytes(b"committed")
+    user_git(root, "add", "-A")
+    user_git(root, "update-index", flag, "a")
+    (root / "a").write_bytes(b"on the disk")
+    await during(repo, lambda: (root / "a").write_bytes(b"of the command"))
+    assert raws((await plan(repo))[uri_of(root / "a")]) == (b"on the disk", b"of the command")
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+async def test_nested_repositories_are_covered(repo: ShadowRepo, tree: Path, commits: int) -> None:
+    nested = tree / "nested"
+    nested.mkdir()
+    user_git(nested, "init", "-q")
+    (nested / "n").write_bytes(b"n")
+    if commits:
+        user_git(nested, "add", "-A")
+        user_git(nested, "commit", "-q", "-m", "first")
+    (nested / "m").write_bytes(b"m")
+
+    def act() -> None:
+        (nested / "n").write_bytes(b"N")
+        (nested / "m").unlink()
+
+    effects = await during(repo, act)
+    assert changed(effects) == {"nested/n": Kind.CHANGED, "nested/m": Kind.DELETED}
+    assert raws((await plan(repo))[uri_of(nested / "m")]) == (b"m", None)
+
+
+async def test_a_submodule_is_covered(repo: ShadowRepo, root: Path, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    user_git(tmp_path / "sub", "init", "-q")
+    (tmp_path / "sub" / "s").write_bytes(b"s")
+    user_git(tmp_path / "sub", "add", "-A")
+    user_git(tmp_path / "sub", "commit", "-q", "-m", "first")
+    user_git(root, "init", "-q")
+    user_git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(tmp_path / "sub"), "sub")
+    effects = await during(repo, lambda: (root / "sub" / "s").write_bytes(b"S"))
+    assert changed(effects) == {"sub/s": Kind.CHANGED}
+
+
+async def test_a_folder_inside_a_repository(state: Path, root: Path) -> None:
+    user_git(root, "init", "-q")
+    for name in ("inside", "beside"):
+        (root / name).mkdir()
+        (root / name / "a").write_bytes(b"a")
+    user_git(root, "add", "-A")
+    repo = shadow(state, root / "inside")
+
+    def act() -> None:
+        for name in ("inside", "beside"):
+            (root / name / "a").write_bytes(b"b")
+
+    assert changed(await during(repo, act)) == {"a": Kind.CHANGED}
+
+
+async def test_a_folder_that_its_repository_ignores(state: Path, root: Path) -> None:
+    user_git(root, "init", "-q")
+    (root / ".gitignore").write_bytes(b"build\n")
+    (root / "build").mkdir()
+    (root / "build" / "a").write_bytes(b"a")
+    repo = shadow(state, root / "build")
+    assert changed(await during(repo, (root / "build" / "a").unlink)) == {"a": Kind.DELETED}
+
+
+async def test_two_folders(state: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "a").write_bytes(b"a")
+    user_git(folders[0], "init", "-q")
+    repo = shadow(state, *folders)
+    effects = await during(repo, lambda: [(folder / "a").unlink() for folder in folders])
+    assert changed(effects) == {"one/a": Kind.DELETED, "other/a": Kind.DELETED}
+
+
+async def test_what_is_not_covered_is_said(
+    repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
+    (tree / "build").mkdir()
+    (tree / "build" / "x").write_bytes(b"")
+    (tree / "large").write_bytes(b"x" * 1001)
+    os.mkfifo(tree / "pipe")
+    snapshot = await repo.before_command(step())
+    said = {each.path: each.reason for each in snapshot.not_covered}
+    assert said["large"] == "1,001 bytes are too large"
+    assert said["build"] == "git ignores this folder"
+    (tree / "large").write_bytes(b"y" * 1002)
+    effects = await repo.after_command(step(), snapshot)
+    assert left_out(effects)["large"] == "changed by the command, and 1,002 bytes are too large"
+    assert effects.changes == ()
+
+
+async def test_secret_files_keep_their_mode(repo: ShadowRepo, tree: Path) -> None:
+    (tree / "x.log").write_bytes(b"secret")
+    (tree / "x.log").chmod(0o600)
+    await during(repo, (tree / "x.log").unlink)
+    (restoration,) = await repo.restore_plan("t-1")
+    assert (restoration.before.raw, restoration.before.mode) == (b"secret", 0o600)
+
+
+async def test_a_file_becomes_a_folder_and_a_folder_a_file(repo: ShadowRepo, tree: Path) -> None:
+    def act() -> None:
+        (tree / "a").unlink()
+        (tree / "a").mkdir()
+        (tree / "a" / "x").write_bytes(b"x")
+        (tree / "deep" / "c").unlink()
+        (tree / "deep").rmdir()
+        (tree / "deep").write_bytes(b"now a file")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {
+        "a": Kind.DELETED,
+        "a/x": Kind.CREATED,
+        "deep": Kind.CREATED,
+        "deep/c": Kind.DELETED,
+    }
+
+
+NAMES = [b"new\nline", b"quo\"te'`$(x)", b"caf\xe9", b" ", b"-rf", b"back\\slash", b"tab\t", b":(top)x", b"*"]
+
+
+async def test_every_name_is_found(repo: ShadowRepo, tree: Path) -> None:
+    paths = [tree / os.fsdecode(name) for name in NAMES]
+    for path in paths:
+        path.write_bytes(b"1")
+    await during(repo, lambda: [path.unlink() for path in paths])
+    found = await plan(repo)
+    assert {uri: raws(each) for uri, each in found.items()} == {uri_of(path): (b"1", None) for path in paths}
+
+
+async def test_what_a_command_and_a_tool_changed_in_one_step(repo: ShadowRepo, tree: Path) -> None:
+    await change(repo, step(), tree / "a", b"of the tool")
+    await during(repo, lambda: (tree / "a").write_bytes(b"of the command"))
+    (restoration,) = await repo.restore_plan("t-1")
+    assert restoration.after is not None
+    assert restoration.after.raw == b"of the command"
+    assert restoration.before.raw is not None
+    assert restoration.before.raw.startswith(b"a")
+
+
+async def test_the_callers_environment_does_not_reach_git(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (root / "a").write_bytes(b"a\r\n")
+    (tmp_path / "config").write_text("[core]\n\tautocrlf = input\n\thooksPath = /nowhere\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    monkeypatch.setenv("GIT_INDEX_FILE", "/nowhere")
+    await during(repo, (root / "a").unlink)
+    monkeypatch.undo()
+    (restoration,) = await repo.restore_plan("t-1")
+    assert restoration.before.raw == b"a\r\n"
+
+
+async def test_an_index_lock_of_a_dead_process_is_no_obstacle(
+    repo: ShadowRepo, state: Path, tree: Path
+) -> None:
+    await during(repo, lambda: None)
+    (scratch,) = (repo.folder.parent / "trees").iterdir()
+    (scratch / "index.lock").write_bytes(b"")
+    assert changed(await during(repo, (tree / "a").unlink)) == {"a": Kind.DELETED}
+    assert git(repo, "fsck", "--strict", "--no-dangling") == ""
+
+
+async def test_a_damaged_scratch_store_is_made_anew(repo: ShadowRepo, tree: Path) -> None:
+    await during(repo, lambda: None)
+    (scratch,) = (repo.folder.parent / "trees").iterdir()
+    (scratch / "index").write_bytes(b"garbage")
+    assert changed(await during(repo, (tree / "a").unlink)) == {"a": Kind.DELETED}

@@ -1,0 +1,119 @@
+"""Commands and checkpoints: the order of verdict, approval, snapshot and run, with real programs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bench import Bench, Yes
+from handrail.agent.tools import TOOLS
+from handrail.agent.tools import call as tool
+from handrail.core.failure import Failure
+from handrail.core.policy import Place
+from handrail.core.verify import Status
+from handrail.ports import Ports
+from handrail.testing import answer, call, lay_out, snapshot
+
+
+def parse(arguments: tool.Arguments) -> tool.Command | Failure:
+    """A tool that runs a command line; the last word of what it needs is that it is a real program."""
+    line = tool.text(arguments, "line")
+    if isinstance(line, Failure):
+        return line
+
+    async def run(places: Mapping[str, Place], ports: Ports) -> str:
+        running = await asyncio.create_subprocess_shell(
+            line, cwd=str(Path(places["."].identity.removeprefix("file://"))), stdout=asyncio.subprocess.PIPE
+        )
+        said, _ = await running.communicate()
+        return said.decode()
+
+    return tool.Command(title=line, line=line, run=run, reads=(".",), is_read_only=line.startswith("cat "))
+
+
+@pytest.fixture(autouse=True)
+def shell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tool `shell`, which runs any command line."""
+    offer = tool.offer("shell", "Runs a command line.", {"line": {"type": "string"}}, ("line",))
+    monkeypatch.setitem(TOOLS, "shell", tool.Tool(offer=offer, parse=parse))
+
+
+async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n", "b.txt": b"two\n"})
+    before = snapshot(bench.root)
+    bench.says(answer("", call("shell", line="echo ONE > a.txt; rm b.txt; echo > c.txt")), answer("Done."))
+    report = await bench.turn()
+    (text,) = bench.texts()
+    assert text == "Files that changed meanwhile: a.txt (changed), b.txt (deleted), c.txt (created)."
+    assert [(each.mutation.path, each.status) for each in report.outcomes] == [
+        ("a.txt", Status.LANDED),
+        ("b.txt", Status.LANDED),
+        ("c.txt", Status.LANDED),
+    ]
+    assert report.checkpoint is not None
+    restored = await bench.host.restore(report.checkpoint, None)
+    assert not restored.conflicts
+    assert snapshot(bench.root) == before
+
+
+async def test_a_command_that_is_denied_or_only_reads_leaves_no_trace(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.approver = Yes(says=False)
+    bench.says(answer("", call("shell", line="rm a.txt"), call("shell", line="cat a.txt")), answer("Done."))
+    report = await bench.turn()
+    assert (bench.root / "a.txt").exists()
+    assert report.checkpoint is None
+    assert not bench.state.exists()
+    assert bench.texts()[1] == "one\n"
+    assert [each.subject for each in bench.approver.asked] == ["rm a.txt"]
+
+
+async def test_a_denied_command_beside_an_allowed_write(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.approver = Yes(says=False)
+    bench.says(
+        answer("", call("shell", line="rm a.txt"), call("write_file", path="a.txt", content="two\n")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    (restoration,) = await bench.repo.restore_plan(report.checkpoint)
+    assert restoration.before.raw == b"one\n"
+    assert not (bench.repo.folder.parent / "trees").exists()
+
+
+async def test_without_a_snapshot_no_command_runs(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.state.write_bytes(b"a file where the state folder should be")
+    bench.says(answer("", call("shell", line="rm a.txt")), answer("Done."))
+    report = await bench.turn()
+    assert (bench.root / "a.txt").exists()
+    assert bench.texts()[0].startswith("No checkpoint could be taken, so nothing was changed:")
+    assert report.checkpoint is None
+    # The attempt has used up nothing.
+    bench.state.unlink()
+    bench.says(answer("", call("shell", line="rm a.txt")), answer("Done."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    assert not (bench.root / "a.txt").exists()
+
+
+async def test_a_command_runs_alone_between_edits(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(
+        answer(
+            "",
+            call("write_file", path="a.txt", content="two\n"),
+            call("shell", line="cp a.txt b.txt; echo three > a.txt"),
+            call("write_file", path="a.txt", content="four\n"),
+        ),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert snapshot(bench.root) == {"a.txt": b"four\n", "b.txt": b"two\n"}
+    assert report.checkpoint is not None
+    await bench.host.restore(report.checkpoint, None)
+    assert snapshot(bench.root) == {"a.txt": b"one\n"}
