@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from handrail.core.change import Change, Landing
-from handrail.core.checkpoint import Checkpoint, CommandEffects, Restoration, Snapshot, StepId, Target
+from handrail.core.checkpoint import (
+    Checkpoint,
+    CommandEffects,
+    Limits,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
 from handrail.core.failure import Failure
 from handrail.core.message import Delta, Message, Response, ToolOffer
 from handrail.core.policy import Place
@@ -205,6 +215,30 @@ class Checkpoints(Protocol):
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, those of the newest turn first; of one session if given."""
+        ...
+
+    def set_limits(self, limits: Limits) -> None:
+        """From now on, no more than this is kept; checked before each turn's first write."""
+        ...
+
+    async def tidy(self) -> None:
+        """Enforce the limits, sweep up what crashes have left, and pack; for when nothing runs."""
+        ...
+
+    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+        """
+        Remove checkpoints.
+
+        Args:
+            checkpoints: Ids of turns, pinned or not; none for all that the limits do not allow.
+
+        Raises:
+            CheckpointError: An id is not known; nothing was removed.
+        """
+        ...
+
+    async def verify(self) -> Soundness:
+        """Read everything that is kept, and say what cannot be read."""
         ...
 
     async def restore_plan(self, checkpoint: str) -> tuple[Restoration, ...]:

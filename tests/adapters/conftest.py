@@ -36,5 +36,6 @@ def repo(state: Path, root: Path) -> Iterator[ShadowRepo]:
     made = shadow(state, root)
     yield made
     if made.folder.exists():
-        # A step that grows is committed anew; git calls what it was before dangling.
-        assert git(made, "fsck", "--strict", "--no-dangling") == ""
+        # A step that grows may leave a tree behind until the next tidying; git calls it dangling.
+        said = git(made, "fsck", "--strict", "--no-dangling").splitlines()
+        assert [line for line in said if not line.startswith("notice:")] == []

@@ -183,7 +183,7 @@ async def test_two_servers_share_a_repository(state: Path, root: Path) -> None:
     await asyncio.gather(*calls)
     assert {each.id for each in await servers[0].list()} == {f"t-{number}" for number in range(6)}
     assert git(servers[0], "fsck", "--strict", "--no-dangling") == ""
-    assert os.listdir(servers[0].folder.parent) == ["checkpoints.git"]
+    assert sorted(os.listdir(servers[0].folder.parent)) == ["checkpoints.git", "lock"]
 
 
 # ---- Workspaces -------------------------------------------------------------------------------------

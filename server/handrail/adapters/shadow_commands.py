@@ -18,7 +18,6 @@ from pathlib import Path
 from dulwich.objects import ShaFile
 
 from handrail.adapters import files
-from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Entry, keep
 from handrail.adapters.shadow_tree import stored_path
 from handrail.adapters.tree_git import Git, is_installed, split
@@ -43,10 +42,10 @@ class Found:
 
 
 class Commands:
-    """Snapshots around commands, for the workspace of *store*, which exists."""
+    """Snapshots around commands; *home* is the state folder of the workspace, and exists."""
 
-    def __init__(self, store: Store, roots: Sequence[Path]) -> None:
-        self._home = store.folder.parent
+    def __init__(self, home: Path, roots: Sequence[Path]) -> None:
+        self._home = home
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._names = root_names(roots)
 

@@ -1,20 +1,23 @@
 """
 A bare git repository that is ours alone: objects and refs on disk, written in process.
 
-What `write` was given is on the disk before it returns, so a ref can never name what a crash has lost, and
-a ref changes at once or not at all. Folders are 0700 and files 0600 whatever the umask; plain git can read
-everything, and its own housekeeping keeps those modes. What the objects mean is decided in `shadow_record`.
+What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
+sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
+and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
+What the objects mean is decided in `shadow_record`.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
 import shutil
+import subprocess
 import zlib
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +28,8 @@ from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters import files
 from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
 
 Object = TypeVar("Object", bound=ShaFile)
 
@@ -44,6 +49,11 @@ CONFIG = """\
 """
 
 FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
+
+TEMPORARY_OBJECT = "tmp_obj_"  # git's own sweeping knows what begins like this
+TEMPORARY_REF = "ref-"  # not below refs/, where it would be taken for a bad ref
+
+BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
 COMPRESSION = 1  # a checkpoint is waited for; packing makes up for it later
@@ -81,41 +91,100 @@ class Store:
         _make_folders(state, self.folder.parent)
 
     def write(self, objects: Iterable[ShaFile]) -> None:
-        """Bring *objects* to the disk; those that are there already are left alone."""
-        folders = set()
+        """Bring *objects* to the disk; those that are there already, and sound, are left alone."""
         for each in objects:
             name = each.id.decode()
             folder = self.folder / "objects" / name[:2]
-            if (folder / name[2:]).exists():
+            if (folder / name[2:]).exists() and self._is_sound(each):
                 continue
             if not folder.exists():
                 _make_folders(folder.parent, folder)
-                folders.add(folder.parent)
-            temporary = folder / f"tmp_obj_{secrets.token_hex(8)}"  # git sweeps up what begins like this
-            try:
+            temporary = folder / f"{TEMPORARY_OBJECT}{secrets.token_hex(8)}"
+            with _removed_on_failure(temporary):
                 _write(temporary, each.as_legacy_object(COMPRESSION))
-                os.rename(temporary, folder / name[2:])
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(temporary)
-                raise
-            folders.add(folder)
-        for folder in folders:
-            files.sync_folder(folder)
+                os.replace(temporary, folder / name[2:])
 
-    def point(self, ref: str, commit: ObjectID) -> None:
-        """Make *ref* name *commit*."""
+    def _is_sound(self, each: ShaFile) -> bool:
+        try:
+            self.read(type(each), each.id)
+        except CheckpointError:
+            return False
+        return True
+
+    def point(self, ref: str, commit: ObjectID, *, lasting: bool = True) -> None:
+        """Make *ref* name *commit*; unless it is *lasting*, a crash of the system may undo that."""
         path = self.folder / ref
         _make_folders(self.folder, path.parent)  # git removes them when it packs refs
-        temporary = self.folder / f"ref-{secrets.token_hex(8)}"  # a stray file below refs/ would be a bad ref
-        try:
-            _write(temporary, commit + b"\n")
+        temporary = self.folder / f"{TEMPORARY_REF}{secrets.token_hex(8)}"
+        with _removed_on_failure(temporary):
+            _write(temporary, commit + b"\n", lasting=lasting)
             os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        files.sync_folder(path.parent)
+        if lasting:
+            files.sync_folder(path.parent)
+
+    def unpoint(self, ref: str) -> None:
+        """Remove *ref*, wherever it is kept."""
+        self._refs.remove_if_equals(Ref(ref.encode()), None)
+
+    def drop(self, names: Iterable[ObjectID]) -> None:
+        """Remove objects that nothing names any more; those in packs stay until the next packing."""
+        for name in names:
+            (self.folder / "objects" / name[:2].decode() / name[2:].decode()).unlink(missing_ok=True)
+
+    def has(self, name: ObjectID) -> bool:
+        """Whether there is an object of that name."""
+        return name in self._objects
+
+    def size(self, name: ObjectID) -> int:
+        """What a loose object takes on the disk; 0 for one in a pack."""
+        path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
+        try:
+            return -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
+        except FileNotFoundError:
+            return 0
+
+    def loose(self) -> Iterator[ObjectID]:
+        """The objects that have a file each."""
+        return self._objects._iter_loose_objects()
+
+    def repack(self, *, everything: bool) -> None:
+        """
+        Put what refs lead to into a pack, with git; without git nothing is packed.
+
+        Args:
+            everything: Make one pack of all, without what nothing names any more.
+        """
+        git = shutil.which("git")
+        if git is None or not self.folder.exists():
+            return
+        self._objects.close()
+        ended = subprocess.run(
+            (
+                git,
+                "--git-dir",
+                os.fspath(self.folder),
+                "repack",
+                "-d",
+                "-q",
+                *(("-a",) if everything else ()),
+            ),
+            capture_output=True,
+            env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+            check=False,
+        )
+        if ended.returncode:
+            logger.warning("Packing failed: %s", ended.stderr.decode("utf-8", "replace").strip())
+
+    def sweep(self) -> None:
+        """Remove what writers left that have died; for who is the only writer."""
+        strays = [
+            *self.folder.glob(f"objects/??/{TEMPORARY_OBJECT}*"),
+            *self.folder.glob(f"{TEMPORARY_REF}*"),
+        ]
+        for stray in [*strays, *self.folder.glob("refs/**/*.lock"), *self.folder.glob("*.lock")]:
+            stray.unlink(missing_ok=True)
+        for stray in self.folder.parent.glob(f"{self.folder.name}.*"):  # half a repository
+            shutil.rmtree(stray, ignore_errors=True)
 
     def target(self, ref: str) -> ObjectID | None:
         """The commit that *ref* names, None if there is no such ref. Raises CheckpointError on damage."""
@@ -173,10 +242,23 @@ def _make_folders(base: Path, folder: Path) -> None:
         os.chmod(base / part, 0o700)
 
 
-def _write(path: Path, raw: bytes) -> None:
+@contextmanager
+def _removed_on_failure(temporary: Path) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _write(path: Path, raw: bytes, *, lasting: bool = True) -> None:
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | files.BINARY, 0o600)
     try:
         os.chmod(path, 0o600)
-        files.fill(handle, raw)
+        if lasting:
+            files.fill(handle, raw)
+        else:
+            os.write(handle, raw)
     finally:
         os.close(handle)

@@ -204,6 +204,7 @@ def to_json(step: Step) -> bytes:
         "turn": step.id.turn,
         "step": step.id.number,
         "label": step.id.label,
+        "pinned": step.id.pinned,
         "serial": step.serial,
         "time": step.time,
         "roots": step.roots,
@@ -235,7 +236,11 @@ def from_json(raw: bytes) -> Step:
             )
         return Step(
             id=StepId(
-                session=given["session"], turn=given["turn"], number=given["step"], label=given["label"]
+                session=given["session"],
+                turn=given["turn"],
+                number=given["step"],
+                label=given["label"],
+                pinned=given.get("pinned", False),
             ),
             serial=given["serial"],
             time=datetime.fromisoformat(given["time"]).isoformat(),

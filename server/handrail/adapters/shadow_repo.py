@@ -3,8 +3,8 @@ Checkpoints in a shadow repository: what documents held before a turn changed th
 
 The repository is bare, lies in the user's state folder and never in a workspace, and knows nothing of the
 user's own `.git`. A turn has a ref, a step has a commit, and a commit holds only what its step touched, so
-the cost does not depend on the size of the workspace. An attempt that fails counts for nothing. Taking
-documents back, comparing and pruning are done elsewhere.
+the cost does not depend on the size of the workspace. This is the port; the work is done by `shadow_vault`
+in threads, so the event loop never waits.
 """
 
 from __future__ import annotations
@@ -13,37 +13,27 @@ import asyncio
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import platformdirs
-from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters import files
-from handrail.adapters.disk_failure import reason
-from handrail.adapters.shadow_commands import Commands
-from handrail.adapters.shadow_images import Roots, entry_of, images_of, restoration_of, spots_of
-from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
-from handrail.adapters.shadow_turns import Turn, Turns
+from handrail.adapters.shadow_limits import Room
+from handrail.adapters.shadow_vault import REPOSITORY, Memory, Vault
 from handrail.adapters.workspace import identity_of
 from handrail.core.checkpoint import (
     Checkpoint,
-    CheckpointStep,
     CommandEffects,
+    Limits,
+    Pruned,
     Restoration,
     Snapshot,
+    Soundness,
     StepId,
     Target,
 )
-from handrail.ports import CheckpointError
-
-REPOSITORY = "checkpoints.git"
-STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
-KNOWN_SHOWN = 5  # ids that an error names
 
 
 def state_folder() -> Path:
@@ -79,8 +69,9 @@ class ShadowRepo:
         self._state = state
         self._roots = roots
         self._clock = clock
+        self._limits = Limits()
         self._one_at_a_time = asyncio.Lock()
-        self._known: dict[ObjectID, Turn] = {}
+        self._memories: dict[Path, Memory] = {}
 
     @property
     def folder(self) -> Path:
@@ -90,166 +81,62 @@ class ShadowRepo:
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
         """Keep pre-images, see the port; a document that is named twice is kept once."""
         async with self._one_at_a_time:
-            await files.in_thread(self._ensure, tuple(self._roots()), step, targets)
+            await files.in_thread(self._vault().ensure, step, targets)
         return step.turn
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """Keep post-images, see the port; of documents whose pre-image this step has."""
         async with self._one_at_a_time:
-            await files.in_thread(self._record, tuple(self._roots()), step, targets)
+            await files.in_thread(self._vault().record, step, targets)
 
     async def before_command(self, step: StepId) -> Snapshot:
         """Keep all that the folders hold, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._before_command, tuple(self._roots()), step)
+            return await files.in_thread(self._vault().before_command, step)
 
     async def after_command(self, step: StepId, snapshot: Snapshot) -> CommandEffects:
         """Find what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._after_command, tuple(self._roots()), step, snapshot)
+            return await files.in_thread(self._vault().after_command, step, snapshot)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._list, tuple(self._roots()), session)
+            return await files.in_thread(self._vault().list, session)
 
     async def restore_plan(self, checkpoint: str) -> tuple[Restoration, ...]:
         """What to take back, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._restore_plan, tuple(self._roots()), checkpoint)
+            return await files.in_thread(self._vault().restore_plan, checkpoint)
 
-    def _ensure(self, roots: Roots, step_id: StepId, targets: Sequence[Target]) -> None:
-        with self._open(roots) as store:
-            turns = Turns(store, self._known)
-            turn = turns.read(step_id.turn)
-            step = _step(turn, step_id) or self._new_step(turns, turn, step_id, roots)
-            kept = {entry.identity for entry in step.entries}
-            spots = [spot for spot in spots_of(targets, roots) if spot.identity not in kept]
-            if not spots:
-                return
-            _refuse_inside(store.folder, roots)
-            entries: list[Entry] = []
-            blobs: list[ShaFile] = []
-            for spot, image in images_of(spots):
-                before, made = keep(image)
-                blobs += made
-                entries.append(entry_of(spot, before))
-            store.make(self._state)
-            turns.write(turn, replace(step, entries=(*step.entries, *entries)), blobs)
+    def set_limits(self, limits: Limits) -> None:
+        """From now on, no more than this is kept."""
+        self._limits = limits
 
-    def _record(self, roots: Roots, step_id: StepId, targets: Sequence[Target]) -> None:
-        with self._open(roots) as store:
-            turns = Turns(store, self._known)
-            turn = turns.read(step_id.turn)
-            step = _step(turn, step_id)
-            entries = {entry.identity: entry for entry in step.entries} if step else {}
-            blobs: list[ShaFile] = []
-            for spot, image in images_of(spots_of(targets, roots)):
-                if spot.identity not in entries:
-                    raise CheckpointError(f"{spot.path} was not kept before it was changed.")
-                after, made = keep(image)
-                blobs += made
-                entries[spot.identity] = replace(entries[spot.identity], after=after)
-            if step is not None and (recorded := tuple(entries.values())) != step.entries:
-                turns.write(turn, replace(step, entries=recorded), blobs)
+    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+        """Remove checkpoints, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().prune, checkpoints)
 
-    def _before_command(self, roots: Roots, step_id: StepId) -> Snapshot:
-        with self._open(roots) as store:
-            _refuse_inside(store.folder, roots)
-            store.make_home(self._state)
-            return Commands(store, roots).before(step_id)
+    async def verify(self) -> Soundness:
+        """Look whether all is sound, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().verify)
 
-    def _after_command(self, roots: Roots, step_id: StepId, snapshot: Snapshot) -> CommandEffects:
-        with self._open(roots) as store:
-            turns = Turns(store, self._known)
-            turn = turns.read(step_id.turn)
-            step = _step(turn, step_id) or self._new_step(turns, turn, step_id, roots)
-            commands = Commands(store, roots)
-            found = commands.after(snapshot.id)
-            if found.entries:
-                store.make(self._state)
-                entries = joined_in_step(step.entries, found.entries)
-                turns.write(turn, replace(step, entries=entries), found.blobs)
-            commands.forget(snapshot.id)
-            return CommandEffects(
-                changes=found.changes,
-                checkpoint=step_id.turn if found.entries else None,
-                not_covered=found.not_covered,
-            )
+    async def tidy(self) -> None:
+        """Housekeeping, see the port."""
+        async with self._one_at_a_time:
+            await files.in_thread(self._vault().tidy)
 
-    def _new_step(self, turns: Turns, turn: Turn, step_id: StepId, roots: Roots) -> Step:
-        serial = turn.steps[0].serial if turn.steps else turns.next_serial()
-        time = self._clock().isoformat()
-        return Step(id=step_id, serial=serial, time=time, roots=tuple(map(os.fspath, roots)))
-
-    def _list(self, roots: Roots, session: str | None) -> tuple[Checkpoint, ...]:
-        with self._open(roots) as store:
-            found = map(_checkpoint, Turns(store, self._known).all())
-            return tuple(each for each in found if session is None or each.session == session)
-
-    def _restore_plan(self, roots: Roots, name: str) -> tuple[Restoration, ...]:
-        with self._open(roots) as store:
-            turns = Turns(store, self._known)
-            steps = turns.read(name).steps
-            if not steps and (found := STEP.fullmatch(name)):
-                of_turn, first = turns.read(found["turn"]).steps, int(found["number"])
-                if first in [step.id.number for step in of_turn]:
-                    steps = tuple(step for step in of_turn if step.id.number >= first)
-            if not steps:
-                raise _unknown(turns, name)
-            entries = [entry for entry in joined(steps) if change(entry)]
-            return tuple(restoration_of(store, entry, gaps(steps, entry.identity)) for entry in entries)
-
-    @contextmanager
-    def _open(self, roots: Roots) -> Iterator[Store]:
-        """The repository; what the disk refuses is said as a CheckpointError."""
-        store = Store(workspace_folder(self._state, roots) / REPOSITORY)
-        try:
-            yield store
-        except OSError as error:
-            words, step = reason(error)
-            raise CheckpointError(
-                f"The checkpoints in {store.folder} are out of reach: {words}. {step}"
-            ) from error
-        finally:
-            store.close()
-
-
-def _step(turn: Turn, step_id: StepId) -> Step | None:
-    return next((step for step in turn.steps if step.id.number == step_id.number), None)
-
-
-def _refuse_inside(folder: Path, roots: Roots) -> None:
-    store = Path(os.path.realpath(folder))
-    for root in roots:
-        if store.is_relative_to(os.path.realpath(root)):
-            raise CheckpointError(
-                f"Checkpoints cannot be kept: their folder {store} lies inside the workspace folder {root}. "
-                "Set XDG_STATE_HOME to a folder outside."
-            )
-
-
-def _unknown(turns: Turns, name: str) -> CheckpointError:
-    known = [turn.steps[0].id.turn for turn in turns.all()[:KNOWN_SHOWN]]
-    those = f"The newest are: {', '.join(known)}." if known else "This workspace has none yet."
-    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")
-
-
-def _checkpoint(turn: Turn) -> Checkpoint:
-    first = turn.steps[0]
-    return Checkpoint(
-        id=first.id.turn,
-        session=first.id.session,
-        turn=first.id.turn,
-        label=first.id.label,
-        time=first.time,
-        root=first.roots[0] if first.roots else "",
-        steps=tuple(
-            CheckpointStep(
-                id=f"{first.id.turn}.{step.id.number}",
-                paths=tuple(entry.path for entry in step.entries if change(entry)),
-            )
-            for step in turn.steps
-        ),
-        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
-    )
+    def _vault(self) -> Vault:
+        roots = tuple(self._roots())
+        home = workspace_folder(self._state, roots)
+        memory = self._memories.setdefault(home, Memory(room=Room(home=home)))
+        return Vault(
+            state=self._state,
+            home=home,
+            roots=roots,
+            clock=self._clock,
+            limits=self._limits,
+            memory=memory,
+        )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -68,8 +69,24 @@ def stored_untitled(uri: str) -> str:
     return f"{UNTITLED}/{stored_name(uri)}"
 
 
-def commit(step: Step, parent: ObjectID | None) -> tuple[ObjectID, list[ShaFile]]:
-    """The commit of *step*, and all objects that it is made of but the documents' own blobs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """
+    The commit of a step.
+
+    Attributes:
+        name: Its id.
+        own: Its tree and its record, which no other step can have.
+        objects: All that it is made of, but for the documents' own blobs.
+    """
+
+    name: ObjectID
+    own: tuple[ObjectID, ...]
+    objects: tuple[ShaFile, ...]
+
+
+def commit(step: Step, parent: ObjectID | None) -> Made:
+    """The commit of *step* on that of the step before."""
     record = Blob.from_string(to_json(step))
     areas: dict[str, Folder] = {}
     for entry in step.entries:
@@ -88,7 +105,7 @@ def commit(step: Step, parent: ObjectID | None) -> tuple[ObjectID, list[ShaFile]
     made.tree = root
     made.parents = [] if parent is None else [parent]
     _sign(made, step)
-    return made.id, [record, *trees, made]
+    return Made(name=made.id, own=(root, record.id), objects=(record, *trees, made))
 
 
 def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:

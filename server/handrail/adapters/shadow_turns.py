@@ -26,22 +26,47 @@ REFS = "refs/handrail/turns"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """The steps of a turn, ascending, and the commit of each; none for a turn that is not kept."""
+    """
+    A turn as it is kept; without steps if it is not.
+
+    Attributes:
+        steps: Ascending.
+        commits: The commit of each step.
+        own: For each step, the other objects that hold its record and so belong to it alone.
+    """
 
     steps: tuple[Step, ...] = ()
     commits: tuple[ObjectID, ...] = ()
+    own: tuple[tuple[ObjectID, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The turn's id."""
+        return self.steps[0].id.turn
+
+    @property
+    def pinned(self) -> bool:
+        """Whether no limit may remove it."""
+        return any(step.id.pinned for step in self.steps)
 
 
 class Turns:
     """The turns in *store*; *known* saves reading the same chain again, by the commit at its end."""
 
     def __init__(self, store: Store, known: dict[ObjectID, Turn]) -> None:
-        self._store = store
+        self.store = store
         self._known = known
 
     def read(self, name: str) -> Turn:
         """The turn *name*; without steps if nothing of it is kept. Raises CheckpointError."""
-        head = self._store.target(_ref(name))
+        return self._read(_ref(name))
+
+    def read_ref(self, name: str) -> Turn:
+        """The turn whose ref is called *name* below `REFS`. Raises CheckpointError."""
+        return self._read(f"{REFS}/{name}")
+
+    def _read(self, ref: str) -> Turn:
+        head = self.store.target(ref)
         if head is None:
             return Turn()
         if head not in self._known:
@@ -51,9 +76,9 @@ class Turns:
     def all(self) -> Sequence[Turn]:
         """All turns that can be read, the newest first."""
         turns = []
-        for name in self._store.names(REFS):
+        for name in self.store.names(REFS):
             try:
-                head = self._store.target(f"{REFS}/{name}")
+                head = self.store.target(f"{REFS}/{name}")
                 turns.append(self._chain(head) if head else Turn())
             except CheckpointError as error:
                 logger.warning("Left out of the list of checkpoints: %s: %s", name, error)
@@ -72,7 +97,7 @@ class Turns:
 
     def _newest(self) -> ObjectID | None:
         try:
-            return self._store.target(NEWEST)
+            return self.store.target(NEWEST)
         except CheckpointError:  # the next turn sets it anew
             return None
 
@@ -91,34 +116,55 @@ class Turns:
         number = changed.id.number
         before = tuple(step for step in turn.steps if step.id.number < number)
         after = tuple(step for step in turn.steps if step.id.number > number)
-        commits, objects = list(turn.commits[: len(before)]), list(blobs)
+        commits, own, objects = list(turn.commits[: len(before)]), list(turn.own[: len(before)]), list(blobs)
         for step in (changed, *after):
-            name, made = commit(step, commits[-1] if commits else None)
-            commits.append(name)
-            objects += made
-        self._store.write(objects)
+            made = commit(step, commits[-1] if commits else None)
+            commits.append(made.name)
+            own.append(made.own)
+            objects += made.objects
+        self.store.write(objects)
         if not turn.steps or self._newest() in turn.commits:
-            self._store.point(NEWEST, commits[-1])
-        self._store.point(_ref(changed.id.turn), commits[-1])  # from here on, and not before, it is kept
-        self._know(Turn(steps=(*before, changed, *after), commits=tuple(commits)))
+            self.store.point(NEWEST, commits[-1], lasting=False)  # it only says what git shows first
+        self.store.point(_ref(changed.id.turn), commits[-1])  # from here on, and not before, it is kept
+        now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
+        self.store.drop(_objects(turn) - _objects(now))
+        self._know(now)
+
+    def remove(self, turns: Sequence[Turn]) -> None:
+        """Forget turns; what only they held is left for `shadow_tidy` to sweep up."""
+        for turn in turns:
+            self.store.unpoint(_ref(turn.name))
+        self._known.clear()
+        newest = self._newest()
+        if newest is not None and any(newest in turn.commits for turn in turns):
+            left = self.all()
+            if left:
+                self.store.point(NEWEST, left[0].commits[-1])
+            else:
+                self.store.unpoint(NEWEST)
 
     def _know(self, turn: Turn) -> None:
         self._known.clear()  # one is enough: a turn comes back at each of its steps
         self._known[turn.commits[-1]] = turn
 
     def _chain(self, head: ObjectID) -> Turn:
-        steps, commits = [], []
+        steps, commits, own = [], [], []
         at: ObjectID | None = head
         while at is not None:
-            made = self._store.read(Commit, at)
-            tree = self._store.read(Tree, made.tree)
+            made = self.store.read(Commit, at)
+            tree = self.store.read(Tree, made.tree)
             if RECORD.encode() not in tree:
                 raise CheckpointError(f"The checkpoint is damaged: commit {at.decode()} has no {RECORD}.")
             _, record = tree[RECORD.encode()]
-            steps.append(from_json(self._store.read(Blob, record).data))
+            steps.append(from_json(self.store.read(Blob, record).data))
             commits.append(at)
+            own.append((made.tree, record))
             at = made.parents[0] if made.parents else None
-        return Turn(steps=tuple(reversed(steps)), commits=tuple(reversed(commits)))
+        return Turn(steps=tuple(reversed(steps)), commits=tuple(reversed(commits)), own=tuple(reversed(own)))
+
+
+def _objects(turn: Turn) -> set[ObjectID]:
+    return {*turn.commits, *(name for names in turn.own for name in names)}
 
 
 def _ref(turn: str) -> str:

@@ -276,7 +276,7 @@ class Host:
         known = await ports.checkpoints.list()
         restored = next((one for one in known if checkpoint in (one.id, *(s.id for s in one.steps))), None)
         label = f"Before restoring: {restored.label}" if restored else f"Before restoring {checkpoint}"
-        step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label))
+        step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label), pinned=True)
         return await restore.restore(ports, step, checkpoint, uris)
 
 

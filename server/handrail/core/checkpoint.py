@@ -14,12 +14,20 @@ from handrail.core.text import Text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepId:
-    """The step that a checkpoint stands before: `number` counts the steps of the turn from 1."""
+    """
+    The step that a checkpoint stands before.
+
+    Attributes:
+        number: Counts the steps of the turn from 1.
+        label: What the turn is about, for people.
+        pinned: Whether no limit may remove it: what a restore took away is nowhere else.
+    """
 
     session: str
     turn: str
     number: int
     label: str
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,3 +175,27 @@ class CommandEffects:
     changes: tuple[CommandChange, ...] = ()
     checkpoint: str | None = None
     not_covered: tuple[NotCovered, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much of the past is kept: bytes on the disk, and days since a turn last changed something."""
+
+    max_bytes: int = 1_000_000_000
+    max_age_days: int = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What a pruning came to: the checkpoints that are gone, and the bytes that are used now."""
+
+    removed: tuple[str, ...]
+    bytes_used: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soundness:
+    """What is wrong with the store, nothing if it is sound, and how many checkpoints were looked at."""
+
+    checkpoints: int
+    problems: tuple[str, ...]

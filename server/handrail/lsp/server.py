@@ -269,6 +269,7 @@ def _register_standard(server: Server) -> None:
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:
         await state.host.close()
+        await checkpoint.tidy(state)
         state.world.watch.close()
 
 

@@ -83,7 +83,25 @@ OUTPUT_LIMIT = Setting(
     ),
 )
 
-SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT)
+CHECKPOINTS_SIZE = Setting(
+    name="checkpoints.maxSize",
+    default=1_000,
+    scope=Scope.MACHINE,
+    bounds=(10, 1_000_000),
+    does=(
+        "How much the checkpoints of a workspace may take on the disk, in megabytes. Before more is "
+        "written the oldest turns are removed; what a restore took away stays."
+    ),
+)
+CHECKPOINTS_AGE = Setting(
+    name="checkpoints.maxAge",
+    default=30,
+    scope=Scope.MACHINE,
+    bounds=(1, 36_500),
+    does="After how many days the checkpoint of a turn is removed.",
+)
+
+SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT, CHECKPOINTS_SIZE, CHECKPOINTS_AGE)
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 

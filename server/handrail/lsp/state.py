@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.agent.host import Host
+from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.verify import Ledger
 from handrail.lsp import settings
@@ -149,6 +150,12 @@ class State:
     def refresh(self) -> None:
         """The settings are known, or have changed."""
         self._settled.set()
+        self.checkpoints.set_limits(
+            Limits(
+                max_bytes=self.settings.number(settings.CHECKPOINTS_SIZE) * 1_000_000,
+                max_age_days=self.settings.number(settings.CHECKPOINTS_AGE),
+            )
+        )
         self.publish(self, self.host.ledger)
 
     def shows_diagnostics(self) -> bool:

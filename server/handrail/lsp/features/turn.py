@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from handrail.core.failure import Failure
 from handrail.core.message import Excerpt
 from handrail.lsp import convert, protocol
+from handrail.lsp.features import checkpoint
 from handrail.lsp.state import State, Wrong
 
 
@@ -20,6 +21,7 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     excerpts = await _excerpts(state, params.context or ())
     turn = state.host.start(params.prompt, params.session, excerpts)
     state.follow(turn.task)
+    turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
     return protocol.TurnStartResult(session=turn.session, turn=turn.id)
 
 

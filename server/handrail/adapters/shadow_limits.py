@@ -1,0 +1,141 @@
+"""
+How much of the past is kept: what is too old or too much goes, the oldest first.
+
+A pinned turn, and one that is being written, stays whatever the limits say. A turn whose time lies in the
+future was written by a wrong clock and is not old. Called by the one writer; how much room there is left is
+guessed from what was written, and measured from time to time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from dulwich.objects import Commit, ObjectID, ShaFile, Tree
+
+from handrail.adapters.shadow_objects import BLOCK_BYTES, NEWEST, Store
+from handrail.adapters.shadow_turns import REFS, Turn, Turns
+from handrail.core.checkpoint import Limits
+from handrail.ports import CheckpointError
+
+MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes tens of milliseconds
+STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
+ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
+
+
+def used_bytes(folder: Path) -> int:
+    """What a folder takes on the disk."""
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            try:
+                found = os.lstat(os.path.join(at, name))
+            except FileNotFoundError:
+                continue
+            total += getattr(found, "st_blocks", 0) * 512 or found.st_size
+    return total
+
+
+def outdated(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
+    """The turns that nothing has been added to for too long."""
+    oldest = now - timedelta(days=limits.max_age_days)
+    return [
+        turn for turn in turns if not turn.pinned and datetime.fromisoformat(turn.steps[-1].time) < oldest
+    ]
+
+
+@dataclass(kw_only=True)
+class Room:
+    """The room that a repository takes, guessed between two measurements."""
+
+    home: Path
+    used: int = 0
+    writes: int = field(default=MEASURE_EVERY)
+
+    def add(self, objects: Iterable[ShaFile]) -> int:
+        """Take note of what is about to be written; returns what will be in use then."""
+        if self.writes >= MEASURE_EVERY:
+            self.measure()
+        self.writes += 1
+        self.used += STEP_BYTES + sum(BLOCK_BYTES + each.raw_length() for each in objects)
+        return self.used
+
+    def measure(self) -> int:
+        """Look at the disk."""
+        self.used, self.writes = used_bytes(self.home), 0
+        return self.used
+
+
+def make_room(store: Store, turns: Turns, limits: Limits, room: Room, keep: str) -> list[str]:
+    """
+    Remove the oldest turns until the repository is well below its limit.
+
+    Args:
+        store, turns: The repository.
+        limits: What is allowed.
+        room: Measured anew at the end.
+        keep: The turn that is being written.
+
+    Returns:
+        The ids of the turns that are gone. Raises CheckpointError if that is not enough.
+    """
+    wanted = room.measure() - int(limits.max_bytes * ROOMY)
+    if wanted <= 0:
+        return []
+    known = sorted(turns.all(), key=lambda turn: turn.steps[0].serial)
+    names = {turn.name: objects_of(store, turn.commits) for turn in known}
+    shared = Counter(name for each in names.values() for name in each)
+    gone: list[Turn] = []
+    for turn in known:
+        if wanted <= 0:
+            break
+        if turn.pinned or turn.name == keep:
+            continue
+        gone.append(turn)
+        shared.subtract(names[turn.name])
+        wanted -= sum(store.size(name) for name in names[turn.name] if not shared[name])
+    turns.remove(gone)
+    store.drop(name for turn in gone for name in names[turn.name] if not shared[name])
+    if room.measure() > limits.max_bytes:
+        store.repack(everything=True)
+        if room.measure() > limits.max_bytes:
+            raise CheckpointError(
+                f"The checkpoints take {room.used:,} bytes, and the limit is {limits.max_bytes:,}. "
+                "Raise handrail.checkpoints.maxSize, or remove some with `handrail checkpoint prune`."
+            )
+    return [turn.name for turn in gone]
+
+
+def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:
+    """Everything that commits are made of, as far as it can be read."""
+    found: set[ObjectID] = set()
+    waiting: list[tuple[type[Commit | Tree], ObjectID]] = [(Commit, name) for name in commits]
+    while waiting:
+        kind, name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            made = store.read(kind, name)
+        except CheckpointError:
+            continue
+        if isinstance(made, Commit):
+            waiting.append((Tree, made.tree))
+            waiting += [(Commit, parent) for parent in made.parents]
+        else:
+            for entry in made.iteritems():
+                if entry.mode == 0o040000:
+                    waiting.append((Tree, entry.sha))
+                else:
+                    found.add(entry.sha)
+    return found
+
+
+def reachable(store: Store) -> set[ObjectID]:
+    """Everything that any ref leads to."""
+    refs = [*(f"{REFS}/{name}" for name in store.names(REFS)), NEWEST]
+    return objects_of(store, [head for ref in refs if (head := store.target(ref)) is not None])

@@ -1,0 +1,90 @@
+"""
+One writer at a time, whichever server it belongs to; readers beside each other.
+
+The lock is the system's own, so it ends with the process that holds it, however that dies: there are no stale
+locks. The file says who holds it, for people and for the error of who has waited in vain.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from handrail.ports import CheckpointError
+
+WAIT_S = 10.0  # longer than any write takes; packing holds no lock
+PAUSE_S = 0.005
+
+
+@contextmanager
+def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[None]:
+    """
+    Hold a lock.
+
+    Args:
+        path: The file that is the lock, in a folder that exists.
+        writes: Whether nobody else may hold it meanwhile; else only nobody who writes.
+        wait_s: How long to wait for whoever holds it, if not `WAIT_S`; 0 is one attempt.
+
+    Raises:
+        CheckpointError: Somebody else held it all that time; the message names them.
+        OSError: There can be no such file.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.chmod(path, 0o600)
+        until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
+        while not _taken(handle, writes=writes):
+            if time.monotonic() >= until:
+                raise CheckpointError(
+                    f"The checkpoints in {path.parent} are in use by {_owner(path)}. Try again."
+                )
+            time.sleep(PAUSE_S)
+        if writes:
+            _sign(handle)
+        yield
+    finally:
+        os.close(handle)  # which lets go of the lock
+
+
+def _sign(handle: int) -> None:
+    """Say who holds the lock; where that cannot be written, it is held all the same."""
+    said = f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+    with suppress(OSError):
+        os.truncate(handle, 0)
+        os.pwrite(handle, said.encode(), 0)
+
+
+def _owner(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip() or "another process"
+    except OSError:
+        return "another process"
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _taken(handle: int, *, writes: bool) -> bool:
+        """Try once; there are no shared locks here, so readers wait for each other."""
+        os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _taken(handle: int, *, writes: bool) -> bool:
+        """Try once."""
+        try:
+            fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

@@ -1,0 +1,118 @@
+"""
+Housekeeping of a repository while nothing runs: what nothing names, packing, and whether all is sound.
+
+Packing holds no lock, as it only copies before it removes copies. What nothing names is removed by the one
+writer, who knows that nobody is about to name it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from dulwich.objects import Blob, ObjectID
+
+from handrail.adapters.shadow_limits import objects_of, reachable
+from handrail.adapters.shadow_objects import NEWEST, Store
+from handrail.adapters.shadow_record import Step
+from handrail.adapters.shadow_turns import REFS, Turns
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+LOOSE_LIMIT = 1000  # objects of a file each, before they are packed
+PACKS_LIMIT = 20  # before they are made one
+
+
+def drop_unnamed(store: Store) -> int:
+    """Remove loose objects that nothing names; for the one writer. Returns how many."""
+    try:
+        named = reachable(store)
+    except CheckpointError:  # a damaged ref: what it should lead to is not known, so nothing is removed
+        return 0
+    if any(not store.has(name) for name in named):
+        return 0
+    unnamed = [name for name in store.loose() if name not in named]
+    store.drop(unnamed)
+    return len(unnamed)
+
+
+def sweep_packs(store: Store) -> None:
+    """Remove what a packing left that was killed; for the one who packs."""
+    for stray in store.folder.glob("objects/pack/tmp_*"):
+        stray.unlink(missing_ok=True)
+    for stray in store.folder.glob("objects/pack/.tmp-*"):
+        stray.unlink(missing_ok=True)
+
+
+def mend_newest(store: Store, turns: Turns) -> None:
+    """Have what git shows first name a turn that is there: a crash may have lost the last change of it."""
+    try:
+        head = store.target(NEWEST)
+        if head is None or store.has(head):
+            return
+    except CheckpointError:
+        pass
+    known = turns.all()
+    if known:
+        store.point(NEWEST, known[0].commits[-1])
+
+
+def is_due(store: Store) -> bool:
+    """Whether there is so much that is not packed, or in so many packs, that packing pays."""
+    loose = sum(1 for _ in store.loose()) if store.folder.exists() else 0
+    return loose > LOOSE_LIMIT or _packs(store) > PACKS_LIMIT
+
+
+def pack(store: Store) -> None:
+    """Put loose objects into a pack; many packs into one."""
+    sweep_packs(store)
+    store.repack(everything=_packs(store) > PACKS_LIMIT)
+
+
+def _packs(store: Store) -> int:
+    return len(list(store.folder.glob("objects/pack/*.pack")))
+
+
+def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
+    """How many turns there are, and what is wrong with them and with the repository."""
+    found: list[str] = []
+    names = store.names(REFS)
+    for name in names:
+        try:
+            turn = turns.read_ref(name)
+            for step in turn.steps:
+                _read(store, step)
+            for each in objects_of(store, turn.commits):
+                if not store.has(each):
+                    found.append(f"{name}: object {each.decode()} is missing.")
+        except CheckpointError as error:
+            found.append(f"{name}: {error}")
+    if store.folder.exists():
+        found += _fsck(store.folder)
+    return len(names), found
+
+
+def _read(store: Store, step: Step) -> None:
+    for entry in step.entries:
+        for kept in (entry.before, entry.after):
+            for blob in (kept and kept.blob, kept and kept.unsaved and kept.unsaved.blob):
+                if blob:
+                    store.read(Blob, ObjectID(blob.encode()))
+
+
+def _fsck(folder: Path) -> list[str]:
+    """What git says of the repository, if there is a git."""
+    if shutil.which("git") is None:
+        return []
+    ended = subprocess.run(
+        ("git", "--git-dir", os.fspath(folder), "fsck", "--strict", "--no-dangling", "--no-progress"),
+        capture_output=True,
+        env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+        check=False,
+    )
+    said = (ended.stdout + ended.stderr).decode("utf-8", "replace").splitlines()
+    return [f"git fsck: {line}" for line in said if not line.startswith("notice:")]

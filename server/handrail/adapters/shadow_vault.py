@@ -1,0 +1,309 @@
+"""
+What a shadow repository does for one workspace, step by step and blocking; `shadow_repo` calls it in threads.
+
+Reading the documents comes before the lock, so that nobody waits for a slow disk; writing holds the lock. An
+attempt that fails counts for nothing, and makes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from dulwich.objects import ObjectID, ShaFile
+
+from handrail.adapters import shadow_lock, shadow_tidy
+from handrail.adapters.disk_failure import reason
+from handrail.adapters.shadow_commands import Commands
+from handrail.adapters.shadow_images import Roots, entry_of, images_of, restoration_of, spots_of
+from handrail.adapters.shadow_limits import Room, make_room, outdated
+from handrail.adapters.shadow_objects import Store
+from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
+from handrail.adapters.shadow_turns import Turn, Turns
+from handrail.core.checkpoint import (
+    Checkpoint,
+    CheckpointStep,
+    CommandEffects,
+    Limits,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
+from handrail.ports import CheckpointError
+
+REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tidying.lock"
+WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
+STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
+KNOWN_SHOWN = 5  # ids that an error names
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """What a server remembers of a repository from call to call; all of it can be found out again."""
+
+    room: Room
+    known: dict[ObjectID, Turn] = field(default_factory=dict)
+    is_swept: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """
+    The repository of one workspace.
+
+    Attributes:
+        state, home: The user's state folder, and the workspace's in it.
+        roots: The workspace folders.
+        clock: The time, with its offset.
+        limits: How much is kept.
+    """
+
+    state: Path
+    home: Path
+    roots: Roots
+    clock: Callable[[], datetime]
+    limits: Limits
+    memory: Memory
+
+    # ---- Documents --------------------------------------------------------------------------------
+
+    def ensure(self, step_id: StepId, targets: Sequence[Target]) -> None:
+        """Keep the pre-images of those targets that the step has not kept yet."""
+        with self._open() as store:
+            known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
+            kept = {entry.identity for entry in known.entries} if known else set()
+            spots = [spot for spot in spots_of(targets, self.roots) if spot.identity not in kept]
+            if not spots:
+                return
+            self._refuse_inside()
+            entries: list[Entry] = []
+            blobs: list[ShaFile] = []
+            for spot, image in images_of(spots):
+                before, made = keep(image)
+                blobs += made
+                entries.append(entry_of(spot, before))
+            with self._writing(store) as turns:
+                turn = turns.read(step_id.turn)
+                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                self._write(turns, turn, replace(step, entries=(*step.entries, *entries)), blobs)
+
+    def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
+        """Keep the post-images of targets whose pre-images the step has."""
+        with self._open() as store:
+            turn = Turns(store, self.memory.known).read(step_id.turn)
+            step = _step(turn, step_id)
+            entries = {entry.identity: entry for entry in step.entries} if step else {}
+            blobs: list[ShaFile] = []
+            for spot, image in images_of(spots_of(targets, self.roots)):
+                if spot.identity not in entries:
+                    raise CheckpointError(f"{spot.path} was not kept before it was changed.")
+                after, made = keep(image)
+                blobs += made
+                entries[spot.identity] = replace(entries[spot.identity], after=after)
+            if step is not None and (recorded := tuple(entries.values())) != step.entries:
+                with self._writing(store) as turns:
+                    self._write(turns, turn, replace(step, entries=recorded), blobs)
+
+    # ---- Commands ---------------------------------------------------------------------------------
+
+    def before_command(self, step_id: StepId) -> Snapshot:
+        """Keep all that the folders hold."""
+        with self._open() as store:
+            self._refuse_inside()
+            store.make_home(self.state)
+            with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+                return Commands(self.home, self.roots).before(step_id)
+
+    def after_command(self, step_id: StepId, snapshot: Snapshot) -> CommandEffects:
+        """Find what a command changed, and keep it as part of the step."""
+        commands = Commands(self.home, self.roots)
+        with self._open() as store:
+            with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+                found = commands.after(snapshot.id)
+            if found.entries:
+                with self._writing(store) as turns:
+                    turn = turns.read(step_id.turn)
+                    step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                    entries = joined_in_step(step.entries, found.entries)
+                    self._write(turns, turn, replace(step, entries=entries), found.blobs)
+            commands.forget(snapshot.id)
+            return CommandEffects(
+                changes=found.changes,
+                checkpoint=step_id.turn if found.entries else None,
+                not_covered=found.not_covered,
+            )
+
+    # ---- What is kept -----------------------------------------------------------------------------
+
+    def list(self, session: str | None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, or those of a session."""
+        with self._open() as store, self._reading():
+            found = map(_checkpoint, Turns(store, self.memory.known).all())
+            return tuple(each for each in found if session is None or each.session == session)
+
+    def restore_plan(self, name: str) -> tuple[Restoration, ...]:
+        """What taking back a turn, or a step and what follows, means."""
+        with self._open() as store, self._reading():
+            steps = _steps(Turns(store, self.memory.known), name)
+            entries = [entry for entry in joined(steps) if change(entry)]
+            return tuple(restoration_of(store, entry, gaps(steps, entry.identity)) for entry in entries)
+
+    # ---- Housekeeping -----------------------------------------------------------------------------
+
+    def prune(self, names: Sequence[str]) -> Pruned:
+        """Remove turns by their ids, or what the limits do not allow."""
+        if not self.home.exists():
+            if names:
+                raise _unknown((), names[0])
+            return Pruned(removed=(), bytes_used=0)
+        with self._open() as store, shadow_lock.held(self.home / LOCK, writes=True):
+            turns = Turns(store, self.memory.known)
+            known = {turn.name: turn for turn in turns.all()}
+            for name in names:
+                if name not in known:
+                    raise _unknown(tuple(known), name)
+            gone = [known[name] for name in names] or outdated(known.values(), self.limits, self.clock())
+            turns.remove(gone)
+            shadow_tidy.drop_unnamed(store)
+            removed = [turn.name for turn in gone]
+            if not names:
+                removed += make_room(store, turns, self.limits, self.memory.room, "")
+            return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
+
+    def verify(self) -> Soundness:
+        """Read everything, and have git look at it too."""
+        with self._open() as store, self._reading():
+            checkpoints, problems = shadow_tidy.problems(store, Turns(store, self.memory.known))
+            return Soundness(checkpoints=checkpoints, problems=tuple(problems))
+
+    def tidy(self) -> None:
+        """Enforce the limits and pack, if there is enough to be packed."""
+        with self._open() as store:
+            if not shadow_tidy.is_due(store):
+                return
+        self.prune(())
+        with self._open() as store, shadow_lock.held(self.home / TIDYING, writes=True, wait_s=0):
+            shadow_tidy.pack(store)
+        with self._open() as store, self._writing(store) as turns:
+            shadow_tidy.mend_newest(store, turns)
+            self.memory.room.measure()
+
+    # ---- How --------------------------------------------------------------------------------------
+
+    def _write(self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile]) -> None:
+        """Write a step, once there is room for it."""
+        room = self.memory.room
+        if not turn.steps and (known := self._remembered(turns)):
+            turns.remove(outdated(known, self.limits, self.clock()))
+        if room.add(blobs) > self.limits.max_bytes:
+            make_room(turns.store, turns, self.limits, room, step.id.turn)
+            if room.add(blobs) > self.limits.max_bytes:
+                raise CheckpointError(
+                    f"The documents need more than the {self.limits.max_bytes:,} bytes that checkpoints may "
+                    "take. Raise handrail.checkpoints.maxSize."
+                )
+        turns.write(turn, step, blobs)
+
+    def _remembered(self, turns: Turns) -> Sequence[Turn]:
+        """The turns, read once in a while: reading all of them takes long, and they grow old slowly."""
+        memory = self.memory
+        if memory.is_swept:
+            return ()
+        memory.is_swept = True
+        turns.store.sweep()
+        return turns.all()
+
+    def _new_step(self, turns: Turns, turn: Turn, step_id: StepId) -> Step:
+        serial = turn.steps[0].serial if turn.steps else turns.next_serial()
+        roots = tuple(map(os.fspath, self.roots))
+        return Step(id=step_id, serial=serial, time=self.clock().isoformat(), roots=roots)
+
+    @contextmanager
+    def _writing(self, store: Store) -> Iterator[Turns]:
+        """As the only writer, in a repository that is there."""
+        store.make_home(self.state)
+        with shadow_lock.held(self.home / LOCK, writes=True):
+            store.make(self.state)
+            yield Turns(store, self.memory.known)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """While nobody writes; where there is nothing yet, there is nothing to wait for."""
+        if not self.home.exists():
+            yield
+            return
+        with shadow_lock.held(self.home / LOCK, writes=False):
+            yield
+
+    @contextmanager
+    def _open(self) -> Iterator[Store]:
+        """The repository; what the disk refuses is said as a CheckpointError."""
+        store = Store(self.home / REPOSITORY)
+        try:
+            yield store
+        except OSError as error:
+            words, step = reason(error)
+            raise CheckpointError(
+                f"The checkpoints in {store.folder} are out of reach: {words}. {step}"
+            ) from error
+        finally:
+            store.close()
+
+    def _refuse_inside(self) -> None:
+        store = Path(os.path.realpath(self.home / REPOSITORY))
+        for root in self.roots:
+            if store.is_relative_to(os.path.realpath(root)):
+                raise CheckpointError(
+                    f"Checkpoints cannot be kept: their folder {store} lies inside the workspace folder "
+                    f"{root}. Set XDG_STATE_HOME to a folder outside."
+                )
+
+
+def _step(turn: Turn, step_id: StepId) -> Step | None:
+    return next((step for step in turn.steps if step.id.number == step_id.number), None)
+
+
+def _steps(turns: Turns, name: str) -> tuple[Step, ...]:
+    """The steps that an id means. Raises CheckpointError if it means none."""
+    steps = turns.read(name).steps
+    if not steps and (found := STEP.fullmatch(name)):
+        of_turn, first = turns.read(found["turn"]).steps, int(found["number"])
+        if first in [step.id.number for step in of_turn]:
+            steps = tuple(step for step in of_turn if step.id.number >= first)
+    if not steps:
+        raise _unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
+    return steps
+
+
+def _unknown(known: Sequence[str], name: str) -> CheckpointError:
+    some = ", ".join(known[:KNOWN_SHOWN])
+    those = f"The newest are: {some}." if known else "This workspace has none yet."
+    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")
+
+
+def _checkpoint(turn: Turn) -> Checkpoint:
+    first = turn.steps[0]
+    return Checkpoint(
+        id=turn.name,
+        session=first.id.session,
+        turn=turn.name,
+        label=first.id.label,
+        time=first.time,
+        root=first.roots[0] if first.roots else "",
+        steps=tuple(
+            CheckpointStep(
+                id=f"{turn.name}.{step.id.number}",
+                paths=tuple(entry.path for entry in step.entries if change(entry)),
+            )
+            for step in turn.steps
+        ),
+        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
+    )
