@@ -76,7 +76,7 @@ checkpoint = options.pop("checkpoint", None)
 if "prompt" in options:
     command = run(RunOptions(**options))
 elif checkpoint:
-    command = restore_checkpoint(CheckpointOptions(**options), checkpoint)
+    command = restore_checkpoint(CheckpointOptions(**options), {"checkpoint": checkpoint})
 else:
     command = list_checkpoints(CheckpointOptions(**options))
 sys.exit(asyncio.run(command))

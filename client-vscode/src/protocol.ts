@@ -208,11 +208,51 @@ export interface CheckpointListParams {
   session?: string;
 }
 
-/** Take a turn, or a step and what follows it, back; only some documents if `uris` is given. */
+/** Compare a checkpoint. */
+export interface CheckpointDiffParams {
+  /** The id of a turn or a step; the diff begins with what was there before it. */
+  checkpoint: string;
+  /** Another checkpoint, before which the diff ends, or `now`; without it, what the turn left. */
+  against?: string;
+  /** The only document to look at. */
+  uri?: string;
+}
+
+/** A unified diff, and the document that shows it: virtual, or a file where a client lacks those. */
+export interface CheckpointDiff {
+  uri: string;
+  text: string;
+}
+
+/** Take a turn, or a step and what follows it, back. */
 export interface CheckpointRestoreParams {
   checkpoint: string;
+  /** Only these documents. */
   uris?: string[];
   conversation?: boolean;
+  /** All later turns as well. */
+  following?: boolean;
+}
+
+/** Remove these checkpoints, whatever the limits say; without any, what the limits do not allow. */
+export interface CheckpointPruneParams {
+  checkpoints?: string[];
+}
+
+/** The checkpoints that are gone, and what the others take on the disk. */
+export interface CheckpointPruned {
+  removed: string[];
+  bytesUsed: number;
+}
+
+/** Nothing is needed. */
+export interface CheckpointVerifyParams {
+}
+
+/** How many checkpoints were read, and what is wrong; nothing if `problems` is empty. */
+export interface CheckpointSoundness {
+  checkpoints: number;
+  problems: string[];
 }
 
 /** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
@@ -365,8 +405,17 @@ export const FAILURE_APPLY = "handrail/failure/apply";
 /** Lists checkpoints, those of the newest turn first. */
 export const CHECKPOINT_LIST = "handrail/checkpoint/list";
 
+/** Compares a checkpoint with what the turn left, with another one, or with now. */
+export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
+
 /** Takes a turn or a step back; what was typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
+
+/** Removes checkpoints, or enforces the limits. */
+export const CHECKPOINT_PRUNE = "handrail/checkpoint/prune";
+
+/** Reads all that is kept and says what cannot be read. */
+export const CHECKPOINT_VERIFY = "handrail/checkpoint/verify";
 
 export const TURN_UPDATE = "handrail/turn/update";
 

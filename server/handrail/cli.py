@@ -97,12 +97,33 @@ def _apply_lines() -> int:
 
 
 def _checkpoint(options: argparse.Namespace) -> int:
-    from handrail.headless.run import CheckpointOptions, list_checkpoints, restore_checkpoint
+    from handrail.headless import run
 
-    chosen = CheckpointOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
-    if options.action == "list":
-        return asyncio.run(list_checkpoints(chosen))
-    return asyncio.run(restore_checkpoint(chosen, options.id))
+    chosen = run.CheckpointOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
+    match options.action:
+        case "list":
+            command = run.list_checkpoints(chosen)
+        case "show":
+            command = run.show_checkpoint(chosen, options.id)
+        case "diff":
+            uri = options.file and _uri(options.workspace / options.file)
+            asked = {"against": options.against, "uri": uri}
+            wish = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
+            command = run.diff_checkpoint(chosen, wish)
+        case "restore":
+            uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
+            wish = {"checkpoint": options.id, "following": options.following, **uris}
+            command = run.restore_checkpoint(chosen, wish)
+        case "prune":
+            command = run.prune_checkpoints(chosen, options.ids)
+        case _:
+            command = run.verify_checkpoints(chosen)
+    return asyncio.run(command)
+
+
+def _uri(file: Path) -> str:
+    """The URI of a file that is named relative to the workspace, or absolutely."""
+    return Path(os.path.abspath(file)).as_uri()
 
 
 def _doctor() -> int:
@@ -145,15 +166,36 @@ def _parser() -> argparse.ArgumentParser:
         "--jsonl", action="store_true", required=True, help="answer requests on standard input, one a line"
     )
 
-    checkpoint = commands.add_parser("checkpoint", help="list checkpoints, or take one back")
-    actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _common(actions.add_parser("list", help="all checkpoints of a workspace, newest first"))
-    restore = actions.add_parser("restore", help="take a turn or a step back")
-    restore.add_argument("id", metavar="ID", help="as `handrail checkpoint list` shows it")
-    _common(restore)
-
+    _checkpoint_parser(commands)
     commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
     return parser
+
+
+def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    checkpoint = commands.add_parser("checkpoint", help="list, show, compare, restore or remove checkpoints")
+    actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
+    named = "as `handrail checkpoint list` shows it"
+    actions.add_parser("list", help="all checkpoints of a workspace, newest first")
+    actions.add_parser("show", help="what a turn or a step changed").add_argument(
+        "id", metavar="ID", help=named
+    )
+    diff = actions.add_parser("diff", help="a turn or a step as a unified diff")
+    diff.add_argument("id", metavar="ID", help=named)
+    diff.add_argument(
+        "--against", metavar="ID", help="end before that checkpoint, or at `now`; not at what the turn left"
+    )
+    diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
+    restore = actions.add_parser("restore", help="take a turn or a step back")
+    restore.add_argument("id", metavar="ID", help=named)
+    restore.add_argument("--following", action="store_true", help="and all later turns")
+    restore.add_argument(
+        "--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated"
+    )
+    prune = actions.add_parser("prune", help="remove checkpoints, or what the limits do not allow")
+    prune.add_argument("ids", nargs="*", metavar="ID", help=named)
+    actions.add_parser("verify", help="read all that is kept, and say what cannot be read")
+    for action in actions.choices.values():
+        _common(action)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

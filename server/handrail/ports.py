@@ -16,6 +16,7 @@ from handrail.core.change import Change, Landing
 from handrail.core.checkpoint import (
     Checkpoint,
     CommandEffects,
+    KeptDocument,
     Limits,
     Pruned,
     Restoration,
@@ -241,8 +242,25 @@ class Checkpoints(Protocol):
         """Read everything that is kept, and say what cannot be read."""
         ...
 
-    async def restore_plan(self, checkpoint: str) -> tuple[Restoration, ...]:
-        """What taking back the turn, or the step and what follows it, means. Raises CheckpointError."""
+    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
+        """
+        What taking back a turn means, or a step and what follows it in its turn.
+
+        Args:
+            checkpoint: The id of a turn or a step.
+            following: Whether all later turns are to be taken back as well.
+
+        Raises:
+            CheckpointError: It is not known, or cannot be read.
+        """
+        ...
+
+    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+        """What held then, of all documents that turns have changed since. Raises CheckpointError."""
+        ...
+
+    async def put_down(self, name: str, text: str) -> str:
+        """Write *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
         ...
 
 

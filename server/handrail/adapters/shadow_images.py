@@ -101,14 +101,15 @@ def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kep
     """How the document of *entry* is taken back; *between* is what others did between the steps."""
     return Restoration(
         uri=entry.uri,
-        before=_stored_image(store, entry.before),
-        after=_stored_image(store, entry.after) if entry.after else None,
-        gaps=tuple((_stored_image(store, left), _stored_image(store, found)) for left, found in between),
+        before=stored_image(store, entry.before),
+        after=stored_image(store, entry.after) if entry.after else None,
+        gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in between),
         made_folders=entry.made_folders,
     )
 
 
-def _stored_image(store: Store, kept: Kept) -> Image:
+def stored_image(store: Store, kept: Kept) -> Image:
+    """An image out of the store. Raises CheckpointError if it is damaged."""
     raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
     unsaved = None
     if kept.unsaved is not None:

@@ -26,6 +26,7 @@ from handrail.adapters.workspace import identity_of
 from handrail.core.checkpoint import (
     Checkpoint,
     CommandEffects,
+    KeptDocument,
     Limits,
     Pruned,
     Restoration,
@@ -104,10 +105,19 @@ class ShadowRepo:
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().list, session)
 
-    async def restore_plan(self, checkpoint: str) -> tuple[Restoration, ...]:
+    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
         """What to take back, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().restore_plan, checkpoint)
+            return await files.in_thread(self._vault().restore_plan, checkpoint, following=following)
+
+    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+        """What documents held then, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().held, checkpoint)
+
+    async def put_down(self, name: str, text: str) -> str:
+        """Write a text as a file, see the port; the last ones are kept."""
+        return await files.in_thread(self._vault().put_down, name, text)
 
     def set_limits(self, limits: Limits) -> None:
         """From now on, no more than this is kept."""

@@ -17,10 +17,17 @@ from pathlib import Path
 
 from dulwich.objects import ObjectID, ShaFile
 
-from handrail.adapters import shadow_lock, shadow_tidy
+from handrail.adapters import files, shadow_lock, shadow_tidy
 from handrail.adapters.disk_failure import reason
 from handrail.adapters.shadow_commands import Commands
-from handrail.adapters.shadow_images import Roots, entry_of, images_of, restoration_of, spots_of
+from handrail.adapters.shadow_images import (
+    Roots,
+    entry_of,
+    images_of,
+    restoration_of,
+    spots_of,
+    stored_image,
+)
 from handrail.adapters.shadow_limits import Room, make_room, outdated
 from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
@@ -29,6 +36,7 @@ from handrail.core.checkpoint import (
     Checkpoint,
     CheckpointStep,
     CommandEffects,
+    KeptDocument,
     Limits,
     Pruned,
     Restoration,
@@ -43,6 +51,7 @@ REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tid
 WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
 STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
 KNOWN_SHOWN = 5  # ids that an error names
+SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, and how many stay
 
 
 @dataclass(kw_only=True)
@@ -149,12 +158,36 @@ class Vault:
             found = map(_checkpoint, Turns(store, self.memory.known).all())
             return tuple(each for each in found if session is None or each.session == session)
 
-    def restore_plan(self, name: str) -> tuple[Restoration, ...]:
-        """What taking back a turn, or a step and what follows, means."""
+    def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
+        """What taking back a turn, or a step and what follows, means; with all later turns if *following*."""
         with self._open() as store, self._reading():
-            steps = _steps(Turns(store, self.memory.known), name)
+            turns = Turns(store, self.memory.known)
+            steps = _following(turns, _steps(turns, name)) if following else _steps(turns, name)
             entries = [entry for entry in joined(steps) if change(entry)]
             return tuple(restoration_of(store, entry, gaps(steps, entry.identity)) for entry in entries)
+
+    def held(self, name: str) -> tuple[KeptDocument, ...]:
+        """What all documents held that turns have changed since."""
+        with self._open() as store, self._reading():
+            turns = Turns(store, self.memory.known)
+            entries = joined(_following(turns, _steps(turns, name)))
+            return tuple(
+                KeptDocument(uri=entry.uri, path=entry.path, image=stored_image(store, entry.before))
+                for entry in entries
+            )
+
+    def put_down(self, name: str, text: str) -> str:
+        """Write a text as a file in the state folder; returns its URI."""
+        with self._open() as store:
+            store.make_home(self.state)
+            folder = self.home / SHOWN
+            folder.mkdir(mode=0o700, exist_ok=True)
+            path = folder / re.sub(r"[^A-Za-z0-9._-]", "-", name)
+            path.unlink(missing_ok=True)
+            files.create(path, text.encode("utf-8", "surrogatepass"), 0o600)
+            for old in sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime)[:-SHOWN_KEPT]:
+                old.unlink(missing_ok=True)
+            return files.uri_of(path)
 
     # ---- Housekeeping -----------------------------------------------------------------------------
 
@@ -281,6 +314,13 @@ def _steps(turns: Turns, name: str) -> tuple[Step, ...]:
     if not steps:
         raise _unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
     return steps
+
+
+def _following(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """These steps of a turn, and those of all turns that were begun later."""
+    later = [turn for turn in turns.all() if turn.steps[0].serial > steps[0].serial]
+    ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
+    return (*steps, *(step for turn in ascending for step in turn.steps))
 
 
 def _unknown(known: Sequence[str], name: str) -> CheckpointError:

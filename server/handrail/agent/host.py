@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from handrail.agent import restore
+from handrail.agent import compare, restore
 from handrail.agent.edits import Part as EditPart
 from handrail.agent.edits import PlannedFile, outcomes
 from handrail.agent.executor import Executor
@@ -270,14 +270,21 @@ class Host:
         self.on_ledger(self.ledger)
         return found
 
-    async def restore(self, checkpoint: str, uris: Sequence[str] | None) -> restore.RestoreReport:
-        """Take a turn or a step back. Raises CheckpointError."""
+    async def restore(
+        self, checkpoint: str, uris: Sequence[str] | None, *, following: bool = False
+    ) -> restore.RestoreReport:
+        """Take a turn or a step back, with all later turns if *following*. Raises CheckpointError."""
         ports = self.ports()
         known = await ports.checkpoints.list()
         restored = next((one for one in known if checkpoint in (one.id, *(s.id for s in one.steps))), None)
         label = f"Before restoring: {restored.label}" if restored else f"Before restoring {checkpoint}"
         step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label), pinned=True)
-        return await restore.restore(ports, step, checkpoint, uris)
+        wish = restore.Wish(checkpoint=checkpoint, uris=uris, following=following)
+        return await restore.restore(ports, step, wish)
+
+    async def compare(self, checkpoint: str, against: str | None, uri: str | None) -> str:
+        """A checkpoint as a unified diff; see `compare.compare`. Raises CheckpointError."""
+        return await compare.compare(self.ports(), checkpoint, against, uri)
 
 
 async def _stop(turns: Sequence[Turn]) -> None:

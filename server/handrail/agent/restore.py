@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from handrail.agent.compare import identity
 from handrail.agent.preimage import held, targets
 from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
@@ -54,24 +55,40 @@ class _Found:
     conflicts: list[Conflict] = field(default_factory=list)
 
 
-async def restore(ports: Ports, step: StepId, checkpoint: str, uris: Sequence[str] | None) -> RestoreReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
     """
-    Restore *checkpoint*, or only the documents *uris* of it.
+    What is to be restored.
+
+    Attributes:
+        checkpoint: The id of a turn, or of a step: that step and what follows in its turn.
+        uris: The documents; None for all.
+        following: Whether all later turns are to be taken back as well.
+    """
+
+    checkpoint: str
+    uris: Sequence[str] | None = None
+    following: bool = False
+
+
+async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
+    """
+    Restore a checkpoint, or some documents of it.
 
     Args:
         ports: The world.
         step: The step whose checkpoint is taken first.
-        checkpoint: The id of a turn, or of a step: that step and what follows.
-        uris: The documents to restore; None for all.
+        wish: What is to be restored.
 
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan, found = await ports.checkpoints.restore_plan(checkpoint), _Found()
-    if uris is not None:
-        wanted = {_identity(ports, uri): uri for uri in uris}
-        plan = tuple(each for each in plan if _identity(ports, each.uri) in wanted)
-        missing = wanted.keys() - {_identity(ports, each.uri) for each in plan}
+    plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
+    found = _Found()
+    if wish.uris is not None:
+        wanted = {identity(ports, uri): uri for uri in wish.uris}
+        plan = tuple(each for each in plan if identity(ports, each.uri) in wanted)
+        missing = wanted.keys() - {identity(ports, each.uri) for each in plan}
         reason = "The checkpoint does not have this document."
         found.conflicts += [Conflict(uri=wanted[each], reason=reason) for each in wanted if each in missing]
     touched = [each.uri for each in plan]
@@ -91,11 +108,6 @@ async def restore(ports: Ports, step: StepId, checkpoint: str, uris: Sequence[st
         conflicts=tuple(found.conflicts),
         checkpoint=before,
     )
-
-
-def _identity(ports: Ports, uri: str) -> str:
-    place = ports.workspace.resolve(uri)
-    return uri if isinstance(place, Failure) else place.identity
 
 
 async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:

@@ -130,6 +130,15 @@ class Restoration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeptDocument:
+    """A document that has been changed since a checkpoint was begun, and what it held then."""
+
+    uri: str
+    path: str
+    image: Image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotCovered:
     """What a snapshot leaves out, as people read it, and why: no checkpoint can bring it back."""
 

@@ -1,5 +1,5 @@
 """
-The commands of the headless client: run one turn, list checkpoints, restore one.
+The commands of the headless client: run one turn; list, show, compare, restore, remove, check checkpoints.
 
 Each starts a server process, lets it work on the workspace folder, and ends it. Whatever happens, documents
 with unsaved text are written to disk at the end. Exit codes:
@@ -87,9 +87,29 @@ async def list_checkpoints(options: CheckpointOptions) -> int:
     return await _command(options, lambda stage: _list(options, stage))
 
 
-async def restore_checkpoint(options: CheckpointOptions, checkpoint: str) -> int:
-    """Take a turn back; returns the exit code."""
-    return await _command(options, lambda stage: _restore(options, checkpoint, stage))
+async def restore_checkpoint(options: CheckpointOptions, wish: dict[str, Any]) -> int:
+    """Take a turn back; *wish* is the request's params; returns the exit code."""
+    return await _command(options, lambda stage: _restore(options, wish, stage))
+
+
+async def show_checkpoint(options: CheckpointOptions, checkpoint: str) -> int:
+    """Show one checkpoint and what its turn changed; returns the exit code."""
+    return await _command(options, lambda stage: _show(options, checkpoint, stage))
+
+
+async def diff_checkpoint(options: CheckpointOptions, wish: dict[str, str]) -> int:
+    """Show a checkpoint as a unified diff; *wish* is the request's params; returns the exit code."""
+    return await _command(options, lambda stage: _diff(options, wish, stage))
+
+
+async def prune_checkpoints(options: CheckpointOptions, checkpoints: list[str]) -> int:
+    """Remove checkpoints, or what the limits do not allow; returns the exit code."""
+    return await _command(options, lambda stage: _prune(options, checkpoints, stage))
+
+
+async def verify_checkpoints(options: CheckpointOptions) -> int:
+    """Say whether all that is kept can be read; returns the exit code."""
+    return await _command(options, lambda stage: _verify(options, stage))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +158,55 @@ async def _list(options: CheckpointOptions, stage: _Stage) -> int:
     return ALL_LANDED
 
 
-async def _restore(options: CheckpointOptions, checkpoint: str, stage: _Stage) -> int:
+async def _show(options: CheckpointOptions, checkpoint: str, stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
-        json = await stage.interrupts.guard(_take_back(client, checkpoint))
+        found = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
+        known = await stage.interrupts.guard(_checkpoints(client))
+    one = next(each for each in known if checkpoint in values.checkpoint(each).ids)
+    if options.as_json:
+        stage.show.json({**one, "diff": values.diff(found)})
+    else:
+        stage.show.checkpoints([values.checkpoint(one)])
+        stage.show.diff(values.diff(found))
+    return ALL_LANDED
+
+
+async def _diff(options: CheckpointOptions, wish: dict[str, str], stage: _Stage) -> int:
+    async with _client(options, stage, {}) as client:
+        json = await stage.interrupts.guard(_ask(client, "diff", wish))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        stage.show.diff(values.diff(json))
+    return ALL_LANDED
+
+
+async def _prune(options: CheckpointOptions, checkpoints: list[str], stage: _Stage) -> int:
+    if checkpoints and not options.yes:
+        question = f"Remove {', '.join(checkpoints)} for ever?"
+        if not terminal.can_ask() or not await _answer(question, stage):
+            raise HeadlessError("Nothing was removed: say yes, or give --yes.")
+    async with _client(options, stage, {}) as client:
+        json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
+    stage.show.pruned(*values.pruned(json))
+    if options.as_json:
+        stage.show.json(json)
+    return ALL_LANDED
+
+
+async def _verify(options: CheckpointOptions, stage: _Stage) -> int:
+    async with _client(options, stage, {}) as client:
+        json = await stage.interrupts.guard(_ask(client, "verify", {}))
+    count, problems = values.soundness(json)
+    stage.show.soundness(count, problems)
+    if options.as_json:
+        stage.show.json(json)
+    return SOMETHING_FAILED if problems else ALL_LANDED
+
+
+async def _restore(options: CheckpointOptions, wish: dict[str, Any], stage: _Stage) -> int:
+    async with _client(options, stage, {}) as client:
+        json = await stage.interrupts.guard(_take_back(client, wish))
         report = values.restore_report(json)
     stage.show.restored(report)
     if options.as_json:
@@ -189,12 +255,15 @@ async def _checkpoints(client: Client) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-async def _take_back(client: Client, checkpoint: str) -> Any:
+async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
+    return await client.request(f"handrail/checkpoint/{about}", params, timeout_s=STORE_TIMEOUT_S)
+
+
+async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
     """Restore; an unknown id is answered with those that exist."""
+    checkpoint = wish["checkpoint"]
     try:
-        return await client.request(
-            "handrail/checkpoint/restore", {"checkpoint": checkpoint}, timeout_s=STORE_TIMEOUT_S
-        )
+        return await _ask(client, "restore", wish)
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise

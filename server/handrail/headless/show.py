@@ -115,6 +115,26 @@ class Show:
         if report.checkpoint is not None and (report.restored or report.deleted):
             self._line(f"  undo this with: {self._restore(report.checkpoint)}", DIM)
 
+    def diff(self, diff: str) -> None:
+        """Show a unified diff, as `patch` reads it."""
+        for line in diff.removesuffix("\n").split("\n") if diff else ():
+            is_header = line.startswith(("--- ", "+++ "))
+            self._line(line, BOLD if is_header else DIFF_COLOURS.get(line[:1], ""))
+
+    def pruned(self, removed: Iterable[str], bytes_used: int) -> None:
+        """Show which checkpoints are gone."""
+        for checkpoint in removed:
+            self._line(f"removed    {checkpoint}")
+        self._line(f"checkpoints take {bytes_used / 1e6:.1f} MB", DIM)
+
+    def soundness(self, count: int, problems: Iterable[str]) -> None:
+        """Show what is wrong with what is kept."""
+        wrong = list(problems)
+        for problem in wrong:
+            self._line(problem, RED)
+        if not wrong:
+            self._line(f"{count} checkpoints, all sound", GREEN)
+
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""
         given = params.get("type")

@@ -148,6 +148,23 @@ def restore_report(json: Any) -> RestoreReport:
     )
 
 
+def diff(json: Any) -> str:
+    """Read the text of a `CheckpointDiff`; raises ServerGarbledError."""
+    return _Fields("CheckpointDiff", json).text("text")
+
+
+def pruned(json: Any) -> tuple[tuple[str, ...], int]:
+    """Read which checkpoints are gone, and how many bytes the others take; raises ServerGarbledError."""
+    fields = _Fields("CheckpointPruned", json)
+    return fields.each("removed", str), fields.number("bytesUsed")
+
+
+def soundness(json: Any) -> tuple[int, tuple[str, ...]]:
+    """Read how many checkpoints were looked at, and what is wrong; raises ServerGarbledError."""
+    fields = _Fields("CheckpointSoundness", json)
+    return fields.number("checkpoints"), fields.each("problems", str)
+
+
 def turn_id(json: Any) -> str:
     """Read the turn out of the answer to `handrail/turn/start`; raises ServerGarbledError."""
     return _Fields("answer to `handrail/turn/start`", json).text("turn")

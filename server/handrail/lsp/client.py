@@ -26,6 +26,8 @@ class Client:
         creates, deletes: Resource operations it takes.
         related, data: What of a diagnostic it understands.
         progress, configuration: Standard requests it takes.
+        virtual_documents: Whether it asks for the text of documents that are no files.
+        shows_documents: Whether it opens a document when asked to.
         watches: Whether it watches files when asked to (dynamic registration).
         turn_updates, approvals, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
@@ -41,6 +43,8 @@ class Client:
     data: bool = False
     progress: bool = False
     configuration: bool = False
+    virtual_documents: bool = False
+    shows_documents: bool = False
     watches: bool = False
     turn_updates: bool = False
     approvals: bool = False
@@ -75,6 +79,8 @@ class Client:
             data=bool(publish.data_support),
             progress=bool(window.work_done_progress),
             configuration=bool(workspace.configuration),
+            virtual_documents=workspace.text_document_content is not None,
+            shows_documents=bool(window.show_document and window.show_document.support),
             watches=bool(watched and watched.dynamic_registration),
             turn_updates=opted.get("turnUpdates") is True,
             approvals=opted.get("approvals") is True,

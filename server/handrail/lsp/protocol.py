@@ -256,12 +256,71 @@ class CheckpointListParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointDiffParams:
+    """
+    Compare a checkpoint.
+
+    Attributes:
+        checkpoint: The id of a turn or a step; the diff begins with what was there before it.
+        against: Another checkpoint, before which the diff ends, or `now`; without it, what the turn left.
+        uri: The only document to look at.
+    """
+
+    checkpoint: str
+    against: str | None = None
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointDiff:
+    """A unified diff, and the document that shows it: virtual, or a file where a client lacks those."""
+
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRestoreParams:
-    """Take a turn, or a step and what follows it, back; only some documents if `uris` is given."""
+    """
+    Take a turn, or a step and what follows it, back.
+
+    Attributes:
+        uris: Only these documents.
+        following: All later turns as well.
+    """
 
     checkpoint: str
     uris: list[str] | None = None
     conversation: bool = False
+    following: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPruneParams:
+    """Remove these checkpoints, whatever the limits say; without any, what the limits do not allow."""
+
+    checkpoints: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointPruned:
+    """The checkpoints that are gone, and what the others take on the disk."""
+
+    removed: list[str]
+    bytes_used: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointVerifyParams:
+    """Nothing is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointSoundness:
+    """How many checkpoints were read, and what is wrong; nothing if `problems` is empty."""
+
+    checkpoints: int
+    problems: list[str]
 
 
 # ---- What a client says of itself -----------------------------------------------------------------
@@ -484,6 +543,24 @@ CHECKPOINT_LIST = Request(
     result=list[Checkpoint],
     does="Lists checkpoints, those of the newest turn first.",
 )
+CHECKPOINT_DIFF = Request(
+    name="checkpoint.diff",
+    params=CheckpointDiffParams,
+    result=CheckpointDiff,
+    does="Compares a checkpoint with what the turn left, with another one, or with now.",
+)
+CHECKPOINT_PRUNE = Request(
+    name="checkpoint.prune",
+    params=CheckpointPruneParams,
+    result=CheckpointPruned,
+    does="Removes checkpoints, or enforces the limits.",
+)
+CHECKPOINT_VERIFY = Request(
+    name="checkpoint.verify",
+    params=CheckpointVerifyParams,
+    result=CheckpointSoundness,
+    does="Reads all that is kept and says what cannot be read.",
+)
 CHECKPOINT_RESTORE = Request(
     name="checkpoint.restore",
     params=CheckpointRestoreParams,
@@ -499,7 +576,10 @@ REQUESTS = (
     FAILURE_DISMISS,
     FAILURE_APPLY,
     CHECKPOINT_LIST,
+    CHECKPOINT_DIFF,
     CHECKPOINT_RESTORE,
+    CHECKPOINT_PRUNE,
+    CHECKPOINT_VERIFY,
 )
 
 TURN_UPDATE = "handrail/turn/update"

@@ -51,12 +51,16 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.FAILURE_DISMISS, failure.dismiss),
     (protocol.FAILURE_APPLY, failure.apply),
     (protocol.CHECKPOINT_LIST, checkpoint.list_),
+    (protocol.CHECKPOINT_DIFF, checkpoint.diff),
     (protocol.CHECKPOINT_RESTORE, checkpoint.restore),
+    (protocol.CHECKPOINT_PRUNE, checkpoint.prune),
+    (protocol.CHECKPOINT_VERIFY, checkpoint.verify),
 )
 
 # What is said to the user after a command, whose result editors drop.
 TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.FAILURE_APPLY: failure.tell,
+    protocol.CHECKPOINT_DIFF: checkpoint.show,
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
 }
 
@@ -201,6 +205,7 @@ def create_server(world: World) -> Server:
     state.look = lambda uri: state.begin(sync.look(state, uri))
     for request, handler in HANDLERS:
         _register(server, request, handler)
+    _register_documents(server)
     _register_standard(server)
     return server
 
@@ -234,6 +239,21 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
 
     server.feature(request.method)(answer)
     server.command(request.command)(command)
+
+
+def _register_documents(server: Server) -> None:
+    state = server.state
+
+    @server.feature(
+        lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, lsp.TextDocumentContentOptions(schemes=[checkpoint.SCHEME])
+    )
+    async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
+        try:
+            return lsp.TextDocumentContentResult(text=await checkpoint.content(state, params.uri))
+        except Wrong as error:
+            raise JsonRpcInvalidParams(message=str(error)) from error
+        except HandrailError as error:
+            raise RequestFailed(message=str(error)) from error
 
 
 def _register_standard(server: Server) -> None:

@@ -1,9 +1,12 @@
-"""List and restore checkpoints."""
+"""List, compare, restore and remove checkpoints, and the housekeeping between turns."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from lsprotocol import types as lsp
 
 from handrail.lsp import convert, protocol
 from handrail.lsp.state import State, Wrong
@@ -11,6 +14,7 @@ from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
+SCHEME = "handrail"
 IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the next one sooner
 
 
@@ -23,7 +27,51 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
     """Take a turn or a step back."""
     if params.conversation:
         raise Wrong("params.conversation is not offered by this version; leave it out.")
-    return convert.restore_report(await state.host.restore(params.checkpoint, params.uris))
+    report = await state.host.restore(params.checkpoint, params.uris, following=params.following)
+    return convert.restore_report(report)
+
+
+async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.CheckpointDiff:
+    """Compare a checkpoint, and have a document ready that shows the difference."""
+    text = await state.host.compare(params.checkpoint, params.against, params.uri)
+    name = "-".join(part for part in (params.checkpoint, params.against) if part) + ".diff"
+    if not state.client.virtual_documents:
+        return protocol.CheckpointDiff(uri=await state.checkpoints.put_down(name, text), text=text)
+    asked = {"against": params.against, "uri": params.uri}
+    query = urlencode({key: value for key, value in asked.items() if value})
+    uri = f"{SCHEME}:///{quote(params.checkpoint, safe='')}.diff" + (f"?{query}" if query else "")
+    return protocol.CheckpointDiff(uri=uri, text=text)
+
+
+async def content(state: State, uri: str) -> str:
+    """The text of a virtual document. Raises Wrong, CheckpointError."""
+    found = urlsplit(uri)
+    checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
+    if found.scheme != SCHEME or not checkpoint:
+        raise Wrong(f"{uri} is no document of handrail.")
+    asked = dict(parse_qsl(found.query))
+    return await state.host.compare(checkpoint, asked.get("against"), asked.get("uri"))
+
+
+def show(state: State, found: protocol.CheckpointDiff) -> None:
+    """Have the editor open the document: it drops the result of a command."""
+    if state.client.shows_documents:
+        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True)
+        state.server.window_show_document(params)
+    else:
+        state.say(f"The difference is in {found.uri}")
+
+
+async def prune(state: State, params: protocol.CheckpointPruneParams) -> protocol.CheckpointPruned:
+    """Remove checkpoints."""
+    found = await state.checkpoints.prune(params.checkpoints or [])
+    return protocol.CheckpointPruned(removed=list(found.removed), bytes_used=found.bytes_used)
+
+
+async def verify(state: State, params: protocol.CheckpointVerifyParams) -> protocol.CheckpointSoundness:
+    """Look whether all is sound."""
+    found = await state.checkpoints.verify()
+    return protocol.CheckpointSoundness(checkpoints=found.checkpoints, problems=list(found.problems))
 
 
 def tell(state: State, report: protocol.RestoreReport) -> None:

@@ -1,0 +1,83 @@
+"""Comparing checkpoints, going back over several turns, removing and checking them, through the protocol."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import VSCODE, Habits
+from e2e.prompts import block, fence
+from handrail.adapters.files import path_of
+from handrail.testing import snapshot
+
+
+async def opened(editor: Editor, uri: str) -> str:
+    """What an editor shows that opens the document *uri*: a virtual one if it knows of those, else a file."""
+    if editor.habits.capabilities["workspace"].get("textDocumentContent") is not None:
+        assert urlsplit(uri).scheme == "handrail"
+        found = await editor.call("workspace/textDocumentContent", {"uri": uri})
+        return str(found["text"])
+    path = path_of(uri)
+    assert path is not None
+    return path.read_text()
+
+
+async def test_a_diff_says_what_the_turn_changed_and_a_document_shows_it(
+    stage: Stage, editor: Editor
+) -> None:
+    stage.put("a.txt", "one\ntwo\nthree\n")
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    found = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"])
+    if found is None:  # a command may be answered before it is done
+        return
+    assert found["text"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
+    assert await opened(editor, found["uri"]) == found["text"]
+    await editor.turn(block("a.txt", "three", "three\nfour"))
+    now = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"], against="now")
+    assert now["text"].endswith(" one\n-two\n+TWO\n three\n+four\n")
+    assert await opened(editor, now["uri"]) == now["text"]
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_between_two_checkpoints_and_back_over_both(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    stage.put("a.txt", "one\n")
+    stage.put("kept.txt", "kept\n")
+    first = await editor.turn(block("a.txt", "one", "ONE"))
+    second = await editor.turn(block("a.txt", "ONE", "One") + "\n" + fence("made.txt", "made\n"))
+    ids = {"checkpoint": first["checkpoint"], "against": second["checkpoint"]}
+    between = await editor.request("checkpoint.diff", **ids)
+    assert "-one\n+ONE\n" in between["text"]
+    assert "made.txt" not in between["text"]
+    only = await editor.request("checkpoint.diff", checkpoint=first["checkpoint"], against="now")
+    assert "-one\n+One\n" in only["text"]
+    assert "+++ b/made.txt" in only["text"]
+    uri = (stage.root / "made.txt").as_uri()
+    made = await editor.request("checkpoint.diff", checkpoint=first["checkpoint"], against="now", uri=uri)
+    assert made["text"] == "--- /dev/null\n+++ b/made.txt\n@@ -0,0 +1,1 @@\n+made\n"
+
+    restored = await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], following=True)
+    assert restored["conflicts"] == []
+    assert snapshot(stage.root) == {"a.txt": b"one\n", "kept.txt": b"kept\n"}
+    await editor.request("checkpoint.restore", checkpoint=restored["checkpoint"])
+    assert snapshot(stage.root) == {"a.txt": b"One\n", "kept.txt": b"kept\n", "made.txt": b"made\n"}
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_checkpoints_are_checked_and_removed(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    stage.put("a.txt", "one\n")
+    first = await editor.turn(block("a.txt", "one", "ONE"))
+    second = await editor.turn(block("a.txt", "ONE", "One"))
+    assert await editor.request("checkpoint.verify") == {"checkpoints": 2, "problems": []}
+    with refused(-32803, "no checkpoint"):
+        await editor.request("checkpoint.prune", checkpoints=["t-9"])
+    pruned = await editor.request("checkpoint.prune", checkpoints=[first["checkpoint"]])
+    assert pruned["removed"] == [first["checkpoint"]]
+    assert pruned["bytesUsed"] > 0
+    assert [each["id"] for each in await editor.request("checkpoint.list")] == [second["checkpoint"]]
+    with refused(-32803, "no checkpoint"):
+        await editor.request("checkpoint.diff", checkpoint=first["checkpoint"])

@@ -1,0 +1,81 @@
+"""`handrail checkpoint` as people run it: real processes on a real folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.testing import lay_out, snapshot
+
+BLOCK = "{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+@dataclass
+class Shell:
+    """A folder, and the command line on it."""
+
+    root: Path
+    state: Path
+
+    def run(self, *argv: str, given: str = "", code: int = 0) -> str:
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
+        command = [sys.executable, "-m", "handrail", *argv, "--workspace", str(self.root)]
+        ended = subprocess.run(
+            command, input=given, capture_output=True, text=True, env=environment, check=False
+        )
+        assert ended.returncode == code, (ended.stdout, ended.stderr)
+        return ended.stdout if code == 0 else ended.stdout + ended.stderr
+
+    def json(self, *argv: str) -> Any:
+        return json.loads(self.run("checkpoint", *argv, "--json"))
+
+    def turn(self, path: str, old: str, new: str) -> str:
+        block = BLOCK.format(path=path, old=old, new=new)
+        checkpoint = json.loads(self.run("run", "-", "--json", given=block))["checkpoint"]
+        assert isinstance(checkpoint, str)
+        return checkpoint
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    lay_out(tmp_path / "work", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n"})
+    return Shell(tmp_path / "work", tmp_path / "state")
+
+
+def test_every_action(shell: Shell) -> None:
+    first = shell.turn("a.txt", "one", "ONE")
+    second = shell.turn("b.txt", "b", "B")
+    assert [each["id"] for each in shell.json("list")] == [second, first]
+
+    shown = shell.json("show", first)
+    assert shown["id"] == first
+    assert "-one\n+ONE\n" in shown["diff"]
+    assert "changed  a.txt" in shell.run("checkpoint", "show", first)
+    assert "+ONE" in shell.run("checkpoint", "diff", first)
+    assert shell.json("diff", first, "--against", "now")["text"].count("+++ b/") == 2
+    assert shell.json("diff", first, "--against", "now", "--file", "b.txt")["text"].count("+++ b/") == 1
+    assert shell.json("verify") == {"checkpoints": 2, "problems": []}
+
+    shell.run("checkpoint", "restore", first, "--following", "--file", "a.txt")
+    assert snapshot(shell.root) == {"a.txt": b"one\ntwo\n", "b.txt": b"B\n"}
+
+    assert "say yes, or give --yes" in shell.run("checkpoint", "prune", first, code=2)
+    assert shell.json("prune", first, "--yes")["removed"] == [first]
+    assert shell.json("prune")["removed"] == []
+    assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"
+    assert "There is no checkpoint" in shell.run("checkpoint", "show", first, code=2)
+
+
+def test_damage_is_an_exit_code(shell: Shell) -> None:
+    shell.turn("a.txt", "one", "ONE")
+    (repository,) = shell.state.glob("handrail/*/checkpoints.git")
+    for path in repository.glob("objects/??/*"):
+        path.write_bytes(b"garbage")
+    assert "damaged" in shell.run("checkpoint", "verify", code=1)
