@@ -22,6 +22,7 @@ from handrail.core import (
     truncate,
 )
 from handrail.core.change import PlannedHunk, Tier
+from handrail.core.evidence import Bounds
 from handrail.core.failure import Code, Failure
 from handrail.core.message import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, UserMessage
 from handrail.core.patch import FilePatch, Hunk
@@ -110,7 +111,7 @@ def test_match(case: Case) -> None:
     assert search is not None
     after = text.starts[int(search.attributes.get("after", "0"))]
     scope = tuple(case["scope"].splitlines()) if case.block("scope") else ()
-    found = match.locate(text, _hunk(search, "", scope), after)
+    found = match.locate(text, _hunk(search, "", scope), Bounds(after=after))
     if isinstance(found, Failure):
         case.check(found=None, failure=_failure(found))
         return
@@ -140,6 +141,12 @@ def test_plan(case: Case) -> None:
     edits.sort(key=lambda e: (e.span.start, e.span.end))
     after = edit.apply(text.content, edits)
     case.check(after=after if edits else None, note="".join(notes) or None, failure="".join(failures) or None)
+
+
+@pytest.mark.parametrize("case", cases("indent"))
+def test_indent(case: Case) -> None:
+    """How new lines are indented; given and expected as in `plan`."""
+    test_plan(case)
 
 
 @pytest.mark.parametrize("case", cases("reply"))

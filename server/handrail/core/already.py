@@ -7,16 +7,20 @@ new text that stands somewhere by chance is no edit that was made, so in doubt t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from handrail.core import match, place
+from handrail.core import match
 from handrail.core.edit import opcodes
 from handrail.core.failure import Failure, Span
-from handrail.core.hunk import Hunk
+from handrail.core.hunk import Hunk, rows_of
+from handrail.core.match import Match
 from handrail.core.text import Text, to_lf
 
 DISTINCT = 4  # characters; less may well be meant twice
 TELLING = 8  # characters; less may be anywhere
+ALIKE = 0.8  # likeness of a removed row that was changed a little before it was to be removed
+LIMIT_BESIDE = 60  # rows
 UNIQUE = 24  # characters; more is nowhere by chance
 
 
@@ -25,12 +29,14 @@ def is_distinct(added: str) -> bool:
     return len(added.strip()) >= DISTINCT
 
 
-def is_made(text: Text, hunk: Hunk, span: Span) -> bool:
-    """Whether the place at *span*, which matches the hunk's old text, reads its longer new text already."""
-    if place.is_string(text, hunk, span):
-        return _string_is_made(text, hunk, span)
-    old, new = place.rows(hunk)
-    first = text.line_at(span.start)
+def is_made(text: Text, found: Match) -> bool:
+    """Whether the place *found*, which matches the hunk's old text, reads its longer new text already."""
+    if not found.lines:
+        return _string_is_made(text, found.hunk, found.span)
+    old, new = rows_of(found.hunk)
+    first = found.lines[0]
+    if first is None or found.lines != tuple(range(first, first + len(old))):
+        return False
     return any(
         new[at : at + len(old)] == old
         and is_distinct("".join(new[:at] + new[at + len(old) :]))
@@ -60,7 +66,7 @@ def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
 
 def is_there(text: Text, hunk: Hunk, missing: Failure) -> bool:
     """Whether the hunk's new text stands in the place of its old text, for which *missing* was found."""
-    old, new = place.rows(hunk)
+    old, new = rows_of(hunk)
     blocks = opcodes(old, new)
     if any(k == m and (i == 0 or j == len(old)) for i, j, k, m in blocks):
         return False  # what is removed at the edge of a hunk leaves no trace
@@ -69,10 +75,22 @@ def is_there(text: Text, hunk: Hunk, missing: Failure) -> bool:
     kept = "".join(row.strip() for at, row in enumerate(old) if at not in changed)
     if len(added + kept) < TELLING:
         return False
-    found = match.locate(text, replace(hunk, old=hunk.new, new="", replace_all=False))
-    if isinstance(found, Failure):
+    found = match.matches(text, replace(hunk, old=hunk.new, new=""))
+    if len(found) != 1:
+        return False
+    if _stands_beside(text, [row for row in old if row not in new], found[0].span):
         return False
     return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, missing, found[0].span)
+
+
+def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
+    """Whether half of the *removed* rows, or rows much like them, stand right above or below *span*."""
+    first, last = text.line_at(span.start), text.line_at(span.end)
+    reach = min(LIMIT_BESIDE, len(removed) + 2)
+    beside = (*text.rows[max(0, first - reach) : first], *text.rows[last + 1 : last + 1 + reach])
+    telling = [row.strip() for row in removed if is_distinct(row)][:LIMIT_BESIDE]
+    near = [row for row in telling if any(match.likeness(row, other.strip()) >= ALIKE for other in beside)]
+    return bool(telling) and len(near) * 2 >= len(telling)
 
 
 def _has_rival(hunk: Hunk, missing: Failure, found: Span) -> bool:

@@ -69,6 +69,17 @@ class FilePatch:
     move_to: str | None = None
 
 
+def rows_of(hunk: Hunk) -> tuple[list[str], list[str]]:
+    """A hunk's old and new text as rows; a last line end of strings opens no further row."""
+    old, new = hunk.old.split("\n"), hunk.new.split("\n")
+    if hunk.whole_lines:
+        return old, new if hunk.new or hunk.leaves_blank else []
+    if len(old) > 1 and not old[-1]:
+        old.pop()
+        new = new[:-1] if not new[-1] else new
+    return old, new
+
+
 def bad(line_number: int, line: str, expected: str) -> Failure:
     """A parse failure that names the line of the patch (counted from 1) and what was expected there."""
     shown = line if len(line) <= 80 else line[:77] + "..."

@@ -18,7 +18,6 @@ from itertools import pairwise
 from math import gcd
 
 from handrail.core.failure import Code, Failure
-from handrail.core.text import Text
 
 INDENT = re.compile("[ \t\u00a0\u2007\u202f\u3000]*")
 TAB = 4  # how wide a tab counts where blanks and tabs are mixed; only differences matter
@@ -72,20 +71,20 @@ class Fit:
         scale = self._scale()
         if scale is None:
             return _refused("what a step of it is in the document cannot be told")
-        nearest = min(self.pairs, key=lambda known: abs(_width(known) - _width(indent)))
-        columns = (_width(indent) - _width(nearest)) * scale
-        if columns.denominator > 1 or (scale != 1 and columns % _width(self.document_step)):
-            return _refused(f"a depth of {_width(indent)} columns is no whole number of steps")
+        nearest = min(self.pairs, key=lambda known: abs(width(known) - width(indent)))
+        columns = (width(indent) - width(nearest)) * scale
+        if columns.denominator > 1 or (scale != 1 and columns % width(self.document_step)):
+            return _refused(f"a depth of {width(indent)} columns is no whole number of steps")
         return self._moved(self.pairs[nearest], int(columns))
 
     def _scale(self) -> Fraction | None:
         """Columns of the document for one column of the patch; None if nothing tells."""
-        seen = sorted({(_width(ours), _width(theirs)) for ours, theirs in self.pairs.items()})
+        seen = sorted({(width(ours), width(theirs)) for ours, theirs in self.pairs.items()})
         if len(seen) != 1:
             shown = {Fraction(b[1] - a[1], b[0] - a[0]) for a, b in pairwise(seen) if b[0] > a[0]}
             return shown.pop() if len(shown) == 1 and min(shown) > 0 else None
         ours, theirs = seen[0]
-        step, wanted = self.patch_step, _width(self.document_step)
+        step, wanted = self.patch_step, width(self.document_step)
         if self.patch_has_tabs != (self.document_step == "\t"):
             return Fraction(wanted, step) if step in STEPS else None
         if step == wanted or (step > max(STEPS) and step % 2):
@@ -100,44 +99,45 @@ class Fit:
             aligned = columns % TAB == 0
             return base + "\t" * (columns // TAB) if aligned else _refused("a tab is wider than its depth")
         while columns < 0 and base:
-            columns += _width(base[-1])
+            columns += width(base[-1])
             base = base[:-1]
         return _refused("it lies left of anything the document has there") if columns else base
 
 
-def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document: Text) -> Fit:
+def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document: Sequence[str]) -> Fit:
     """
     Learn from matched rows how indentation is to be carried over.
 
     Args:
         matched: (row of the patch, row of the document) for every row that matched.
         patch_rows: All rows of the patch, old and new.
-        document: Where the rows of the document come from.
+        document: Rows of the document around the place.
     """
     found: dict[str, set[str]] = {}
     for ours, theirs in matched:
         if ours.strip():
             found.setdefault(leading(ours), set()).add(leading(theirs))
     indents = [leading(row) for row in patch_rows if row.strip()]
-    least = min(map(_width, indents), default=0)
+    least = min(map(width, indents), default=0)
     return Fit(
         pairs={indent: min(theirs) for indent, theirs in found.items() if len(theirs) == 1},
         torn=frozenset(indent for indent, theirs in found.items() if len(theirs) > 1),
-        patch_step=gcd(*(_width(indent) - least for indent in indents)),
+        patch_step=gcd(*(width(indent) - least for indent in indents)),
         patch_has_tabs=any("\t" in indent for indent in indents),
         document_step=_document_step({theirs for each in found.values() for theirs in each}, document),
     )
 
 
-def _document_step(indents: set[str], document: Text) -> str:
+def _document_step(indents: set[str], document: Sequence[str]) -> str:
     """A step of the document; the rows that matched say whether it is a tab."""
-    step = unit(document.rows)
+    step = unit(document)
     if any("\t" in indent for indent in indents):
         return "\t"
     return " " * TAB if step == "\t" and any(indents) else step
 
 
-def _width(indent: str) -> int:
+def width(indent: str) -> int:
+    """The columns of an indentation."""
     return sum(TAB if character == "\t" else 1 for character in indent)
 
 

@@ -1,81 +1,44 @@
 """
 Find the one place in a document that a hunk describes.
 
-Strategies run from strict to lenient; the first that matches anywhere decides. More than one match is
-`ambiguous-match`, unless the scope, the order of the hunks or the line hint picks one; a tie is refused.
-Alike is never enough: places that only resemble the search text are candidates for the user to choose.
-Reading documents and applying edits happen elsewhere.
+Strategies run from strict to lenient; the first that matches anywhere decides. *Safe* and *normalised*
+matches say all that the search text says. An *anchored* match may differ in its context, never in what it
+removes or in what bounds an insertion, and must beat every other place by a margin. What is only alike is
+never applied: such places are candidates for the user to choose. More than one match is refused unless
+the evidence picks one. Reading documents and applying edits happen elsewhere.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from rapidfuzz import fuzz, process
 
+from handrail.core import align, refusal, spelling
+from handrail.core.align import Lines
 from handrail.core.change import Tier
-from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.hunk import Hunk
-from handrail.core.indent import leading
-from handrail.core.text import Text, to_lf
+from handrail.core.evidence import ANYWHERE, Bounds, chosen
+from handrail.core.failure import Candidate, Failure, Span
+from handrail.core.hunk import Hunk, rows_of
+from handrail.core.index import BLANKS, plain
+from handrail.core.refusal import LIMIT_PLACES
+from handrail.core.spelling import EM_DASH
+from handrail.core.text import Text
 
-Fold = Callable[[str], str]
-
-HINT_LINES = 50  # how far from its line hint a match may lie and still be preferred (roo-comparison 2b)
 CANDIDATES = 3
 CANDIDATE_SCORE = 0.4  # below this a place helps nobody
 WINDOWS = 12
 POSTINGS = 64  # a line that occurs more often says nothing about the place
-
-LABEL = re.compile(r"\w+( \w+)?:$")  # `else:`, `public:`: part of the block around it
-
-PUNCTUATION = str.maketrans(
-    {
-        "\u2018": "'",
-        "\u2019": "'",
-        "\u201a": "'",
-        "\u201c": '"',
-        "\u201d": '"',
-        "\u201e": '"',
-        "\u2013": "-",
-        "\u2014": "-",
-        "\u2212": "-",
-        "\u2010": "-",
-        "\u2011": "-",
-        "\u00a0": " ",
-        "\u202f": " ",
-        "\u2007": " ",
-        "\u3000": " ",
-    }
-)
-
-
-def _as_is(row: str) -> str:
-    return row
-
-
-def _no_trailing(row: str) -> str:
-    return row.rstrip(" \t")
-
-
-def _no_indent(row: str) -> str:
-    return row.strip(" \t")
-
-
-def _plain(row: str) -> str:
-    return (row if row.isascii() else row.translate(PUNCTUATION)).strip(" \t")
-
-
-STRATEGIES: tuple[tuple[str, Tier, Fold], ...] = (
-    ("exact", Tier.SAFE, _as_is),
-    ("trailing-space", Tier.SAFE, _no_trailing),
-    ("indentation", Tier.NORMALISED, _no_indent),
-    ("unicode", Tier.NORMALISED, _plain),
-)
+VOTERS = 16  # rows of a block that are looked up to find its windows
+SCORED_ROWS, SCORED_CHARS = 200, 500  # so much of a block, and of a row, is scored
+MATCHED = 0.75  # of the rows of an anchored block
+MARGIN = 0.04  # by which an anchored place must beat all others
+WORST = 0.5  # likeness of any row of an anchored block with the line in its place
+MIN_ROWS = 4  # that are not blank; of fewer, none could differ
+TELLING = 4  # characters; shorter rows tell no place from another
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,105 +47,204 @@ class Match:
     Where a hunk belongs.
 
     Attributes:
-        span: Of the document; for whole lines without the last terminator.
+        span: Of the document; for whole rows without the last terminator.
         tier: How exactly it matched.
-        strategy: The name in STRATEGIES that matched, for the report.
+        strategy: What was passed over: exact, trailing-space, indentation, unicode, blank-lines, escapes,
+            anchored.
+        hunk: As it is to be made: the hunk that was looked for, escapes resolved.
+        lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
+            empty for a string.
     """
 
     span: Span
     tier: Tier
     strategy: str
+    hunk: Hunk
+    lines: Lines = ()
 
 
-def locate(text: Text, hunk: Hunk, after: int = 0) -> tuple[Match, ...] | Failure:
+def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ...] | Failure:
     """
     Find where *hunk* belongs in *text*.
 
     Args:
         text: The document as last read.
         hunk: What to find; its `old` must not be empty.
-        after: The offset where the patch's previous hunk ended; matches behind it are preferred.
+        bounds: Where the hunks before and behind it belong.
 
     Returns:
         One match, or all of them for `replace_all`; else `no-match` with the nearest places, or
         `ambiguous-match` with all of them.
 
-    Cost: lines x strategies, plus a scored look at a dozen windows if nothing matches.
-    Origin: roo-comparison 2a-2d.
+    Cost: a few scans of the text by `str.find` for each strategy; if nothing matches, one for each of some
+    rows, and a scored look at a dozen windows.
+    Origin: roo-comparison 2a-2d; performance.md A.
     """
-    if not hunk.whole_lines and (spans := _strings(text, hunk.old)):
-        return _choose(
-            text, hunk, [Match(span=span, tier=Tier.SAFE, strategy="exact") for span in spans], after
-        )
-    wanted = hunk.old.split("\n")
-    if not hunk.whole_lines and len(wanted) > 1 and not wanted[-1]:
-        wanted.pop()
-    if not any(row.strip() for row in wanted):
-        return _no_match(text, wanted, ())  # blank lines alone are found wherever there is one
-    for name, tier, fold in STRATEGIES:
-        lines = _rows(text.rows, wanted, fold)
-        if lines:
-            spans = [_line_span(text, line, len(wanted)) for line in lines]
-            found = [Match(span=span, tier=tier, strategy=name) for span in spans]
-            return _choose(text, hunk, found, after)
-    near = nearest(text, wanted)
-    return _no_match(text, wanted, near)
+    found = matches(text, hunk)
+    if not found and (resolved := spelling.resolved(hunk)) is not None:
+        tier, name = Tier.NORMALISED, "escapes"
+        found = [replace(each, tier=tier, strategy=name) for each in matches(text, resolved)]
+    if found:
+        return _choose(text, found, bounds)
+    wanted = rows_of(hunk)[0]
+    windows = _windows(text, wanted)
+    if not hunk.replace_all and (match := _anchored(text, hunk, windows)):
+        return (match,) if isinstance(match, Match) else match
+    return refusal.no_match(text, wanted, _candidates(text, windows))
 
 
-def _strings(text: Text, old: str) -> list[Span]:
-    """All occurrences of *old* as a string, line ends aside; overlapping ones included."""
-    flat = to_lf(text.content)
-    starts = _find_all(flat, old)
-    if flat is text.content or len(flat) == len(text.content):
-        return [Span(start=start, end=start + len(old)) for start in starts]
-    flat_starts = [0]
-    for row in text.rows:
-        flat_starts.append(flat_starts[-1] + len(row) + 1)
+def matches(text: Text, hunk: Hunk) -> list[Match]:
+    """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
+    if not hunk.whole_lines and (spans := _strings(text, text.flat, hunk.old)):
+        return [Match(span=span, tier=Tier.SAFE, strategy="exact", hunk=hunk) for span in spans]
+    return _rows(text, hunk) or _folded_strings(text, hunk) or _around_blanks(text, hunk)
 
-    def offset(at: int) -> int:
-        line = bisect_right(flat_starts, at) - 1
-        if line >= len(text.rows):
-            return len(text.content)
-        return text.starts[line] + (at - flat_starts[line])
 
-    return [Span(start=offset(start), end=offset(start + len(old))) for start in starts]
+# ---- Strings ----------------------------------------------------------------------------------------
+
+
+def _strings(text: Text, flat: str, old: str) -> list[Span]:
+    """All occurrences of *old* in the text with LF, as spans of the content; overlapping ones included."""
+    return [_span(text, at, at + len(old)) for at in _find_all(flat, old)]
+
+
+def _span(text: Text, start: int, end: int) -> Span:
+    """A range of the text with LF as a span of the content."""
+    if len(text.flat) == len(text.content):
+        return Span(start=start, end=end)
+    first, last = text.flat.count("\n", 0, start), text.flat.count("\n", 0, end)
+    growth, more = (sum(map(len, text.eols[:line])) - line for line in (first, last))
+    return Span(start=start + growth, end=end + more)
 
 
 def _find_all(haystack: str, needle: str) -> list[int]:
-    found, at = [], haystack.find(needle)
-    while at >= 0:
+    found: list[int] = []
+    at = haystack.find(needle)
+    while at >= 0 and len(found) < LIMIT_PLACES:
         found.append(at)
         at = haystack.find(needle, at + 1)
     return found
 
 
-def _rows(rows: Sequence[str], wanted: Sequence[str], fold: Fold) -> list[int]:
-    """The first lines of all runs of *rows* that equal *wanted* once folded."""
-    joined = "\n" + "\n".join(map(fold, rows)) + "\n"
-    needle = "\n" + "\n".join(map(fold, wanted)) + "\n"
-    lines, counted, line = [], 0, 0
-    for at in _find_all(joined, needle):
-        line += joined.count("\n", counted, at)
-        counted = at
-        lines.append(line)
-    return lines
+def _folded_strings(text: Text, hunk: Hunk) -> list[Match]:
+    """Occurrences of a string that differ in typographic punctuation and spaces only."""
+    if hunk.whole_lines or (text.flat.isascii() and hunk.old.isascii()):
+        return []
+    folded, old = spelling.plain(text.flat), spelling.plain(hunk.old)
+    if not old.strip():
+        return []
+    offset = spelling.offsets(text.flat) if len(folded) != len(text.flat) else None
+    found: list[Match] = []
+    for at in _find_all(folded, old):
+        ends = (at, at + len(old)) if offset is None else (offset(at), offset(at + len(old)))
+        if None not in ends:
+            span = _span(text, *ends)  # type: ignore[arg-type]
+            found.append(Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk))
+    return found
 
 
-def _line_span(text: Text, line: int, count: int) -> Span:
-    return Span(start=text.starts[line], end=text.row_end(line + count - 1))
+# ---- Rows -------------------------------------------------------------------------------------------
 
 
-def _choose(text: Text, hunk: Hunk, found: list[Match], after: int) -> tuple[Match, ...] | Failure:
+def _rows(text: Text, hunk: Hunk) -> list[Match]:
+    """The runs of lines that are the hunk's old rows, by the strictest strategy that has any."""
+    wanted = rows_of(hunk)[0]
+    if not any(row.strip() for row in wanted):
+        return []  # blank lines alone are found wherever there is one
+    if lines := _exact_lines(text.flat, "\n".join(wanted)):
+        return [_whole(text, hunk, line, 0) for line in lines]
+    lines = text.index.plain.find([plain(row) for row in wanted], LIMIT_PLACES)
+    if not lines and (EM_DASH in text.flat or EM_DASH in hunk.old):
+        lines = text.index.plain_long.find([plain(row, long_dash=True) for row in wanted], LIMIT_PLACES)
+    ranks = [_rank(text.rows[line : line + len(wanted)], wanted) for line in lines]
+    strictest = min(ranks, default=0)
+    return [
+        _whole(text, hunk, line, rank) for line, rank in zip(lines, ranks, strict=True) if rank == strictest
+    ]
+
+
+def _exact_lines(flat: str, wanted: str) -> list[int]:
+    """The lines at which *wanted* stands as whole rows."""
+    found: list[int] = []
+    line = counted = 0
+    ends = ("\n",) if wanted.endswith("\n") else ("", "\n")  # behind the last row there is no blank one
+    for at in _find_all(flat, wanted):
+        if (at == 0 or flat[at - 1] == "\n") and flat[at + len(wanted) : at + len(wanted) + 1] in ends:
+            line, counted = line + flat.count("\n", counted, at), at
+            found.append(line)
+    return found
+
+
+def _whole(text: Text, hunk: Hunk, line: int, rank: int) -> Match:
+    name, tier = RANKS[rank]
+    end = line + len(rows_of(hunk)[0])
+    span = _line_span(text, line, end)
+    return Match(span=span, tier=tier, strategy=name, hunk=hunk, lines=tuple(range(line, end)))
+
+
+RANKS = (
+    ("exact", Tier.SAFE),
+    ("trailing-space", Tier.SAFE),
+    ("indentation", Tier.NORMALISED),
+    ("unicode", Tier.NORMALISED),
+)
+
+
+def _rank(there: Sequence[str], wanted: Sequence[str]) -> int:
+    """The number of the strictest strategy by which rows that are plainly the same are the same."""
+    if all(map(str.__eq__, there, wanted)):
+        return 0
+    if all(one.rstrip(BLANKS) == other.rstrip(BLANKS) for one, other in zip(there, wanted, strict=True)):
+        return 1
+    return 2 if all(a.strip(BLANKS) == b.strip(BLANKS) for a, b in zip(there, wanted, strict=True)) else 3
+
+
+def _around_blanks(text: Text, hunk: Hunk) -> list[Match]:
+    """The runs of lines that are the hunk's old rows but for how many blank lines stand between them."""
+    wanted = rows_of(hunk)[0]
+    known = [plain(wanted[at]) for at in align.filled(wanted)]
+    if len(known) < 2 and len(wanted) == len(known):
+        return []
+    found = []
+    for first in text.index.filled.find(known, LIMIT_PLACES):
+        lines: list[int] = []
+        line = first
+        while len(lines) < len(known):
+            lines += [line] if text.rows[line].strip() else []
+            line += 1
+        found.append(_aligned(text, hunk, first, lines))
+    return found
+
+
+def _aligned(text: Text, hunk: Hunk, first: int, lines: Sequence[int]) -> Match:
+    wanted = rows_of(hunk)[0]
+    start, end = max(0, first - len(wanted)), min(len(text.rows), lines[-1] + len(wanted) + 1)
+    blank = [not row.strip() for row in text.rows[start:end]]
+    paired = align.around_blanks(wanted, [line - start for line in lines], blank)
+    there = tuple(None if line is None else line + start for line in paired)
+    span = _line_span(text, lines[0], lines[-1] + 1)
+    return Match(span=span, tier=Tier.NORMALISED, strategy="blank-lines", hunk=hunk, lines=there)
+
+
+def _line_span(text: Text, first: int, end: int) -> Span:
+    return Span(start=text.starts[first], end=text.row_end(end - 1))
+
+
+def _choose(text: Text, found: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
+    hunk = found[0].hunk
     if hunk.replace_all:
         return _without_overlap(found)
-    for evidence in (_in_scope, _at_end, _by_hint):
-        found = evidence(text, hunk, found) or found
-    if len(found) > 1 and after:
-        found = [match for match in found if match.span.start >= after] or found
-    return (found[0],) if len(found) == 1 else _ambiguous(text, found)
+    if len(found) == 1:
+        return tuple(found)
+    if len(found) >= LIMIT_PLACES:
+        return refusal.ambiguous(text, [match.span for match in found])
+    left = [found[at] for at in chosen(text, hunk, [match.span for match in found], bounds)]
+    return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
 
 
-def _without_overlap(found: list[Match]) -> tuple[Match, ...]:
+def _without_overlap(found: Sequence[Match]) -> tuple[Match, ...] | Failure:
+    if len(found) >= LIMIT_PLACES:
+        return refusal.too_often()
     kept: list[Match] = []
     for match in found:
         if not kept or match.span.start >= kept[-1].span.end:
@@ -190,165 +252,146 @@ def _without_overlap(found: list[Match]) -> tuple[Match, ...]:
     return tuple(kept)
 
 
-def _in_scope(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
-    """The matches that the scope holds; none if it is not to be found once."""
-    lines = scope_lines(text, hunk.scope)
-    return [match for match in found if text.line_at(match.span.start) in lines]
+# ---- What is only alike -----------------------------------------------------------------------------
 
 
-def scope_lines(text: Text, scope: Sequence[str]) -> range:
-    """The lines (from 0) of a scope, from the last header, each below the one before; none if in doubt."""
-    lines = range(-1, len(text.rows))
-    for header in map(_plain, scope):
-        rows = [(at, _plain(text.rows[at])) for at in lines[1:]]
-        words = re.compile(rf"(?<!\w){re.escape(header)}" + (r"(?!\w)" if header[-1:].isalnum() else ""))
-        places = [at for at, row in rows if row == header] or [at for at, row in rows if words.search(row)]
-        if len(places) != 1 or not header:
-            return range(0)
-        lines = range(places[0], _scope_end(text.rows, places[0]))
-    return lines if scope else range(0)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """
+    A run of lines that resembles a block.
+
+    Attributes:
+        score: How alike they are, from 0 to 1.
+        first, end: The lines (from 0), the end exclusive.
+        lines: For each row of the block the line that is plainly the same, if there is one.
+    """
+
+    score: float
+    first: int
+    end: int
+    lines: Lines = field(default=())
 
 
-def _scope_end(rows: Sequence[str], header: int) -> int:
-    """The line past the scope of a header: where a row that is no deeper begins something else."""
-    depth = len(leading(rows[header]))
-    for line in range(header + 1, len(rows)):
-        row = rows[line].strip()
-        if row and len(leading(rows[line])) <= depth and _begins_another(rows, line, rows[header].strip()):
-            return line
-    return len(rows)
+def _windows(text: Text, wanted: Sequence[str]) -> list[Window]:
+    """The windows that resemble *wanted* most, best first; they may overlap."""
+    if not text.rows or not any(row.strip() for row in wanted):
+        return []
+    search = [plain(row) for row in wanted]
+    count = min(len(search), len(text.rows))
+    rows = text.index.plain
+    starts = {max(0, min(line, len(text.rows) - count)) for line in _voted(text, wanted)}
+    target = _scored(search)
+    found = []
+    for start in starts:
+        score = fuzz.ratio(target, _scored(rows.rows(start, start + count))) / 100
+        found.append(Window(score=score, first=start, end=start + count))
+    return sorted(found, key=lambda window: (-window.score, window.first))
 
 
-def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
-    """Whether a row is a header like *header*, or opens a block; brackets and labels do neither."""
-    row = rows[line].strip()
-    if row[0] == header[0] and not row[0].isalnum():
-        return _run(row) <= _run(header)  # Markdown: only a heading of the same or a higher level
-    if row.split()[0] == header.split(maxsplit=1)[0]:
-        return True
-    if row[0] in "{}()[]#\"'`" or LABEL.match(row):
+def _scored(rows: Iterable[str]) -> str:
+    return "\n".join(row[:SCORED_CHARS] for row in list(rows)[:SCORED_ROWS])
+
+
+def _voted(text: Text, wanted: Sequence[str]) -> list[int]:
+    """First lines of the windows worth scoring: those that rows of the block vote for by where they are."""
+    votes: Counter[int] = Counter()
+    known = align.filled(wanted)
+    for at in known[:: -(-len(known) // VOTERS)]:
+        lines = text.index.plain.find([plain(wanted[at])], POSTINGS + 1)
+        if len(lines) <= POSTINGS:
+            votes.update(line - at for line in lines)
+    if sum(votes.values()) < WINDOWS:
+        for at in sorted(known, key=lambda at: -len(wanted[at]))[:2]:
+            alike = process.extract(wanted[at], text.rows, scorer=fuzz.ratio, score_cutoff=60, limit=WINDOWS)
+            votes.update(line - at for _, _, line in alike)
+    return [line for line, _ in votes.most_common(WINDOWS)]
+
+
+def _anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Failure | None:
+    """The one place where all that matters stands, though some of the context does not; see `Tier`."""
+    old, new = rows_of(hunk)
+    search = [plain(row) for row in old]
+    if not windows or not len(align.filled(old)) >= TELLING or len(old) > align.LIMIT_ROWS:
+        return None
+    best, *others = (_paired(text, search, window) for window in windows[:3])
+    if not _is_anchored(text, search, best) or not align.is_licensed(old, new, best.lines):
+        return None
+    rivals = [*others, *windows[3:]]
+    for rival in rivals:
+        is_apart = rival.end <= best.first or best.end <= rival.first
+        if is_apart and rival.score > best.score - MARGIN:
+            return refusal.near_each_other(_candidates(text, [best, rival]))
+    return Match(
+        span=_line_span(text, best.first, best.end),
+        tier=Tier.ANCHORED,
+        strategy="anchored",
+        hunk=hunk,
+        lines=best.lines,
+    )
+
+
+def _paired(text: Text, search: Sequence[str], window: Window) -> Window:
+    """*window* with its rows paired, and moved to where they are."""
+    slack = 2 + len(search) // 4
+    first = max(0, window.first - slack)
+    there = text.index.plain.rows(first, window.end + slack)
+    lines = align.by_likeness(search, there, first)
+    known = [(at, line) for at, line in enumerate(lines) if line is not None and search[at]]
+    if not known:
+        return window
+    start = max(0, known[0][1] - known[0][0])
+    end = min(len(text.rows), known[-1][1] + len(search) - known[-1][0])
+    score = fuzz.ratio(_scored(search), _scored(text.index.plain.rows(start, end))) / 100
+    return Window(score=score, first=start, end=end, lines=lines)
+
+
+def _is_anchored(text: Text, search: Sequence[str], window: Window) -> bool:
+    """Whether enough rows have their line, and none stands against a line that is quite another."""
+    known = align.filled(search)
+    paired = [at for at in known if window.lines and window.lines[at] is not None]
+    telling = {search[at] for at in paired if len(search[at]) >= TELLING}
+    if len(paired) < MATCHED * len(known) or len(telling) < 2:
         return False
-    below = next((rows[at] for at in range(line + 1, len(rows)) if rows[at].strip()), "")
-    return below.strip() == "{" or len(leading(below)) > len(leading(rows[line]))
+    extra = (window.end - window.first) - len(search)
+    if abs(extra) > 2 + len(search) // 8:
+        return False
+    bounds = [
+        (-1, window.first - 1),
+        *((at, line) for at, line in enumerate(window.lines) if line is not None),
+    ]
+    bounds.append((len(search), window.end))
+    for (at, line), (below, next_line) in pairwise(bounds):
+        lost, there = search[at + 1 : below], text.index.plain.rows(line + 1, next_line)
+        if any(
+            likeness(one, other) < WORST for one, other in zip(lost, there, strict=False) if one and other
+        ):
+            return False
+    return True
 
 
-def _run(row: str) -> int:
-    return len(row) - len(row.lstrip(row[0]))
-
-
-def _at_end(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
-    return [match for match in found if hunk.at_end and match.span.end >= text.row_end(len(text.rows) - 1)]
-
-
-def _by_hint(text: Text, hunk: Hunk, found: list[Match]) -> list[Match]:
-    """The nearest match within reach of the line hint; all of them if that is a tie or there is none."""
-    if hunk.line_number is None or len(found) < 2:
-        return found
-    wanted = hunk.line_number - 1
-    ranked = sorted((abs(text.line_at(match.span.start) - wanted), match.span.start) for match in found)
-    if ranked[0][0] > HINT_LINES or ranked[0][0] == ranked[1][0]:
-        return found
-    return [match for match in found if match.span.start == ranked[0][1]]
+def _candidates(text: Text, windows: Sequence[Window]) -> tuple[Candidate, ...]:
+    """The best windows that do not overlap; at most three, none below a score of 0.4."""
+    kept: list[Window] = []
+    for window in windows:
+        apart = all(window.end <= other.first or other.end <= window.first for other in kept)
+        if window.score >= CANDIDATE_SCORE and apart and len(kept) < CANDIDATES:
+            kept.append(window)
+    return tuple(
+        Candidate(span=_line_span(text, each.first, each.end), line=each.first, score=round(each.score, 2))
+        for each in kept
+    )
 
 
 def count(text: Text, wanted: Sequence[str]) -> int:
     """How often *wanted* rows stand in *text*, indentation and punctuation aside."""
-    return len(_rows(text.rows, wanted, _plain))
+    return len(text.index.plain.find([plain(row) for row in wanted]))
 
 
 def is_alike(one: str, other: str) -> bool:
     """Whether two rows say the same, indentation and punctuation aside."""
-    return _plain(one) == _plain(other)
+    return plain(one) == plain(other) or plain(one, long_dash=True) == plain(other, long_dash=True)
 
 
 def likeness(one: str, other: str) -> float:
     """How alike two texts are, from 0 to 1."""
-    return fuzz.ratio(one, other) / 100
-
-
-def nearest(text: Text, wanted: Sequence[str]) -> tuple[Candidate, ...]:
-    """The places that resemble *wanted* most, best first; at most three, none below a score of 0.4."""
-    if not text.rows or not any(row.strip() for row in wanted):
-        return ()
-    folded, search = [_plain(row) for row in text.rows], [_plain(row) for row in wanted]
-    count = min(len(search), len(folded))
-    target = "\n".join(search)
-    scored = []
-    for line in _windows(folded, search):
-        start = max(0, min(line, len(folded) - count))
-        score = fuzz.ratio(target, "\n".join(folded[start : start + count])) / 100
-        scored.append((score, start))
-    kept: list[Candidate] = []
-    for score, line in sorted(set(scored), key=lambda pair: (-pair[0], pair[1])):
-        apart = all(abs(line - other.line) >= count for other in kept)
-        if score >= CANDIDATE_SCORE and apart and len(kept) < CANDIDATES:
-            span = _line_span(text, line, count)
-            kept.append(Candidate(span=span, line=line, score=round(score, 2)))
-    return tuple(kept)
-
-
-def _windows(rows: Sequence[str], search: Sequence[str]) -> list[int]:
-    """First lines of the windows worth scoring: those that lines of the search text vote for."""
-    places: dict[str, list[int]] = {}
-    for line, row in enumerate(rows):
-        if row:
-            places.setdefault(row, []).append(line)
-    votes: Counter[int] = Counter()
-    for at, row in enumerate(search):
-        lines = places.get(row, ())
-        if len(lines) <= POSTINGS:
-            votes.update(line - at for line in lines)
-    if sum(votes.values()) < WINDOWS:
-        longest = sorted(range(len(search)), key=lambda at: -len(search[at]))[:3]
-        for at in longest:
-            for row, _, _ in process.extract(
-                search[at], places.keys(), scorer=fuzz.ratio, score_cutoff=50, limit=4
-            ):
-                votes.update(line - at for line in places[row][:POSTINGS])
-    return [line for line, _ in votes.most_common(WINDOWS)]
-
-
-def _no_match(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> Failure:
-    steps = [
-        "Read the document again; it may have changed since.",
-        "Send the exact current lines as search text.",
-    ]
-    message = "The search text is not in the document."
-    if near:
-        best = near[0]
-        message += f" The nearest place is line {best.line + 1} ({best.score:.0%} alike)"
-        differing = _first_difference(text, wanted, best)
-        message += f"; {differing}" if differing else "."
-        steps.insert(0, f"Compare with line {best.line + 1} and send the lines as they stand there.")
-    return Failure(code=Code.NO_MATCH, message=message, steps=tuple(steps), near=near)
-
-
-def _first_difference(text: Text, wanted: Sequence[str], near: Candidate) -> str:
-    for at, row in enumerate(wanted):
-        there = text.rows[near.line + at] if near.line + at < len(text.rows) else ""
-        if _plain(row) != _plain(there):
-            return f"line {near.line + at + 1} is {_shown(there)} where the search text has {_shown(row)}."
-    return ""
-
-
-def _shown(row: str) -> str:
-    row = row.strip()
-    return repr(row if len(row) <= 60 else row[:57] + "...")
-
-
-def _ambiguous(text: Text, found: list[Match]) -> Failure:
-    lines = [text.line_at(match.span.start) for match in found]
-    shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
-    near = tuple(
-        Candidate(span=match.span, line=line, score=1.0)
-        for match, line in zip(found[:10], lines, strict=False)
-    )
-    return Failure(
-        code=Code.AMBIGUOUS_MATCH,
-        message=f"The search text occurs {len(found)} times (lines {shown}).",
-        steps=(
-            "Add a line before or after that differs.",
-            "Or give start_line, the line number of the one you mean.",
-        ),
-        near=near,
-    )
+    return fuzz.ratio(one[:SCORED_CHARS], other[:SCORED_CHARS]) / 100

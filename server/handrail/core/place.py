@@ -9,15 +9,17 @@ indentation. Where a hunk belongs is decided in `match`, whether it is to be mad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
-from handrail.core import indent, match
+from handrail.core import align, indent, match, spelling
+from handrail.core.align import Lines
 from handrail.core.edit import TextEdit, opcodes, trimmed
-from handrail.core.failure import Failure, Span
-from handrail.core.hunk import Hunk
+from handrail.core.failure import Code, Failure, Span
+from handrail.core.hunk import Hunk, rows_of
 from handrail.core.text import Text, split_lines, to_lf
 
 Rows = Sequence[str]
+
+NEAR_ROWS = 500  # rows around a place tell how the document indents there
 
 
 def is_string(text: Text, hunk: Hunk, span: Span) -> bool:
@@ -39,44 +41,47 @@ def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
     return _smallest(text, edits)
 
 
-def at_rows(text: Text, span: Span, hunk: Hunk, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
+def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
     """
-    The edits that make the rows at *span* read the hunk's new text.
+    The edits that make the old rows of *hunk* its new ones.
 
     Args:
         text: The document.
-        span: Whole rows, without the last terminator.
-        hunk: Its old rows are those at *span*, if not to the letter.
+        hunk: What is to be made.
+        lines: The line of each old row, None for those that the document does not have.
         fitted: Whether the new rows are to be fitted to how the document spells and indents the old ones.
     """
-    old, new = rows(hunk)
-    first = text.line_at(span.start)
-    there = text.rows[first : text.line_at(span.end) + 1]
-    fit = indent.fit(_alike(old, there), [*old, *new], text) if fitted else None
+    old, new = rows_of(hunk)
+    there = [None if line is None else text.rows[line] for line in lines]
+    known = [line for line in lines if line is not None]
+    around = text.rows[max(0, known[0] - NEAR_ROWS) : known[-1] + NEAR_ROWS]
+    alike = _alike(old, there)
+    fit = indent.fit(alike, [*old, *new], around) if fitted else None
+    foreign = spelling.foreign(alike, text.content) if fitted else ""
     edits = []
-    for i, j, k, m in opcodes(old, new):
-        written = _written(fit, (old[i:j], there[i:j]), new[k:m])
+    for block in opcodes(old, new):
+        i, j, k, m = block
+        place = align.gap(lines, block)
+        if place is None:
+            return _uncertain(text, known[0])
+        written = _written(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
         if isinstance(written, Failure):
             return written
-        lines = (first + min(i, len(there)), first + min(j, len(there)))
-        edits.append(_replacement(text, lines, written))
+        edits.append(_replacement(text, place, [spelling.without(row, foreign) for row in written]))
     return _smallest(text, edits)
+
+
+def _uncertain(text: Text, line: int) -> Failure:
+    return Failure(
+        code=Code.NO_MATCH,
+        message=f"The search text is at line {line + 1} but for lines right where the new ones belong.",
+        steps=("Read the document again.", "Then send the lines around the change as they stand there."),
+    )
 
 
 def at_line(text: Text, line: int, new: Rows) -> tuple[TextEdit, ...]:
     """The edits that put rows before *line* (counted from 0; the number of rows for the end)."""
     return _smallest(text, [_replacement(text, (line, line), new)])
-
-
-def rows(hunk: Hunk) -> tuple[list[str], list[str]]:
-    """A hunk's old and new text as rows; a last line end of strings opens no further row."""
-    old, new = hunk.old.split("\n"), hunk.new.split("\n")
-    if hunk.whole_lines:
-        return old, new if hunk.new or hunk.leaves_blank else []
-    if len(old) > 1 and not old[-1]:
-        old.pop()
-        new = new[:-1] if not new[-1] else new
-    return old, new
 
 
 def _smallest(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
@@ -131,37 +136,39 @@ def _neighbour_eol(text: Text, line: int) -> str:
 # ---- Rows as the document writes them -------------------------------------------------------------
 
 
-def _alike(old: Rows, there: Rows) -> list[tuple[str, str]]:
+def _alike(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
     """The pairs of rows that say the same; all of them if none does."""
-    pairs = list(zip(old, there, strict=False))
+    pairs = [(row, twin) for row, twin in zip(old, there, strict=True) if twin is not None]
     return [pair for pair in pairs if pair[0].strip() and match.is_alike(*pair)] or pairs
 
 
-def _written(fit: indent.Fit | None, replaced: tuple[Rows, Rows], new: Rows) -> list[str] | Failure:
-    """*new* rows as they are to be written in the place of rows that the patch and the document spell so."""
+def _written(
+    fit: indent.Fit | None, replaced: Sequence[tuple[str, str | None]], new: Rows
+) -> list[str] | Failure:
+    """*new* rows as they are to be written; *replaced* rows are as the patch and the document have them."""
     if fit is None:
         return list(new)
-    ours, theirs = replaced
+    twins = [(ours, theirs) for ours, theirs in replaced if theirs is not None]
     written = []
     for at, row in enumerate(new):
-        twin = (ours[at], theirs[at]) if len(ours) == len(theirs) == len(new) else None
+        twin = twins[at] if len(twins) == len(replaced) == len(new) else None
         depth = indent.leading(row)
         if not row.strip():
             written.append("")
             continue
-        if twin is not None and indent.leading(twin[0]) == depth:
+        if twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
             fitted: str | Failure = indent.leading(twin[1])
         else:
             fitted = fit.indent(depth)
         if isinstance(fitted, Failure):
             return fitted
-        written.append(fitted + _spelled(row[len(depth) :], twin or _likest(row, replaced)))
+        written.append(fitted + _spelled(row[len(depth) :], twin or _likest(row, twins)))
     return written
 
 
-def _likest(row: str, replaced: tuple[Rows, Rows]) -> tuple[str, str] | None:
+def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """The pair of replaced rows whose old one shares most with *row*; None unless most of it is shared."""
-    pairs = [pair for pair in zip(*replaced, strict=False) if not pair[1].isascii() or not pair[0].isascii()]
+    pairs = [pair for pair in replaced if not pair[1].isascii() or not pair[0].isascii()]
     scored = [(match.likeness(pair[0], row), pair) for pair in pairs]
     best = max(scored, key=lambda each: each[0], default=(0.0, None))
     return best[1] if best[0] > 0.5 else None
@@ -172,9 +179,4 @@ def _spelled(new: str, twin: tuple[str, str] | None) -> str:
     if twin is None or not match.is_alike(*twin):
         return new
     old, there = (row[len(indent.leading(row)) :].rstrip(" \t") for row in twin)
-    if old == there or len(old) != len(there):
-        return new
-    kept = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        kept.append(there[i:j] if tag == "equal" else new[k:m])
-    return "".join(kept)
+    return spelling.kept(new, old, there)

@@ -12,11 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handrail.core import already, match, place
+from handrail.core import already, match, place, spelling
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.edit import TextEdit, joins_ends
+from handrail.core.evidence import ANYWHERE, Bounds, header_lines, scope_lines
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.hunk import Hunk
+from handrail.core.hunk import Hunk, rows_of
+from handrail.core.index import plain
+from handrail.core.match import Match
 from handrail.core.text import Text, to_lf
 
 LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
@@ -30,6 +33,7 @@ OMISSION = re.compile(
     r"\s*(?:\*/\}?|-->)?\s*$",
     re.IGNORECASE,
 )
+LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
 WORDS = re.compile(r"\w+|\S")
 
 
@@ -49,22 +53,41 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
         One plan for each hunk, in order. The edits of different hunks do not overlap: of two that
         would, the later fails with `bad-patch`.
     """
-    plans: list[HunkPlan] = []
-    taken: list[Span] = []
-    after = 0
+    if len(hunks) > LIMIT_HUNKS:
+        return tuple(HunkPlan(hunk=hunk, result=_too_many(len(hunks))) for hunk in hunks)
+    results: list[PlannedHunk | Failure] = []
     for hunk in hunks:
-        result = plan_hunk(text, hunk, after)
+        bounds = Bounds(after=max((_end(result) for result in results), default=0))
+        results.append(plan_hunk(text, hunk, bounds))
+    for at, result in enumerate(results):
+        if isinstance(result, Failure) and result.code is Code.AMBIGUOUS_MATCH:
+            results[at] = _between(text, hunks[at], results, at)
+    taken: list[Span] = []
+    plans = []
+    for hunk, result in zip(hunks, results, strict=True):
         if isinstance(result, PlannedHunk) and any(_overlap(edit.span, taken) for edit in result.edits):
-            result = Failure(
-                code=Code.BAD_PATCH,
-                message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch changes too.",
-                steps=("Put both changes into one hunk.",),
-            )
-        if isinstance(result, PlannedHunk) and result.edits:
-            taken += [edit.span for edit in result.edits]
-            after = max(after, result.edits[-1].span.end)
+            plans.append(HunkPlan(hunk=hunk, result=_twice(hunk)))
+            continue
+        taken += [edit.span for edit in result.edits] if isinstance(result, PlannedHunk) else []
         plans.append(HunkPlan(hunk=hunk, result=result))
     return tuple(plans)
+
+
+def _end(result: PlannedHunk | Failure) -> int:
+    return result.edits[-1].span.end if isinstance(result, PlannedHunk) and result.edits else 0
+
+
+def _between(
+    text: Text, hunk: Hunk, results: Sequence[PlannedHunk | Failure], at: int
+) -> PlannedHunk | Failure:
+    """The ambiguous *hunk* number *at* once more, now that the places of those behind it are known."""
+    placed = [result for result in results if isinstance(result, PlannedHunk) and result.edits]
+    starts = [result.edits[0].span.start for result in placed]
+    behind = [result for result in results[at + 1 :] if isinstance(result, PlannedHunk) and result.edits]
+    if not behind or starts != sorted(starts):
+        return results[at]
+    after = max((_end(result) for result in results[:at]), default=0)
+    return plan_hunk(text, hunk, Bounds(after=after, before=behind[0].edits[0].span.start))
 
 
 def _overlap(span: Span, taken: Sequence[Span]) -> bool:
@@ -75,21 +98,37 @@ def _overlap(span: Span, taken: Sequence[Span]) -> bool:
     )
 
 
-def plan_hunk(text: Text, hunk: Hunk, after: int = 0) -> PlannedHunk | Failure:
+def _twice(hunk: Hunk) -> Failure:
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch changes too.",
+        steps=("Put both changes into one hunk.",),
+    )
+
+
+def _too_many(count: int) -> Failure:
+    return Failure(
+        code=Code.TOO_LARGE,
+        message=f"The patch has {count:,} hunks for one document; the limit for hunks is {LIMIT_HUNKS:,}.",
+        steps=("Send it in several patches.", "Or write the file whole."),
+    )
+
+
+def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk | Failure:
     """The edits of one hunk, or why it cannot be made; see `plan`."""
     if wrong := _unusable(text, hunk):
         return wrong
     if not hunk.old:
         return _insertion(text, hunk)
-    found = match.locate(text, hunk, after)
+    found = match.locate(text, hunk, bounds)
     if isinstance(found, Failure):
         is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found)
         return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
-    if all(already.is_made(text, hunk, each.span) for each in found):
+    if all(already.is_made(text, each) for each in found):
         return _planned(text, hunk, Tier.SAFE, ())
     edits: list[TextEdit] = []
     for each in found:
-        made = _edits(text, hunk, each.span, fitted=each.tier is not Tier.SAFE)
+        made = _edits(text, each)
         if isinstance(made, Failure):
             return made
         edits += made
@@ -98,17 +137,19 @@ def plan_hunk(text: Text, hunk: Hunk, after: int = 0) -> PlannedHunk | Failure:
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
-    first, last = text.line_at(span.start), text.line_at(max(span.start, span.end - 1))
-    whole = Span(start=text.starts[first], end=text.row_end(last))
-    if not place.is_string(text, hunk, span):
-        if not _is_row(hunk, text.rows[first] if text.rows else ""):
-            return Failure(
-                code=Code.NO_MATCH,
-                message=f"The search text is only a part of line {first + 1}, and it is not clear which.",
-                steps=("Read the document again.", "Then send the part as it stands there."),
-            )
-        span = whole
-    made = _edits(text, hunk, span, fitted=True)
+    first = text.line_at(span.start)
+    if place.is_string(text, hunk, span):
+        return _planned(text, hunk, Tier.SAFE, place.at_string(text, span, hunk.new))
+    if not _is_row(hunk, text.rows[first] if text.rows else ""):
+        return Failure(
+            code=Code.NO_MATCH,
+            message=f"The search text is only a part of line {first + 1}, and it is not clear which.",
+            steps=("Read the document again.", "Then send the part as it stands there."),
+        )
+    end = text.line_at(max(span.start, span.end - 1)) + 1
+    numbers = range(first, first + len(rows_of(hunk)[0]))
+    lines = tuple(line if line < end else None for line in numbers)
+    made = place.at_rows(text, hunk, lines, fitted=True)
     return made if isinstance(made, Failure) else _planned(text, hunk, Tier.SAFE, made)
 
 
@@ -142,10 +183,13 @@ def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, .
     return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=edits)
 
 
-def _edits(text: Text, hunk: Hunk, span: Span, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
-    if place.is_string(text, hunk, span):
-        return place.at_string(text, span, hunk.new)
-    return place.at_rows(text, span, hunk, fitted=fitted)
+def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
+    if found.lines:
+        return place.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
+    there = to_lf(text.content[found.span.start : found.span.end])
+    new = spelling.kept(found.hunk.new, found.hunk.old, there)
+    new = spelling.without(new, spelling.foreign([(found.hunk.old, there)], text.content))
+    return place.at_string(text, found.span, new)
 
 
 def _is_row(hunk: Hunk, there: str) -> bool:
@@ -190,6 +234,12 @@ def _omission(text: Text, new: str, old: str = "") -> Failure | None:
     return None
 
 
+def _opens(text: Text, line: int, header: str) -> bool:
+    """Whether a line that contains *header* is that header, and not only the begin of it."""
+    row = plain(text.rows[line])
+    return row == plain(header) or row.endswith((":", "{"))
+
+
 def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
     """An addition without context: below its scope line, else at the end of the document."""
     if hunk.line_number is not None and text.rows:
@@ -200,9 +250,9 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
         )
     new, line = hunk.new.split("\n"), len(text.rows)
     if hunk.scope:
-        lines = match.scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
+        lines = scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
         header = hunk.scope[-1].strip()
-        places = [at for at in lines if text.rows[at].strip() == header]
+        places = [at for at in header_lines(text, plain(header)) if at in lines and _opens(text, at, header)]
         if len(places) != 1:
             return Failure(
                 code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,

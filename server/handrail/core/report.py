@@ -10,12 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from handrail.core.change import Tier
 from handrail.core.failure import Candidate, Code
 from handrail.core.message import Usage
 from handrail.core.text import Text
 from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
 
 LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
+
+
+ADAPTED = {
+    Tier.NORMALISED: (
+        " (normalised match: indentation, punctuation, escapes or blank lines were adapted to the document)"
+    ),
+    Tier.ANCHORED: " (anchored match: context lines that differ were left as the document has them)",
+}
 
 
 class State(StrEnum):
@@ -173,19 +182,23 @@ def _result_line(outcome: Outcome) -> str:
     where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
     match outcome.status:
         case Status.LANDED:
-            how = (
-                f" ({outcome.tier} match: indentation or punctuation was adapted)"
-                if _adapted(outcome)
-                else ""
-            )
+            how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None else ""
             return f"Landed: {where}{how}."
         case Status.ALREADY:
             return f"Already there: {where}. Nothing was changed."
         case Status.FAILED:
             assert outcome.failure is not None
-            steps = "".join(f"\n  {n}. {step}" for n, step in enumerate(outcome.failure.steps, 1))
-            return f"FAILED [{outcome.failure.code}] {where}: {outcome.failure.message}{steps}"
+            return f"FAILED [{outcome.failure.code}] {where}: {outcome.failure.message}" + _ways_on(outcome)
 
 
-def _adapted(outcome: Outcome) -> bool:
-    return outcome.tier is not None and outcome.tier.value != "safe"
+def _ways_on(outcome: Outcome) -> str:
+    """The nearest places of a failed mutation, with line numbers and score, and the numbered next steps."""
+    assert outcome.failure is not None
+    lines = []
+    if outcome.text is not None and outcome.mutation.hunk is not None:
+        for near in outcome.failure.near:
+            last = outcome.text.line_at(near.span.end)
+            where = f"line {near.line + 1}" if last == near.line else f"lines {near.line + 1}-{last + 1}"
+            lines.append(f"near: {where}, {near.score:.0%} alike")
+    lines += [f"{number}. {step}" for number, step in enumerate(outcome.failure.steps, 1)]
+    return "".join(f"\n  {line}" for line in lines)

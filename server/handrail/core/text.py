@@ -10,12 +10,18 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
+from array import array
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from operator import add
 
 from handrail.core.failure import Code, Failure
+from handrail.core.index import Index
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 TERMINATOR = re.compile(r"\r\n|\n|\r")
@@ -39,7 +45,7 @@ def split_lines(content: str) -> list[str]:
 
 def to_lf(content: str) -> str:
     """*content* with every line end written as LF."""
-    return TERMINATOR.sub("\n", content) if "\r" in content else content
+    return content.replace("\r\n", "\n").replace("\r", "\n") if "\r" in content else content
 
 
 @dataclass(frozen=True)
@@ -120,28 +126,40 @@ class Text:
             )
 
     @cached_property
+    def flat(self) -> str:
+        """The characters with every line end written as LF."""
+        return to_lf(self.content)
+
+    @cached_property
     def rows(self) -> tuple[str, ...]:
         """The lines without their terminators; a terminator at the end opens no further row."""
-        return tuple(line.rstrip("\r\n") for line in self._lines)
+        rows = self.flat.split("\n")
+        return tuple(rows if rows[-1] else rows[:-1])
 
     @cached_property
     def eols(self) -> tuple[str, ...]:
         """The terminator of each row; empty for a last row without one."""
-        return tuple(line[len(row) :] for line, row in zip(self._lines, self.rows, strict=True))
+        content, count = self.content, self.flat.count("\n")
+        if "\r" not in content:
+            found: tuple[str, ...] = ("\n",) * count
+        elif content.count("\r\n") == content.count("\r") == count:
+            found = ("\r\n",) * count
+        else:
+            found = tuple(map(sys.intern, TERMINATOR.findall(content)))
+        return found if count == len(self.rows) else (*found, "")
 
     @cached_property
-    def starts(self) -> tuple[int, ...]:
+    def starts(self) -> Sequence[int]:
         """The offset at which each line begins; a terminated last row opens one more, as in LSP."""
-        offsets = [0]
-        for line in self._lines:
-            offsets.append(offsets[-1] + len(line))
-        if self._lines and not self.eols[-1]:
+        offsets = array("Q", accumulate(map(add, map(len, self.rows), map(len, self.eols)), initial=0))
+        if self.rows and not self.eols[-1]:
             offsets.pop()
-        return tuple(offsets)
+        return offsets
 
     @cached_property
-    def _lines(self) -> tuple[str, ...]:
-        return tuple(split_lines(self.content))
+    def index(self) -> Index:
+        """What searches need to know of the rows; it lives as long as this text."""
+        return Index(self.rows, self.flat)
 
     @cached_property
     def eol(self) -> str:
