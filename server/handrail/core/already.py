@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core import match
+from handrail.core.change import Tier
 from handrail.core.edit import opcodes
-from handrail.core.failure import Failure, Span
+from handrail.core.evidence import has_one_shift
+from handrail.core.failure import Candidate, Span
 from handrail.core.hunk import Hunk, rows_of
 from handrail.core.match import Match
 from handrail.core.text import Text, to_lf
@@ -64,8 +66,8 @@ def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
     return False
 
 
-def is_there(text: Text, hunk: Hunk, missing: Failure) -> bool:
-    """Whether the hunk's new text stands in the place of its old text, for which *missing* was found."""
+def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
+    """Whether the hunk's new text stands in the place of its old text, which resembles only *near* places."""
     old, new = rows_of(hunk)
     blocks = opcodes(old, new)
     if any(k == m and (i == 0 or j == len(old)) for i, j, k, m in blocks):
@@ -76,11 +78,23 @@ def is_there(text: Text, hunk: Hunk, missing: Failure) -> bool:
     if len(added + kept) < TELLING:
         return False
     found = match.matches(text, replace(hunk, old=hunk.new, new=""))
-    if len(found) != 1:
+    if len(found) != 1 or not _is_close(text, found[0]):
         return False
     if _stands_beside(text, [row for row in old if row not in new], found[0].span):
         return False
-    return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, missing, found[0].span)
+    return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, near, found[0].span)
+
+
+def stands(text: Text, hunk: Hunk) -> bool:
+    """Whether the hunk's new text is somewhere in the document, so that the edit may have been made."""
+    return len(hunk.new.strip()) >= TELLING and bool(match.matches(text, replace(hunk, old=hunk.new, new="")))
+
+
+def _is_close(text: Text, found: Match) -> bool:
+    """Whether *found* is the same text, or shifted as a whole: an edit may change nothing but spacing."""
+    if found.tier is Tier.SAFE:
+        return True
+    return found.strategy == "indentation" and has_one_shift(text, found.hunk.old.split("\n"), found.span)
 
 
 def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
@@ -93,7 +107,7 @@ def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
     return bool(telling) and len(near) * 2 >= len(telling)
 
 
-def _has_rival(hunk: Hunk, missing: Failure, found: Span) -> bool:
+def _has_rival(hunk: Hunk, near: Sequence[Candidate], found: Span) -> bool:
     """Whether another place resembles the old text more than the new text does."""
-    rivals = [near for near in missing.near if near.span.end < found.start or found.end < near.span.start]
+    rivals = [each for each in near if each.span.end < found.start or found.end < each.span.start]
     return bool(rivals) and rivals[0].score > match.likeness(hunk.old.strip(), hunk.new.strip())

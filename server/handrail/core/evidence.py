@@ -73,17 +73,14 @@ def _by_hint(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
 
 def _by_shape(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
     """The places that are indented as the hunk is, but for a shift of all lines."""
-    wanted = [(width(leading(row)), bool(row.strip())) for row in hunk.old.split("\n")]
-    left = []
-    for at, span in enumerate(found):
-        first = text.line_at(span.start)
-        there = text.rows[first : first + len(wanted)]
-        shifts = {
-            width(leading(row)) - depth for row, (depth, filled) in zip(there, wanted, strict=False) if filled
-        }
-        if len(shifts) == 1:
-            left.append(at)
-    return left
+    return [at for at, span in enumerate(found) if has_one_shift(text, hunk.old.split("\n"), span)]
+
+
+def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
+    """Whether the lines at *span* are indented like *rows*, but for one shift of all of them."""
+    first = text.line_at(span.start)
+    pairs = zip(rows, text.rows[first : first + len(rows)], strict=False)
+    return len({width(leading(there)) - width(leading(row)) for row, there in pairs if row.strip()}) == 1
 
 
 # ---- Scope ------------------------------------------------------------------------------------------

@@ -60,13 +60,18 @@ class Fit:
     patch_has_tabs: bool
     document_step: str
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether patch and document indent in the same way."""
+        return not self.torn and all(ours == theirs for ours, theirs in self.pairs.items())
+
     def indent(self, indent: str) -> str | Failure:
         """What stands in the document for *indent* of the patch."""
         if indent in self.torn:
             return _refused("one depth of the patch stands at two depths of the document")
         if indent in self.pairs:
             return self.pairs[indent]
-        if not self.torn and all(ours == theirs for ours, theirs in self.pairs.items()):
+        if self.is_identity:
             return indent
         scale = self._scale()
         if scale is None:

@@ -17,15 +17,15 @@ from itertools import pairwise
 
 from rapidfuzz import fuzz, process
 
-from handrail.core import align, refusal, spelling
+from handrail.core import align, refusal, spelling, strings
 from handrail.core.align import Lines
 from handrail.core.change import Tier
 from handrail.core.evidence import ANYWHERE, Bounds, chosen
 from handrail.core.failure import Candidate, Failure, Span
 from handrail.core.hunk import Hunk, rows_of
 from handrail.core.index import BLANKS, plain
-from handrail.core.refusal import LIMIT_PLACES
 from handrail.core.spelling import EM_DASH
+from handrail.core.strings import LIMIT_PLACES
 from handrail.core.text import Text
 
 CANDIDATES = 3
@@ -95,52 +95,14 @@ def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ..
 
 def matches(text: Text, hunk: Hunk) -> list[Match]:
     """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
-    if not hunk.whole_lines and (spans := _strings(text, text.flat, hunk.old)):
+    if not hunk.whole_lines and (spans := strings.exact(text, hunk.old)):
         return [Match(span=span, tier=Tier.SAFE, strategy="exact", hunk=hunk) for span in spans]
-    return _rows(text, hunk) or _folded_strings(text, hunk) or _around_blanks(text, hunk)
+    return _rows(text, hunk) or _spelled(text, hunk) or _around_blanks(text, hunk)
 
 
-# ---- Strings ----------------------------------------------------------------------------------------
-
-
-def _strings(text: Text, flat: str, old: str) -> list[Span]:
-    """All occurrences of *old* in the text with LF, as spans of the content; overlapping ones included."""
-    return [_span(text, at, at + len(old)) for at in _find_all(flat, old)]
-
-
-def _span(text: Text, start: int, end: int) -> Span:
-    """A range of the text with LF as a span of the content."""
-    if len(text.flat) == len(text.content):
-        return Span(start=start, end=end)
-    first, last = text.flat.count("\n", 0, start), text.flat.count("\n", 0, end)
-    growth, more = (sum(map(len, text.eols[:line])) - line for line in (first, last))
-    return Span(start=start + growth, end=end + more)
-
-
-def _find_all(haystack: str, needle: str) -> list[int]:
-    found: list[int] = []
-    at = haystack.find(needle)
-    while at >= 0 and len(found) < LIMIT_PLACES:
-        found.append(at)
-        at = haystack.find(needle, at + 1)
-    return found
-
-
-def _folded_strings(text: Text, hunk: Hunk) -> list[Match]:
-    """Occurrences of a string that differ in typographic punctuation and spaces only."""
-    if hunk.whole_lines or (text.flat.isascii() and hunk.old.isascii()):
-        return []
-    folded, old = spelling.plain(text.flat), spelling.plain(hunk.old)
-    if not old.strip():
-        return []
-    offset = spelling.offsets(text.flat) if len(folded) != len(text.flat) else None
-    found: list[Match] = []
-    for at in _find_all(folded, old):
-        ends = (at, at + len(old)) if offset is None else (offset(at), offset(at + len(old)))
-        if None not in ends:
-            span = _span(text, *ends)  # type: ignore[arg-type]
-            found.append(Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk))
-    return found
+def _spelled(text: Text, hunk: Hunk) -> list[Match]:
+    spans = [] if hunk.whole_lines else strings.spelled(text, hunk.old)
+    return [Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk) for span in spans]
 
 
 # ---- Rows -------------------------------------------------------------------------------------------
@@ -168,7 +130,7 @@ def _exact_lines(flat: str, wanted: str) -> list[int]:
     found: list[int] = []
     line = counted = 0
     ends = ("\n",) if wanted.endswith("\n") else ("", "\n")  # behind the last row there is no blank one
-    for at in _find_all(flat, wanted):
+    for at in strings.find_all(flat, wanted):
         if (at == 0 or flat[at - 1] == "\n") and flat[at + len(wanted) : at + len(wanted) + 1] in ends:
             line, counted = line + flat.count("\n", counted, at), at
             found.append(line)

@@ -154,7 +154,7 @@ def _written(
         twin = twins[at] if len(twins) == len(replaced) == len(new) else None
         depth = indent.leading(row)
         if not row.strip():
-            written.append("")
+            written.append(row if fit.is_identity else "")
             continue
         if twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
             fitted: str | Failure = indent.leading(twin[1])

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handrail.core import already, match, place, spelling
+from handrail.core import already, match, place, refusal, spelling
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.edit import TextEdit, joins_ends
 from handrail.core.evidence import ANYWHERE, Bounds, header_lines, scope_lines
@@ -122,8 +122,10 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
         return _insertion(text, hunk)
     found = match.locate(text, hunk, bounds)
     if isinstance(found, Failure):
-        is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found)
+        is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
         return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
+    if found[0].tier is Tier.ANCHORED and already.stands(text, hunk):
+        return refusal.made_elsewhere(text, found[0].span)
     if all(already.is_made(text, each) for each in found):
         return _planned(text, hunk, Tier.SAFE, ())
     edits: list[TextEdit] = []

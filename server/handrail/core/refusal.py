@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.index import plain
+from handrail.core.strings import LIMIT_PLACES
 from handrail.core.text import Text
-
-LIMIT_PLACES = 10_000  # more places than these are not told apart
 
 
 def too_often() -> Failure:
@@ -59,6 +58,17 @@ def near_each_other(near: tuple[Candidate, ...]) -> Failure:
         message=f"The search text is not in the document, and more than one place comes near: {shown}.",
         steps=("Send the exact current lines as search text.", "Add a line before or after that differs."),
         near=near,
+    )
+
+
+def made_elsewhere(text: Text, span: Span) -> Failure:
+    """`ambiguous-match` for new text that is in the document while its old text all but stands at *span*."""
+    near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
+    return Failure(
+        code=Code.AMBIGUOUS_MATCH,
+        message=f"The new text is there already, and line {near.line + 1} only resembles the search text.",
+        steps=(f"If line {near.line + 1} is meant, send its exact current lines.", "Or leave it."),
+        near=(near,),
     )
 
 

@@ -27,6 +27,10 @@ SPELLINGS = {
     "\u2026": "...",
 }
 KINDS = (SINGLES + DOUBLES, DASHES, SPACES, "\u2026")  # who spells one of a kind so spells all of it so
+QUOTES = (  # an apostrophe inside a word is none
+    (re.compile(r"(?<!\w)['\u2018\u2019]|['\u2018\u2019](?!\w)"), "'", "\u2018", "\u2019"),
+    (re.compile(r'["\u201c\u201d]'), '"', "\u201c", "\u201d"),
+)
 LONGER = re.compile("\u2026")  # what has more than one character when it is plain
 EM_DASH = "\u2014"  # models write it as one hyphen or as two
 
@@ -68,15 +72,20 @@ def kept(new: str, old: str, there: str) -> str:
     parts = []
     for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         parts.append(there[places[i] : places[j]] if tag == "equal" and places else new[k:m])
-    return _in_pairs("".join(parts))
+    return _in_pairs("".join(parts), there)
 
 
-def _in_pairs(row: str) -> str:
-    """*row* without quotes that open in one spelling and close in another."""
-    for plain_one, opening, closing in (("'", *SINGLES[:2]), ('"', *DOUBLES[:2])):
-        typographic = row.count(opening) + row.count(closing)
-        if typographic % 2 and row.count(plain_one) % 2:
-            row = re.sub(rf"(?<![^\s(\[{{=,:]){plain_one}", opening, row).replace(plain_one, closing)
+def _in_pairs(row: str, there: str) -> str:
+    """*row* without quotes that open in one spelling and close in another; *there* shows which are used."""
+    for quotes, plain_one, opens, closing in QUOTES:
+        found = list(quotes.finditer(row))
+        if len(found) % 2 or len({quote[0] for quote in found}) < 2:
+            continue
+        opening = opens if opens in there else closing
+        for first, last in zip(found[::2], found[1::2], strict=True):
+            if (first[0] == plain_one) != (last[0] == plain_one):
+                one, other = first.start(), last.start()
+                row = row[:one] + opening + row[one + 1 : other] + closing + row[other + 1 :]
     return row
 
 
