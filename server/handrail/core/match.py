@@ -264,7 +264,7 @@ def _voted(text: Text, wanted: Sequence[str]) -> list[int]:
             votes.update(line - at for line in lines)
     if sum(votes.values()) < WINDOWS:
         for at in sorted(known, key=lambda at: -len(wanted[at]))[:2]:
-            alike = process.extract(wanted[at], text.rows, scorer=fuzz.ratio, score_cutoff=60, limit=WINDOWS)
+            alike = process.extract(wanted[at], text.rows, scorer=fuzz.ratio, score_cutoff=50, limit=WINDOWS)
             votes.update(line - at for _, _, line in alike)
     return [line for line, _ in votes.most_common(WINDOWS)]
 
