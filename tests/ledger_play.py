@@ -29,6 +29,7 @@ class Play:
     documents: dict[str, Text] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
     outcomes: list[Outcome] = field(default_factory=list)
+    misses: dict[str, int] = field(default_factory=dict)
 
     def step(self, block: Block) -> None:
         name = block.attributes.get("of", "doc")
@@ -52,7 +53,9 @@ class Play:
     def result(self) -> str:
         """What the model reads of the last step."""
         last = self.outcomes[-1].mutation.order
-        return report.result_text([each for each in self.outcomes if each.mutation.order == last])
+        return report.result_text(
+            [each for each in self.outcomes if each.mutation.order == last], self.misses
+        )
 
     def diagnostics(self) -> list[str]:
         """What the user sees, document by document."""
@@ -151,3 +154,4 @@ class Play:
     def _enter(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.ledger = verify.record(self.ledger, outcome)
+        self.misses.update(verify.missed(self.misses, [outcome]))

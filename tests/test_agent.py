@@ -241,3 +241,39 @@ def test_a_script_that_is_no_script_is_a_provider_error(tmp_path: Path) -> None:
 
         with pytest.raises(Exception, match=r"The script|of the script"):
             asyncio.run(ask())
+
+
+async def test_what_landed_of_a_call_that_fails_half_way_is_taken_back(bench: Bench) -> None:
+    files = {"a.txt": b"one\r\ntwo\r\n", "gone.txt": b"\xef\xbb\xbfto go\n", "last.txt": b"x\n"}
+    lay_out(bench.root, files)
+    (bench.root / "gone.txt").chmod(0o750)
+    (bench.root / "last.txt").chmod(0o444)  # planned well, refused when it is to be written
+    sections = (
+        "*** Update File: a.txt\n one\n-two\n+TWO\n",
+        "*** Add File: new/made.txt\n+made\n",
+        "*** Delete File: gone.txt\n",
+        "*** Update File: last.txt\n-x\n+y\n",
+    )
+    patch = f"*** Begin Patch\n{''.join(sections)}*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    before = snapshot(bench.root)
+    report = await bench.turn()
+    codes = [outcome.failure.code for outcome in report.outcomes if outcome.failure is not None]
+    assert codes == [Code.BAD_PATCH] * 3 + [Code.EDIT_REJECTED]
+    assert "taken back" in str(report.outcomes[0].failure)
+    assert snapshot(bench.root) == before
+    assert not (bench.root / "new").exists()
+    assert (bench.root / "gone.txt").stat().st_mode & 0o777 == 0o750
+
+
+async def test_a_partial_call_keeps_what_landed(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n", "last.txt": b"x\n"})
+    (bench.root / "last.txt").chmod(0o444)
+    patch = (
+        "*** Begin Patch\n*** Update File: a.txt\n-one\n+ONE\n*** Update File: last.txt\n-x\n+y\n"
+        "*** End Patch\n"
+    )
+    bench.says(answer("", call("patch", mode="v4a", patch=patch, partial=True)), answer("Done."))
+    report = await bench.turn()
+    assert [outcome.status for outcome in report.outcomes] == [Status.LANDED, Status.FAILED]
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\n"

@@ -12,7 +12,7 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses, v4a
 from e2e.texts import Json
-from handrail.testing import answer
+from handrail.testing import answer, call
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 PROMPT = block("a.txt", "two", "TWO")
@@ -215,3 +215,20 @@ async def test_the_model_is_told_what_really_happened(stage: Stage, habits: Habi
         ]
         assert "not-as-written" in summaries[0]
         assert "Landed" in summaries[1]
+
+
+async def test_half_a_call_is_taken_back_and_what_was_typed_stays(stage: Stage, habits: Habits) -> None:
+    files = "*** Update File: a.txt\n one\n-two\n+TWO\n*** Update File: b.txt\n one\n-two\n+2\n"
+    edits = call("patch", mode="v4a", patch=f"*** Begin Patch\n{files}*** End Patch\n")
+    settings = stage.script(answer("", edits), answer("Done."))
+    editor = await stage.start(habits, settings=settings, timeout_s=TIMEOUT_S)
+    first, second = (editor.desk.open(stage.put(name, TEXT)) for name in ("a.txt", "b.txt"))
+
+    def types() -> None:
+        editor.desk.type(first, "0\n", before="one")
+
+    editor.behaviours = [behaviours.after(types), behaviours.refuse]
+    report = await editor.turn("Edit both.")
+    assert statuses(report) == ["bad-patch", "edit-rejected"]
+    await editor.until(lambda: editor.desk[first] == "0\n" + TEXT)
+    assert editor.desk[second] == TEXT

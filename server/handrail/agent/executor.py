@@ -19,9 +19,10 @@ from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
+from handrail.agent.takeback import whole_or_nothing
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Command, Edits, Inquiry
-from handrail.core import policy, report, schedule
+from handrail.core import policy, report, schedule, verify
 from handrail.core.change import Landing
 from handrail.core.checkpoint import StepId
 from handrail.core.failure import Code, Failure
@@ -73,6 +74,7 @@ class Executor:
         next_order: Gives each step its place in the order of all steps of the process.
         observe: Told of every event.
         settle: Told the outcomes of each batch.
+        misses: How many calls in a row have failed to edit each document (by identity), over all turns.
         checkpoint: The id of the turn's checkpoint, once there is one.
         outcomes: Of all steps so far, in order.
         interrupted: The results of the step during which the turn was cancelled.
@@ -83,6 +85,7 @@ class Executor:
     next_order: Callable[[], int]
     observe: Callable[[Event], None]
     settle: Callable[[Sequence[Outcome]], None]
+    misses: dict[str, int]
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
@@ -183,6 +186,7 @@ class Executor:
             found = tuple(self._failed(ready, place, failure, order) for place in ready.places.values())
         elif ready is None and refused.call.name in ("patch", "write_file"):
             found = (self._failed(refused, None, failure, order),)
+        self.misses.update(verify.missed(self.misses, found))
         text = f"{failure.message}\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(failure.steps, 1))
         return Done(
             result=ToolResult(call=refused.call.id, text=text.strip(), failure=failure), outcomes=found
@@ -275,6 +279,8 @@ class Executor:
                 break
             changes = [change for file in files for change in file.changes]
             landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
+            if isinstance(ready.action, Edits) and not ready.action.partial:
+                landings = tuple(await whole_or_nothing(self.ports, self.step, changes, landings))
             ours |= written(before, changes, landings)
             done.append(await self._done(ready, files, list(landings)))
         return await self._recorded(done, before, ours) if uris else done
@@ -295,7 +301,9 @@ class Executor:
             of_file = [landings.pop(0) for _ in file.changes]
             found += await outcomes(self.ports.editor, file, of_file)
         failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
-        result = ToolResult(call=ready.call.id, text=report.result_text(found), failure=failure)
+        self.misses.update(verify.missed(self.misses, found))
+        text = report.result_text(found, self.misses)
+        result = ToolResult(call=ready.call.id, text=text, failure=failure)
         return Done(result=result, outcomes=tuple(found))
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:

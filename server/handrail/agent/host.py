@@ -75,6 +75,7 @@ class Host:
     on_event: Listener
     on_ledger: Callable[[Ledger], None]
     ledger: Ledger = field(default_factory=Ledger)
+    misses: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
     steps: int = 0
@@ -156,6 +157,7 @@ class Host:
             next_order=self._next_order,
             observe=observe,
             settle=lambda outcomes: self._settle(outcomes, observe),
+            misses=self.misses,
         )
 
     def _close_calls(self, session: str, executor: Executor | None) -> None:

@@ -6,7 +6,7 @@ Everything here is derived from the ledger and the outcomes; nothing is added to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +16,9 @@ from handrail.core.message import Usage
 from handrail.core.text import Text
 from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
 
+MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
+AROUND, REGION = 8, 60  # rows shown around a place, and of it
+LIMIT_ROW = 1000  # characters of a row that is shown
 LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
 
 
@@ -172,9 +175,40 @@ def _diagnostic(known: OpenFailure) -> Diagnostic:
     )
 
 
-def result_text(outcomes: Sequence[Outcome]) -> str:
-    """What the model reads of the mutations of one call: one line each, and how to go on after a failure."""
-    return "\n".join(_result_line(outcome) for outcome in outcomes)
+def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
+    """
+    What the model reads of the mutations of one call: one line each, and how to go on after a failure.
+
+    Args:
+        outcomes: Of the call.
+        misses: By the identity of a document, how many calls in a row have failed to edit it by now. From
+            the third on, the text around the place is added.
+    """
+    lines = [_result_line(outcome) for outcome in outcomes]
+    told: set[str] = set()
+    for outcome in outcomes:
+        identity = outcome.mutation.identity
+        if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES and identity not in told:
+            told.add(identity)
+            lines.append(_as_it_stands(outcome, misses[identity]))
+    return "\n".join(lines)
+
+
+def _as_it_stands(outcome: Outcome, count: int) -> str:
+    """After several failures in a row: how else to go about it, and the document's text at the place."""
+    path, text = outcome.mutation.path, outcome.text
+    advice = (
+        f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
+        "document again, then use a longer search text that is there only once, or write the file whole."
+    )
+    if text is None or not text.rows or outcome.failure is None:
+        return advice
+    near = outcome.failure.near
+    middle = near[0].line if near else 0
+    last = text.line_at(near[0].span.end) if near else 0
+    first, end = max(0, middle - AROUND), min(len(text.rows), min(last, middle + REGION) + AROUND + 1)
+    rows = [f"{number + 1}|{text.rows[number][:LIMIT_ROW]}" for number in range(first, end)]
+    return f"{advice}\n{path}, lines {first + 1} to {end} as they stand now:\n" + "\n".join(rows)
 
 
 def _result_line(outcome: Outcome) -> str:

@@ -9,7 +9,7 @@ first error is kept, repeats raise its count. Nothing here claims anything about
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -130,6 +130,29 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
         elif (left := _after_landing(known, outcome)) is not None:
             kept.append(left)
     return Ledger(open=tuple(kept))
+
+
+def missed(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """
+    How many calls in a row have failed to edit a document, of those that one call has touched.
+
+    Args:
+        misses: By the identity of the document, before the call.
+        outcomes: Of one call; anything of it that landed resets the count.
+    """
+    found: dict[str, int] = {}
+    for outcome in outcomes:
+        identity = outcome.mutation.identity
+        if not identity or found.get(identity) == 0:
+            continue
+        match outcome.status:
+            case Status.LANDED:
+                found[identity] = 0
+            case Status.FAILED:
+                found[identity] = misses.get(identity, 0) + 1
+            case Status.ALREADY:
+                pass
+    return found
 
 
 def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
