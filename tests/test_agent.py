@@ -277,3 +277,40 @@ async def test_a_partial_call_keeps_what_landed(bench: Bench) -> None:
     report = await bench.turn()
     assert [outcome.status for outcome in report.outcomes] == [Status.LANDED, Status.FAILED]
     assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "code"),
+    [
+        ("*** Add File: folder\n+x\n", Code.BAD_ARGUMENTS),
+        ("*** Add File: fresh/\n+x\n", Code.BAD_ARGUMENTS),
+        ("*** Update File: latin.txt\n-caf\u00e9\n+\u4e2d\n", Code.BAD_ENCODING),
+        ("*** Add File: surrogate.txt\n+\ud800\n", Code.BAD_ENCODING),
+    ],
+    ids=["a-folder", "a-name-of-a-folder", "not-in-its-encoding", "a-lone-surrogate"],
+)
+async def test_what_cannot_be_written_is_refused_before_the_checkpoint(
+    bench: Bench, section: str, code: Code
+) -> None:
+    files = {
+        "folder/a.txt": b"a\n",
+        "latin.txt": b"caf\xe9\n",
+        ".editorconfig": b"root = true\n[latin.txt]\ncharset = latin1\n",
+    }
+    lay_out(bench.root, files)
+    before = snapshot(bench.root)
+    patch = f"*** Begin Patch\n{section}*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    report = await bench.turn()
+    assert [outcome.failure.code for outcome in report.outcomes if outcome.failure] == [code]
+    assert snapshot(bench.root) == before
+    assert report.checkpoint is None
+
+
+async def test_a_file_that_is_empty_may_be_added(bench: Bench) -> None:
+    lay_out(bench.root, {"empty.txt": b""})
+    patch = "*** Begin Patch\n*** Add File: empty.txt\n+one\n*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    report = await bench.turn()
+    assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
+    assert (bench.root / "empty.txt").read_bytes() == b"one\n"

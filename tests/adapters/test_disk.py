@@ -193,7 +193,10 @@ async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_pat
     path, base = tmp_path / "a", Text("one\ntwo\n")
     path.write_bytes(b"one\nTWO\n")
     before = path.stat()
-    assert code(await one(disk, update(path, base, ("two", "zwei")))) is Code.STALE_DOCUMENT
+    landing = await one(disk, update(path, base, ("two", "zwei")))
+    assert code(landing) is Code.STALE_DOCUMENT
+    assert isinstance(landing, Rejected)
+    assert "They read 'two' and now read 'TWO'" in landing.failure.message
     assert path.read_bytes() == b"one\nTWO\n"
     assert path.stat() == before
 

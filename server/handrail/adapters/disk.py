@@ -23,7 +23,7 @@ from handrail.adapters import disk_failure, files
 from handrail.adapters.files import path_of, uri_of
 from handrail.core import readback
 from handrail.core.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
-from handrail.core.edit import TextEdit, apply, rebase, stale
+from handrail.core.edit import TextEdit, apply, clash, rebase, stale
 from handrail.core.failure import Failure
 from handrail.core.text import LIMIT_BYTES, Text
 from handrail.ports import Document
@@ -219,7 +219,7 @@ def _fitted(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     conflicts = tuple(hunk.number or 1 for hunk in lost)
     kept = tuple(edit not in dropped for edit in change.edits)
     if lost and not any(kept):
-        return stale(conflicts, files.shown(path))
+        return stale(conflicts, files.shown(path), clash(change.base, change.edits, text.content))
     edits = tuple(new.edit for new, keep in zip(moved, kept, strict=True) if keep)
     new_raw = text.encode(apply(text.content, edits))
     if isinstance(new_raw, Failure):

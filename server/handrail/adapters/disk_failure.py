@@ -48,13 +48,17 @@ def not_on_disk() -> Failure:
 
 
 def unreadable(path: Path, error: OSError) -> Failure:
-    """Why there is no text to be had: `no-such-file`, or `too-large`."""
+    """Why there is no text to be had: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
     name = files.shown(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
             message, step = f"There is no file {name}.", "Check the path; list the folder."
         case IsADirectoryError():
-            message, step = f"{name} is a folder, not a file.", "Name a file in it."
+            return Failure(
+                code=Code.BAD_ARGUMENTS,
+                message=f"{name} is a folder, not a file.",
+                steps=("Name a file in it.",),
+            )
         case files.NotPlainError():
             message, step = f"{name} is a pipe, a socket or a device, not a file.", "Name another file."
         case files.TooLargeError():

@@ -86,6 +86,8 @@ class Planner:
             absent and patch.operation in (Operation.ADD, Operation.WRITE)
         ):
             return self._failed(place, document.at(place.uri), patch.hunks)
+        if isinstance(document, Failure) and patch.path.endswith(("/", "\\")):
+            return self._failed(place, _folder(patch.path))
         if isinstance(document, Failure):
             return self._created(place, Text(patch.content))
         match patch.operation:
@@ -120,9 +122,13 @@ class Planner:
         return PlannedFile(path=place.path, parts=(part,), changes=changes)
 
     def _created(self, place: Place, text: Text) -> PlannedFile:
+        if isinstance(unwritable := text.encode(text.content), Failure):
+            return self._failed(place, unwritable)
         return self._whole(place, text, (Create(uri=place.uri, text=text),))
 
     def _added(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
+        if not document.text.content:
+            return self._written(patch, place, document)  # nothing is lost
         if isinstance(made := plan.plan_whole(document.text, patch.content), PlannedHunk) and not made.edits:
             return self._whole(place, document.text, ())
         failure = Failure(
@@ -136,7 +142,7 @@ class Planner:
     def _written(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
         made = plan.plan_whole(document.text, patch.content)
         mutation = replace(self._mutation(place), uri=document.uri)
-        part = Part(mutation=mutation, planned=_in(made, document.uri), text=document.text)
+        part = Part(mutation=mutation, planned=_in(made, document), text=document.text)
         changes = _update(document, (part,))
         return PlannedFile(path=place.path, parts=(part,), changes=changes)
 
@@ -145,7 +151,7 @@ class Planner:
         parts = tuple(
             Part(
                 mutation=self._mutation(place, each.hunk),
-                planned=_in(each.result, document.uri),
+                planned=_in(each.result, document),
                 text=document.text,
             )
             for each in plan.plan(document.text, patch.hunks)
@@ -170,8 +176,20 @@ class Planner:
         return PlannedFile(path=place.path, parts=parts, changes=changes)
 
 
-def _in(planned: PlannedHunk | Failure, uri: str) -> PlannedHunk | Failure:
-    return planned.at(uri) if isinstance(planned, Failure) else planned
+def _folder(path: str) -> Failure:
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message=f"{path} names a folder, not a file. Nothing was changed.",
+        steps=("Name the file to be made; its folders are made with it.",),
+    )
+
+
+def _in(planned: PlannedHunk | Failure, document: Document) -> PlannedHunk | Failure:
+    """What was planned for *document*; a failure if its encoding cannot write the new text."""
+    for each in planned.edits if isinstance(planned, PlannedHunk) else ():
+        if isinstance(unwritable := document.text.encode(each.new), Failure):
+            return unwritable.at(document.uri)
+    return planned.at(document.uri) if isinstance(planned, Failure) else planned
 
 
 def _edits(part: Part) -> tuple[edit.TextEdit, ...]:

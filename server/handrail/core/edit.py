@@ -245,11 +245,36 @@ def _carried(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int:
     return offset + shift
 
 
-def stale(conflicts: Sequence[int], label: str) -> Failure:
-    """The `stale-document` failure for hunks (1-based numbers) whose lines the user has changed meanwhile."""
+def clash(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
+    """What the lines of the first edit in conflict read in *base*, and what in *now*; see `rebase`."""
+    later = between(base.content, now)
+    for edit in planned:
+        if _moved(base, edit, later).conflict:
+            lines = whole_lines(base, edit)
+            there = carry(lines, later)
+            return base.content[lines.start : lines.end], now[there.start : there.end]
+    return None
+
+
+def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = None) -> Failure:
+    """
+    The `stale-document` failure for hunks whose lines the user has changed meanwhile.
+
+    Args:
+        conflicts: The numbers of the hunks.
+        label: The document, as people call it.
+        texts: What the lines read and what they read now, see `clash`.
+    """
     which = ", ".join(map(str, conflicts))
+    said = f" They read {_shown(texts[0])} and now read {_shown(texts[1])}." if texts is not None else ""
+    changed = f"{label} changed meanwhile in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{label} changed meanwhile in the lines that hunk {which} edits. What was typed is kept.",
+        message=f"{changed}{said} What was typed is kept.",
         steps=("Read the document again.", "Then send the hunk against its current text."),
     )
+
+
+def _shown(text: str) -> str:
+    text = text.strip("\r\n")
+    return repr(text if len(text) <= 200 else text[:197] + "...")

@@ -199,7 +199,8 @@ def _as_it_stands(outcome: Outcome, count: int) -> str:
     path, text = outcome.mutation.path, outcome.text
     advice = (
         f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
-        "document again, then use a longer search text that is there only once, or write the file whole."
+        "document again, then use a longer search text that is there only once, or write the file whole "
+        "with write_file."
     )
     if text is None or not text.rows or outcome.failure is None:
         return advice

@@ -147,7 +147,9 @@ class LspEditor:
                     return Applied(text=now)  # the echo came late
                 moved = edit.rebase(base, edits, now.content)
                 if conflicts := _conflicts(update, [each.conflict for each in moved]):
-                    return Rejected(failure=edit.stale(conflicts, "The document").at(document.uri))
+                    texts = edit.clash(base, edits, now.content)
+                    failure = edit.stale(conflicts, "The document", texts)
+                    return Rejected(failure=failure.at(document.uri))
                 base, edits = now, tuple(each.edit for each in moved)
             if unsafe := self._unsafe(base, edits):
                 return Rejected(failure=unsafe.at(document.uri))

@@ -145,6 +145,12 @@ def optional_text(arguments: Arguments, name: str) -> str | Failure:
 def path(arguments: Arguments, name: str = "path") -> str | Failure:
     """A string that must be there and not be blank."""
     value = arguments.get(name)
+    if value == "":
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"No file is named: the argument {name!r} is empty.",
+            steps=("Name the file. In a reply that is pasted, its name stands on the line above the block.",),
+        )
     return value if isinstance(value, str) and value.strip() else bad(name, "the path of a file")
 
 
