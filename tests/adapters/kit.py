@@ -38,6 +38,12 @@ def large(path: Path, size_bytes: int) -> None:
     os.truncate(path, size_bytes)
 
 
+def stamp(path: Path) -> tuple[int, ...]:
+    """What stays the same as long as a file is not written, replaced or given other rights."""
+    found = path.stat()
+    return (found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns)
+
+
 def names(folder: Path) -> list[str]:
     """Everything below a folder, so that a temporary file left behind is seen."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

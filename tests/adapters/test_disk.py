@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kit import code, full_disk, large, names, one, read, update, written
+from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
 from handrail.adapters import disk as disk_module
 from handrail.adapters.disk import Disk, uri_of
 from handrail.core.change import Applied, Create, Delete, Partial, Rejected, Update
@@ -74,7 +74,7 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     expected = {
         "missing": (Code.NO_SUCH_FILE, "There is no file missing."),
         "plain/below": (Code.NO_SUCH_FILE, "There is no file below."),
-        "folder": (Code.NO_SUCH_FILE, "folder is a folder, not a file."),
+        "folder": (Code.BAD_ARGUMENTS, "folder is a folder, not a file."),
         "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, a socket or a device, not a file."),
         "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links lead in a circle."),
         "x" * 300: (Code.NO_SUCH_FILE, "x" * 300 + " cannot be read: the name is too long."),
@@ -192,13 +192,13 @@ async def test_an_update_is_carried_over_to_what_the_file_holds_by_now(disk: Edi
 async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_path: Path) -> None:
     path, base = tmp_path / "a", Text("one\ntwo\n")
     path.write_bytes(b"one\nTWO\n")
-    before = path.stat()
+    before = stamp(path)
     landing = await one(disk, update(path, base, ("two", "zwei")))
     assert code(landing) is Code.STALE_DOCUMENT
     assert isinstance(landing, Rejected)
     assert "They read 'two' and now read 'TWO'" in landing.failure.message
     assert path.read_bytes() == b"one\nTWO\n"
-    assert path.stat() == before
+    assert stamp(path) == before
 
 
 async def test_a_conflict_of_one_hunk_does_not_keep_the_other_from_landing(
@@ -233,10 +233,10 @@ async def test_a_file_that_has_become_binary_is_left_alone(disk: Editor, tmp_pat
 async def test_an_update_without_edits_writes_nothing(disk: Editor, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"a")
-    before = path.stat()
+    before = stamp(path)
     landing = await one(disk, Update(uri=uri_of(path), base=Text("a"), hunks=()))
     assert landing == Applied(text=Text("a"))
-    assert path.stat() == before
+    assert stamp(path) == before
 
 
 async def test_what_the_encoding_cannot_write_is_refused(disk: Editor, tmp_path: Path) -> None:
