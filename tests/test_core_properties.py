@@ -231,6 +231,9 @@ def test_a_string_that_is_there_once_is_replaced_as_strings_are(content: str, da
     old = content[start : data.draw(st.integers(start + 1, len(content)))]
     new = data.draw(st.one_of(rows, documents().map(lambda text: text.replace("\r", ""))))
     assume(content.count(old) == 1 and content.find(old) == content.rfind(old) and old != new)
+    indentation = content[content.rfind("\n", 0, start) + 1 : start]
+    is_row = indentation and not indentation.strip(" \t") and "\n" in old.rstrip("\n") + new.rstrip("\n")
+    assume(not is_row)  # then it may be meant as rows, which are indented as they are there
     made = plan.plan_hunk(Text(content), Hunk(number=1, old=old, new=new, whole_lines=False))
     assert isinstance(made, PlannedHunk)
     after = edit.apply(content, made.edits)

@@ -171,11 +171,12 @@ def test_blocks_for_the_only_file_and_below_file_names() -> None:
     assert patch("search_replace", both, block)["code"] == "bad-patch"
 
 
-def test_a_patch_of_ten_thousand_hunks() -> None:
+def test_a_patch_of_ten_thousand_hunks_is_refused() -> None:
     before = "".join(f"row {number}\n" for number in range(10_000))
     body = [line for number in range(10_000) for line in ("@@", f"-row {number}", f"+line {number}")]
     reply = v4a({"a": before.encode()}, "*** Update File: a", *body)
-    assert files_of(reply)["a"] == before.replace("row", "line").encode()
+    assert (reply["status"], reply["code"]) == ("failed", "too-large")
+    assert "files" not in reply
 
 
 # ---- Lines that are no requests -------------------------------------------------------------------

@@ -46,7 +46,7 @@ BAD_CALLS = {
     ),
     "no object": ({"name": "patch", "arguments": "[1, 2]"}, "bad-arguments"),
     "no such file": (patch("none.txt", "one", "x"), "no-such-file"),
-    "a folder": (patch("folder", "one", "x"), "no-such-file"),
+    "a folder": (patch("folder", "one", "x"), "bad-arguments"),
     "empty search": (patch("a.txt", "", "x"), "empty-search"),
     "nothing to change": (patch("a.txt", "one", "one"), "no-change"),
     "more than once": (patch("a.txt", "same", "x"), "ambiguous-match"),

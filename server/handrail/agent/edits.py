@@ -186,8 +186,9 @@ def _folder(path: str) -> Failure:
 
 def _in(planned: PlannedHunk | Failure, document: Document) -> PlannedHunk | Failure:
     """What was planned for *document*; a failure if its encoding cannot write the new text."""
+    text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
-        if isinstance(unwritable := document.text.encode(each.new), Failure):
+        if isinstance(unwritable := text.encode(each.new), Failure):
             return unwritable.at(document.uri)
     return planned.at(document.uri) if isinstance(planned, Failure) else planned
 

@@ -15,8 +15,8 @@ from handrail.core.change import Tier
 from handrail.core.edit import opcodes
 from handrail.core.evidence import has_one_shift
 from handrail.core.failure import Candidate, Span
+from handrail.core.found import Match
 from handrail.core.hunk import Hunk, rows_of
-from handrail.core.match import Match
 from handrail.core.text import Text, to_lf
 
 DISTINCT = 4  # characters; less may well be meant twice
@@ -80,14 +80,17 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
     found = match.matches(text, replace(hunk, old=hunk.new, new=""))
     if len(found) != 1 or not _is_close(text, found[0]):
         return False
-    if _stands_beside(text, [row for row in old if row not in new], found[0].span):
+    lost = [row for i, j, k, m in blocks if k == m for row in old[i:j]]
+    if _stands_beside(text, lost, found[0].span):
         return False
     return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, near, found[0].span)
 
 
-def stands(text: Text, hunk: Hunk) -> bool:
-    """Whether the hunk's new text is somewhere in the document, so that the edit may have been made."""
-    return len(hunk.new.strip()) >= TELLING and bool(match.matches(text, replace(hunk, old=hunk.new, new="")))
+def standing(text: Text, hunk: Hunk) -> list[Span]:
+    """Where the hunk's new text is in the document, if it is long enough to tell."""
+    if len(hunk.new.strip()) < TELLING:
+        return []
+    return [found.span for found in match.matches(text, replace(hunk, old=hunk.new, new=""))]
 
 
 def _is_close(text: Text, found: Match) -> bool:

@@ -22,6 +22,7 @@ from handrail.core.align import Lines
 from handrail.core.change import Tier
 from handrail.core.evidence import ANYWHERE, Bounds, chosen
 from handrail.core.failure import Candidate, Failure, Span
+from handrail.core.found import Match
 from handrail.core.hunk import Hunk, rows_of
 from handrail.core.index import BLANKS, plain
 from handrail.core.spelling import EM_DASH
@@ -37,30 +38,9 @@ SCORED_ROWS, SCORED_CHARS = 200, 500  # so much of a block, and of a row, is sco
 MATCHED = 0.75  # of the rows of an anchored block
 MARGIN = 0.04  # by which an anchored place must beat all others
 WORST = 0.5  # likeness of any row of an anchored block with the line in its place
+WORST_OF_LITTLE = 0.75  # the same, where the rows that match are the shorter ones
 MIN_ROWS = 4  # that are not blank; of fewer, none could differ
 TELLING = 4  # characters; shorter rows tell no place from another
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """
-    Where a hunk belongs.
-
-    Attributes:
-        span: Of the document; for whole rows without the last terminator.
-        tier: How exactly it matched.
-        strategy: What was passed over: exact, trailing-space, indentation, unicode, blank-lines, escapes,
-            anchored.
-        hunk: As it is to be made: the hunk that was looked for, escapes resolved.
-        lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
-            empty for a string.
-    """
-
-    span: Span
-    tier: Tier
-    strategy: str
-    hunk: Hunk
-    lines: Lines = ()
 
 
 def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ...] | Failure:
@@ -95,7 +75,7 @@ def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ..
 
 def matches(text: Text, hunk: Hunk) -> list[Match]:
     """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
-    if not hunk.whole_lines and (spans := strings.exact(text, hunk.old)):
+    if not hunk.whole_lines and (spans := strings.exact(text, hunk.old, hunk.new)):
         return [Match(span=span, tier=Tier.SAFE, strategy="exact", hunk=hunk) for span in spans]
     return _rows(text, hunk) or _spelled(text, hunk) or _around_blanks(text, hunk)
 
@@ -275,13 +255,14 @@ def _anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Fail
     search = [plain(row) for row in old]
     if not windows or not len(align.filled(old)) >= TELLING or len(old) > align.LIMIT_ROWS:
         return None
-    best, *others = (_paired(text, search, window) for window in windows[:3])
+    best, *others = sorted(
+        (_paired(text, search, window) for window in windows[:3]), key=lambda window: -window.score
+    )
     if not _is_anchored(text, search, best) or not align.is_licensed(old, new, best.lines):
         return None
-    rivals = [*others, *windows[3:]]
-    for rival in rivals:
+    for rival in (*others, *(_paired(text, search, window) for window in windows[3:])):
         is_apart = rival.end <= best.first or best.end <= rival.first
-        if is_apart and rival.score > best.score - MARGIN:
+        if is_apart and (rival.score > best.score - MARGIN or _is_matched(search, rival)):
             return refusal.near_each_other(_candidates(text, [best, rival]))
     return Match(
         span=_line_span(text, best.first, best.end),
@@ -309,10 +290,10 @@ def _paired(text: Text, search: Sequence[str], window: Window) -> Window:
 
 def _is_anchored(text: Text, search: Sequence[str], window: Window) -> bool:
     """Whether enough rows have their line, and none stands against a line that is quite another."""
-    known = align.filled(search)
-    paired = [at for at in known if window.lines and window.lines[at] is not None]
-    telling = {search[at] for at in paired if len(search[at]) >= TELLING}
-    if len(paired) < MATCHED * len(known) or len(telling) < 2:
+    size = sum(map(len, search))
+    same = sum(len(row) for row, line in zip(search, window.lines, strict=False) if line is not None)
+    worst = WORST if same >= MATCHED * size else WORST_OF_LITTLE
+    if not _is_matched(search, window):
         return False
     extra = (window.end - window.first) - len(search)
     if abs(extra) > 2 + len(search) // 8:
@@ -325,10 +306,18 @@ def _is_anchored(text: Text, search: Sequence[str], window: Window) -> bool:
     for (at, line), (below, next_line) in pairwise(bounds):
         lost, there = search[at + 1 : below], text.index.plain.rows(line + 1, next_line)
         if any(
-            likeness(one, other) < WORST for one, other in zip(lost, there, strict=False) if one and other
+            likeness(one, other) < worst for one, other in zip(lost, there, strict=False) if one and other
         ):
             return False
     return True
+
+
+def _is_matched(search: Sequence[str], window: Window) -> bool:
+    """Whether enough rows have their line, and more than brackets among them."""
+    known = align.filled(search)
+    paired = [at for at in known if window.lines and window.lines[at] is not None]
+    telling = {search[at] for at in paired if len(search[at]) >= TELLING}
+    return len(paired) >= MATCHED * len(known) and len(telling) > 1
 
 
 def _candidates(text: Text, windows: Sequence[Window]) -> tuple[Candidate, ...]:

@@ -12,14 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handrail.core import already, match, place, refusal, spelling
+from handrail.core import already, match, place, refusal, spelling, strings
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.edit import TextEdit, joins_ends
 from handrail.core.evidence import ANYWHERE, Bounds, header_lines, scope_lines
 from handrail.core.failure import Code, Failure, Span
+from handrail.core.found import Match
 from handrail.core.hunk import Hunk, rows_of
 from handrail.core.index import plain
-from handrail.core.match import Match
 from handrail.core.text import Text, to_lf
 
 LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
@@ -124,10 +124,8 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
     if isinstance(found, Failure):
         is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
         return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
-    if found[0].tier is Tier.ANCHORED and already.stands(text, hunk):
-        return refusal.made_elsewhere(text, found[0].span)
-    if all(already.is_made(text, each) for each in found):
-        return _planned(text, hunk, Tier.SAFE, ())
+    if (other := _instead(text, hunk, found)) is not None:
+        return other
     edits: list[TextEdit] = []
     for each in found:
         made = _edits(text, each)
@@ -135,6 +133,20 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
             return made
         edits += made
     return _planned(text, hunk, found[0].tier, tuple(edits))
+
+
+def _instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
+    """What is to be done instead of making *hunk* at the places *found*; None if it is to be made."""
+    if all(already.is_made(text, each) for each in found):
+        return _planned(text, hunk, Tier.SAFE, ())
+    if found[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
+        return refusal.depth_is_open(text, found[0].span)
+    if found[0].tier is not Tier.ANCHORED or not (stands := already.standing(text, hunk)):
+        return None
+    is_here = stands[0].start < found[0].span.end and found[0].span.start < stands[0].end
+    if is_here and already.is_there(text, hunk, ()):
+        return _planned(text, hunk, Tier.SAFE, ())
+    return refusal.made_elsewhere(text, found[0].span)
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:

@@ -72,6 +72,20 @@ def made_elsewhere(text: Text, span: Span) -> Failure:
     )
 
 
+def depth_is_open(text: Text, span: Span) -> Failure:
+    """`bad-patch` for one row without its indentation whose replacement goes on with blocks at the margin."""
+    line = text.line_at(span.start)
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=(
+            f"The search text is line {line + 1} without its indentation, and the new text has blocks at the "
+            "margin; how deep they are meant to be cannot be told. Nothing was changed."
+        ),
+        steps=("Send the search text and the new text with the indentation that the lines are to have.",),
+        near=(Candidate(span=span, line=line, score=1.0),),
+    )
+
+
 def ambiguous(text: Text, found: Sequence[Span]) -> Failure:
     """`ambiguous-match` for all places *found*."""
     lines = [text.line_at(span.start) for span in found[:11]]

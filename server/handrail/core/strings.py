@@ -8,26 +8,67 @@ Line ends of the document do not matter, its spelling may be passed over. Whole 
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from handrail.core import spelling
 from handrail.core.failure import Span
+from handrail.core.hunk import Hunk
+from handrail.core.indent import leading, width
+from handrail.core.index import BLANKS
 from handrail.core.text import Text
 
 LIMIT_PLACES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
 
 
-def exact(text: Text, old: str) -> list[Span]:
+def exact(text: Text, old: str, new: str) -> list[Span]:
     """
     All occurrences of *old* (with LF) as spans of the content; overlapping ones included.
 
-    Of several lines neither the first nor the last may be cut inside a word: it would be another line.
+    Of several lines neither the first nor the last may be cut inside a word: it would be another line. And
+    what is meant as rows, given *new*, is no string: those are found, and indented, as rows.
     """
     flat, length = text.flat, len(old)
     places = find_all(flat, old)
     if "\n" in old:
         places = [at for at in places if not _is_inside_word(flat, at) | _is_inside_word(flat, at + length)]
+    if all(_is_row(flat, at, old, new) for at in places):
+        return []
     return [_span(text, at, at + length) for at in places]
+
+
+def _is_row(flat: str, at: int, old: str, new: str) -> bool:
+    """
+    Whether *old* at this place is a row without its indentation, or without some of it.
+
+    One row may be replaced by several that are dedented as it is, or that are indented as the document is:
+    then *old* just begins behind the indentation.
+    """
+    before = flat[flat.rfind("\n", 0, at) + 1 : at]
+    row, rows = old.removesuffix("\n"), new.removesuffix("\n").split("\n")
+    if before.strip(BLANKS) or not before or ("\n" not in row and len(rows) == 1):
+        return False
+    if old[:1] in BLANKS:
+        return True
+    below = [width(leading(other)) for other in rows[1:] if other.strip()]
+    if "\n" in row or not below or flat[at + len(row) : at + len(row) + 1] not in ("", "\n"):
+        return False
+    opens = rows[0].rstrip().endswith((":", "{", "(", "["))
+    return min(below) < width(before) or (opens and below[0] <= width(before))
+
+
+def goes_on_at_the_margin(hunk: Hunk) -> bool:
+    """
+    Whether one row is to be replaced by several of which some, behind a blank one, open a block at the margin.
+
+    They may be dedented as the first is, or stand where they are meant to.
+    """
+    if hunk.whole_lines or "\n" in hunk.old.removesuffix("\n"):
+        return False
+    return any(
+        not above.strip() and row[:1].strip() and row.rstrip().endswith((":", "{"))
+        for above, row in pairwise(hunk.new.split("\n"))
+    )
 
 
 def spelled(text: Text, old: str) -> list[Span]:
