@@ -21,7 +21,7 @@ from handrail.core.text import Text, to_lf
 
 DISTINCT = 4  # characters; less may well be meant twice
 TELLING = 8  # characters; less may be anywhere
-ALIKE = 0.8  # likeness of a removed row that was changed a little before it was to be removed
+ALIKE = 0.6  # likeness of a removed row that was changed a little before it was to be removed
 LIMIT_BESIDE = 60  # rows
 UNIQUE = 24  # characters; more is nowhere by chance
 

@@ -59,7 +59,7 @@ def _is_row(flat: str, at: int, old: str, new: str) -> bool:
 
 def goes_on_at_the_margin(hunk: Hunk) -> bool:
     """
-    Whether one row is to be replaced by several of which one, behind a blank row, opens a block at the margin.
+    Whether one row becomes several, of which one behind a blank row opens a block at the margin.
 
     They may be dedented as the first is, or stand where they are meant to.
     """
