@@ -23,9 +23,10 @@ from handrail.core.change import (
     Tier,
     Update,
 )
+from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text
-from handrail.ports import CheckpointError, Editor, Image, Ports, Restoration, StepId
+from handrail.ports import CheckpointError, Editor, Ports
 
 LABEL = "handrail: take back half an edit"
 
