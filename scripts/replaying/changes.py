@@ -18,6 +18,7 @@ LIMIT_CHARS = 1_000  # of a row; nobody wrote a longer one
 LIMIT_HUNK = 40  # rows; what models write in one hunk
 HUNKS_A_FILE = 12  # so that one rewritten file does not outweigh a package
 JOINED = 2  # kept rows between two differences that are shown as one hunk
+SKIPPED_FOLDERS = {".git", "site-packages", "__pycache__"}
 SKIPPED = (".min.js", ".map", ".lock", "package-lock.json", ".po", ".svg")
 
 
@@ -62,7 +63,11 @@ def of_revisions(repository: Path, old: str, new: str) -> Iterator[Change]:
 
 
 def hunks(change: Change, chance: random.Random) -> list[Hunk]:
-    """The differences of a changed file, each as one hunk of it with one to five rows of context."""
+    """
+    The differences of a changed file, each as one hunk of it with one to five rows of context.
+
+    Those that write blanks into a blank row are left out: nobody can tell whether that is meant.
+    """
     if change.before is None or change.after is None:
         return []
     before, after = change.before.rows, change.after.rows
@@ -72,7 +77,8 @@ def hunks(change: Change, chance: random.Random) -> list[Hunk]:
         hunk = Hunk(change.path, change.before, start, parts)
         lead, tail = chance.choice((1, 2, 3, 3, 3, 5)), chance.choice((1, 2, 3, 3, 3, 5))
         wide = hunk.widened(lead, tail)
-        if len(wide.old) <= LIMIT_HUNK and len(wide.new) <= LIMIT_HUNK and wide.old != wide.new:
+        is_short = len(wide.old) <= LIMIT_HUNK and len(wide.new) <= LIMIT_HUNK
+        if is_short and wide.old != wide.new and not any(map(str.isspace, wide.new)):
             found.append(wide)
     return sorted(chance.sample(found, min(len(found), HUNKS_A_FILE)), key=lambda hunk: hunk.start)
 
@@ -122,7 +128,7 @@ def sources(root: Path) -> Iterator[Path]:
             path.is_file()
             and not path.is_symlink()
             and not path.name.endswith(SKIPPED)
-            and ".git" not in path.parts
+            and not SKIPPED_FOLDERS & set(path.parts)
         ):
             yield path
 

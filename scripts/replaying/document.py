@@ -90,13 +90,12 @@ class Document:
         return replace(self, eols=tuple(eol if each else "" for each in self.eols))
 
     def with_inserted(self, at: int, rows: Rows) -> Document:
-        """The same document with *rows* before row *at*."""
+        """The same document with *rows* before row *at*; the last one ends as before."""
         eol = self.eols[0] or "\n"
-        return replace(
-            self,
-            rows=self.rows[:at] + rows + self.rows[at:],
-            eols=self.eols[:at] + (eol,) * len(rows) + self.eols[at:],
-        )
+        eols = [*self.eols[:at], *[eol] * len(rows), *self.eols[at:]]
+        if not self.eols[-1]:
+            eols = [each or eol for each in eols[:-1]] + [""]
+        return replace(self, rows=self.rows[:at] + rows + self.rows[at:], eols=tuple(eols))
 
     def spliced(self, start: int, parts: Parts) -> Document:
         """The document after a patch whose first row stands at row *start*."""

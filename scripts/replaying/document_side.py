@@ -46,8 +46,12 @@ def _with_old(hunk: Hunk, parts: Parts) -> Hunk:
 def trailing_blanks(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     """Rows of the document end in blanks that the patch does not have."""
     parts = _with_kept(hunk, lambda row: row + chance.choice(("", "  ", "\t", " ")))
-    blank = lambda row: row + chance.choice(("  ", "\t"))  # noqa: E731
-    parts = tuple(p if p.is_kept else Part(tuple(map(blank, p.old)), p.new) for p in parts)
+    others = {fold(row) for part in hunk.parts for row in part.new}  # kept or added: which is which is open
+
+    def removed(row: str) -> str:
+        return row if fold(row) in others else row + chance.choice(("  ", "\t"))
+
+    parts = tuple(p if p.is_kept else Part(tuple(map(removed, p.old)), p.new) for p in parts)
     truth = _with_old(hunk, parts)
     return Spoiled(truth, hunk.parts) if truth.document != hunk.document else None
 
