@@ -18,6 +18,7 @@ from pathlib import Path
 from handrail import __version__
 
 VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
+WORKSPACE = "the folder to work on"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         case "run":
             return _run(options)
         case "apply":
-            return _apply_lines()
+            return _apply_lines() if options.jsonl else _apply(options)
         case "checkpoint":
             return _checkpoint(options)
         case _:
@@ -94,6 +95,22 @@ def _apply_lines() -> int:
 
     serve_lines(sys.stdin.buffer, sys.stdout.buffer)
     return 0
+
+
+def _apply(options: argparse.Namespace) -> int:
+    from handrail.apply import ApplyOptions, apply
+
+    return asyncio.run(
+        apply(
+            ApplyOptions(
+                source=options.file,
+                workspace=options.workspace,
+                as_json=options.json,
+                yes=options.yes,
+                partial=options.partial,
+            )
+        )
+    )
 
 
 def _checkpoint(options: argparse.Namespace) -> int:
@@ -161,10 +178,13 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--model", help="paste (the default) or scripted:FILE")
     _common(run)
 
-    apply = commands.add_parser("apply", help="apply edits without an editor or a model")
-    apply.add_argument(
-        "--jsonl", action="store_true", required=True, help="answer requests on standard input, one a line"
-    )
+    apply = commands.add_parser("apply", help="apply a pasted reply without an editor or a model")
+    apply.add_argument("file", nargs="?", default="-", metavar="FILE", help="the reply; - is stdin (-)")
+    apply.add_argument("--partial", action="store_true", help="make what fits, although the rest does not")
+    way = apply.add_mutually_exclusive_group(required=True)
+    way.add_argument("--jsonl", action="store_true", help="answer requests on stdin instead, one a line")
+    way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
+    _answers(apply)
 
     _checkpoint_parser(commands)
     commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
@@ -199,6 +219,10 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", type=Path, required=True, metavar="DIR", help="the folder to work on")
+    parser.add_argument("--workspace", type=Path, required=True, metavar="DIR", help=WORKSPACE)
+    _answers(parser)
+
+
+def _answers(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON value")
     parser.add_argument("--yes", action="store_true", help="answer every question with yes")

@@ -37,7 +37,15 @@ To have a model answer instead, set handrail.model to it in the editor's setting
 
 
 class Paste:
-    """Provider port that needs no model."""
+    """
+    Provider port that needs no model.
+
+    Args:
+        partial: Whether what fits of a block is to land although the rest of it does not.
+    """
+
+    def __init__(self, *, partial: bool = True) -> None:
+        self._partial = partial
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
@@ -52,7 +60,8 @@ class Paste:
             yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
         elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
             calls = tuple(
-                _call(f"p{len(messages)}-{number}", block) for number, block in enumerate(found.blocks, 1)
+                _call(f"p{len(messages)}-{number}", block, partial=self._partial)
+                for number, block in enumerate(found.blocks, 1)
             )
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
@@ -62,12 +71,12 @@ class Paste:
             yield Response(text=text)
 
 
-def _call(call: str, block: Block) -> ToolCall:
+def _call(call: str, block: Block, *, partial: bool) -> ToolCall:
     if block.notation is Notation.WHOLE_FILE:
         return ToolCall(
             id=call, name="write_file", arguments=json.dumps({"path": block.path, "content": block.text})
         )
-    arguments = {"mode": block.notation.value, "patch": block.text, "partial": True}
+    arguments = {"mode": block.notation.value, "patch": block.text, "partial": partial}
     if block.notation is Notation.SEARCH_REPLACE:
         arguments["path"] = block.path
     return ToolCall(id=call, name="patch", arguments=json.dumps(arguments))

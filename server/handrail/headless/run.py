@@ -127,7 +127,7 @@ async def _command(
     """Set the stage; every error that ends a command is shown here, once."""
     show = Show(options.workspace, as_json=options.as_json)
     try:
-        root = _folder(options.workspace)
+        root = workspace_folder(options.workspace)
         show = Show(root, as_json=options.as_json)
         with Interrupts() as interrupts:
             return await command(_Stage(root=root, show=show, interrupts=interrupts))
@@ -314,8 +314,8 @@ async def _answer(question: str, stage: _Stage) -> bool:
         return False
 
 
-def _folder(path: Path) -> Path:
-    """Resolve the workspace folder."""
+def workspace_folder(path: Path) -> Path:
+    """Resolve the workspace folder; raises HeadlessError."""
     try:
         root = path.resolve(strict=True)
     except OSError as error:

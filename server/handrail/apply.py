@@ -1,0 +1,245 @@
+"""
+Apply a pasted reply to a workspace folder, without an editor and without a model.
+
+It is a turn like any other, on the disk and in this process: with a checkpoint before the first change, and
+told as `handrail run` tells it. Unless what fits is asked for, the whole reply is rehearsed in memory first,
+and nothing is changed if any of it does not fit; when the disk refuses a part after all, the rest is taken
+back. Exit codes are those of `handrail run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from handrail.adapters.disk import Disk
+from handrail.adapters.paste import Paste
+from handrail.adapters.rehearsal import Rehearsal
+from handrail.adapters.shadow_repo import ShadowRepo, state_folder
+from handrail.adapters.spill_folder import SpillFolder
+from handrail.adapters.workspace import Folders
+from handrail.agent.host import Host
+from handrail.core.failure import Code, Failure
+from handrail.core.report import Event, Superseded, TurnReport
+from handrail.core.verify import Outcome, Status
+from handrail.headless import terminal, values
+from handrail.headless.errors import HeadlessError, InterruptedByUserError
+from handrail.headless.run import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, exit_code, workspace_folder
+from handrail.headless.show import Show, visible
+from handrail.headless.terminal import Interrupts
+from handrail.lsp import convert, wire
+from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    """
+    One reply.
+
+    Attributes:
+        source: The file that holds it; `-` is standard input.
+        workspace: The folder to work on.
+        as_json: Print the TurnReport as one JSON object.
+        yes: Answer every question with yes.
+        partial: Make what fits, although something else does not.
+    """
+
+    source: str
+    workspace: Path
+    as_json: bool = False
+    yes: bool = False
+    partial: bool = False
+
+
+async def apply(options: ApplyOptions) -> int:
+    """Apply a reply and show what became of it; returns the exit code."""
+    show = Show(options.workspace, as_json=options.as_json)
+    try:
+        root = workspace_folder(options.workspace)
+        show = Show(root, as_json=options.as_json)
+        with Interrupts() as interrupts:
+            reply = await interrupts.guard(_read(options.source))
+            return await _Applying(options=options, root=root, show=show, interrupts=interrupts).run(reply)
+    except HeadlessError as error:
+        show.note(f"error: {error}")
+        return COULD_NOT_RUN
+
+
+async def _read(source: str) -> str:
+    if source == STDIN:
+        return await terminal.read_prompt(STDIN)
+    try:
+        reply = await asyncio.to_thread(Path(source).read_text, encoding="utf-8-sig")
+    except OSError as error:
+        raise HeadlessError(f"The reply {source} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise HeadlessError(f"The reply {source} is not UTF-8 ({error}): convert it first.") from error
+    if not reply.strip():
+        raise HeadlessError(f"The reply {source} is empty.")
+    return reply
+
+
+@dataclass(kw_only=True)
+class _Applying:
+    """One reply on its way; `answers` keeps what the person said in the rehearsal."""
+
+    options: ApplyOptions
+    root: Path
+    show: Show
+    interrupts: Interrupts
+    answers: dict[str, bool] = field(default_factory=dict)
+    told: int = 0
+
+    async def run(self, reply: str) -> int:
+        ports = self._ports()
+        if not self.options.partial:
+            with TemporaryDirectory(prefix="handrail-") as folder:
+                checkpoints = self._checkpoints(Path(folder))
+                rehearsal = replace(ports, editor=Rehearsal(ports.editor), checkpoints=checkpoints)
+                turn = _Turn(ports=rehearsal, interrupts=self.interrupts)
+                report = await turn.run(reply)
+            if code := self._rehearsed(turn, report):
+                return code
+        turn = _Turn(ports=ports, interrupts=self.interrupts, on_event=self._tell)
+        report = await turn.run(reply)
+        code = exit_code(values.turn_report(_json(report)), turn.superseded)
+        if code == SOMETHING_FAILED and report.checkpoint is not None and not self.options.partial:
+            report = await self._taken_back(turn, report)
+        return self._end(report, code)
+
+    def _rehearsed(self, turn: _Turn, report: TurnReport) -> int:
+        """Show why the reply cannot be applied; 0 if it can."""
+        code = exit_code(values.turn_report(_json(report)), turn.superseded)
+        if code == ALL_LANDED:
+            return code
+        why = "This edit fits, but another one of the reply does not; nothing was changed."
+        for event in turn.events:
+            self._tell(_held_back(event, why) if isinstance(event, Outcome) else event)
+        outcomes = tuple(_held_back(outcome, why) for outcome in report.outcomes)
+        return self._end(replace(report, outcomes=outcomes, checkpoint=None), code)
+
+    async def _taken_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
+        assert report.checkpoint is not None
+        try:
+            restored = await turn.host.restore(report.checkpoint, None)
+        except CheckpointError as error:
+            self.show.note(f"error: what landed could not be taken back: {error}")
+            return report
+        self.show.restored(values.restore_report(wire.write(convert.restore_report(restored))))
+        if restored.conflicts:
+            return report
+        why = "This edit had landed, and was taken back, since another one of the reply did not land."
+        return replace(report, outcomes=tuple(_held_back(outcome, why) for outcome in report.outcomes))
+
+    def _end(self, report: TurnReport, code: int) -> int:
+        json = _json(report)
+        self.show.report(values.turn_report(json))
+        if self.options.as_json:
+            self.show.json(json)
+        return code
+
+    def _tell(self, event: Event) -> None:
+        self.told += 1
+        text = event.text if isinstance(event, Outcome) else None
+
+        def line_text(uri: str, line: int) -> str | None:
+            return text.rows[line] if text is not None and line < len(text.rows) else None
+
+        self.show.update({"seq": self.told, "event": wire.write(CONVERTER.event(event))}, line_text)
+
+    def _ports(self) -> Ports:
+        state = state_folder()
+        return Ports(
+            editor=Disk(),
+            workspace=Folders((self.root,)),
+            provider=Paste(partial=self.options.partial),
+            checkpoints=self._checkpoints(state),
+            approver=self,
+            spills=SpillFolder(state / "handrail" / "outputs"),
+        )
+
+    def _checkpoints(self, state: Path) -> ShadowRepo:
+        return ShadowRepo(state, lambda: (self.root,), lambda: datetime.now(UTC))
+
+    async def ask(self, question: Question) -> str | None:
+        """The Approver port: the person at the terminal, asked once about the same; nobody there is a no."""
+        if question.choices != (ALLOW, DENY):
+            return None  # only a model asks other questions
+        asked = f"Allow {question.tool} on {question.subject}? {question.detail}".strip()
+        if asked not in self.answers:
+            self.answers[asked] = self.options.yes or await self._asked(asked)
+        return ALLOW if self.answers[asked] else DENY
+
+    async def _asked(self, question: str) -> bool:
+        if not terminal.can_ask():
+            self.show.note(f"{question} Nobody is here to ask, which is a no; --yes allows it.")
+            return False
+        self.show.pause()
+        try:
+            return await self.interrupts.guard(terminal.ask(visible(question)))
+        except InterruptedByUserError:
+            return False
+
+
+@dataclass(kw_only=True)
+class _Turn:
+    """One turn, and what happened in it."""
+
+    ports: Ports
+    interrupts: Interrupts
+    on_event: Callable[[Event], None] = lambda event: None
+    events: list[Event] = field(default_factory=list)
+    host: Host = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.host = Host(
+            ports=lambda: self.ports,
+            new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
+            on_event=lambda session, turn, event: self._take(event),
+            on_ledger=lambda ledger: None,
+        )
+
+    @property
+    def superseded(self) -> set[str]:
+        """The failures that a later edit made good."""
+        return {event.failure for event in self.events if isinstance(event, Superseded)}
+
+    async def run(self, reply: str) -> TurnReport:
+        """Run it to its end; an interrupt cancels it."""
+        turn = self.host.start(reply, None).id
+        try:
+            return await self.interrupts.guard(self.host.wait(turn))
+        except InterruptedByUserError:
+            await self.host.cancel(turn)
+            return await self.host.wait(turn)
+
+    def _take(self, event: Event) -> None:
+        self.events.append(event)
+        self.on_event(event)
+
+
+CONVERTER = convert.Converter(encoding="utf-16")  # LSP's default, as for a client that asks for none
+
+
+def _json(report: TurnReport) -> object:
+    return wire.write(CONVERTER.turn_report(report))
+
+
+def _held_back(outcome: Outcome, why: str) -> Outcome:
+    """The outcome of an edit that landed, or would have, and is not to be there."""
+    if outcome.status is not Status.LANDED:
+        return outcome
+    failure = Failure(
+        code=Code.BAD_PATCH,
+        uri=outcome.mutation.uri,
+        message=why,
+        steps=("Mend the edit that does not fit, and apply the reply again.", "Or give --partial."),
+    )
+    return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None)

@@ -1,0 +1,165 @@
+"""`handrail apply` as a process: a pasted reply on the real disk, with checkpoints, without an editor."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Desk:
+    root: Path
+    home: Path
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> Ended:
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.home), "NO_COLOR": "1"}
+        command = [sys.executable, "-P", "-m", "handrail", *arguments, "--workspace", str(self.root)]
+        done = subprocess.run(command, input=stdin, env=environment, capture_output=True, check=False)
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def apply(self, reply: str, *arguments: str) -> Ended:
+        return self.run("apply", "-", *arguments, stdin=reply.encode())
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            (self.root / f"{name}.txt").write_text(text, encoding="utf-8")
+
+    def files(self) -> dict[str, str]:
+        return {
+            path.relative_to(self.root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(self.root.rglob("*"))
+            if path.is_file()
+        }
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    (tmp_path / "work").mkdir()
+    made = Desk(tmp_path / "work", tmp_path / "state")
+    made.write(a="one\ntwo\nthree\n", b="four\nfive\n")
+    return made
+
+
+def block(path: str, old: str, new: str) -> str:
+    return f"{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+
+
+BEFORE = {"a.txt": "one\ntwo\nthree\n", "b.txt": "four\nfive\n"}
+GOOD = block("a.txt", "two", "zwei")
+BAD = block("b.txt", "nothing of the kind", "sechs")
+
+
+def test_a_reply_lands_and_is_taken_back(desk: Desk) -> None:
+    ended = desk.apply(f"Two edits:\n\n{GOOD}\n{block('b.txt', 'five', 'fünf')}")
+    assert (ended.code, ended.err) == (0, "")
+    assert desk.files() == {"a.txt": "one\nzwei\nthree\n", "b.txt": "four\nfünf\n"}
+    for part in ("Two edits:", "a.txt: landed", "-two", "+zwei", "finished: 2 landed, 0 failed"):
+        assert part in ended.out
+    command = ended.out[ended.out.index("handrail checkpoint restore") :].split()
+    assert desk.run(*command[1:4]).code == 0
+    assert desk.files() == BEFORE
+
+
+def test_a_reply_in_a_file(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "reply.md").write_text("\ufeff" + GOOD, encoding="utf-8")
+    assert desk.run("apply", str(tmp_path / "reply.md")).code == 0
+    assert desk.files()["a.txt"] == "one\nzwei\nthree\n"
+
+
+def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
+    ended = desk.apply(GOOD + BAD)
+    assert (ended.code, desk.files()) == (1, BEFORE)
+    assert "a.txt:1: warning[bad-patch] This edit fits, but another one of the reply does not" in ended.out
+    assert "b.txt:1: warning[no-match]" in ended.out
+    assert "finished: 0 landed, 2 failed" in ended.out
+    assert not desk.home.exists()
+
+
+def test_partial_makes_what_fits(desk: Desk) -> None:
+    ended = desk.apply(GOOD + BAD, "--partial")
+    assert (ended.code, desk.files()["a.txt"]) == (1, "one\nzwei\nthree\n")
+    assert "finished: 1 landed, 1 failed" in ended.out
+    assert "handrail checkpoint restore" in ended.out
+
+
+def test_partial_makes_the_hunks_that_fit(desk: Desk) -> None:
+    reply = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+eins\n@@\n-ten\n+zehn\n*** End Patch\n"
+    assert desk.apply(reply).code == 1
+    assert desk.files() == BEFORE
+    assert desk.apply(reply, "--partial").code == 1
+    assert desk.files()["a.txt"] == "eins\ntwo\nthree\n"
+
+
+def test_a_later_edit_builds_on_an_earlier_one(desk: Desk) -> None:
+    added = "*** Begin Patch\n*** Add File: new/c.txt\n+first\n*** Delete File: b.txt\n*** End Patch\n"
+    assert desk.apply(added + "\n" + block("new/c.txt", "first", "second")).code == 0
+    assert desk.files() == {"a.txt": BEFORE["a.txt"], "new/c.txt": "second\n"}
+    assert desk.apply(block("new/c.txt", "second", "third") + block("b.txt", "four", "4")).code == 1
+    assert desk.files()["new/c.txt"] == "second\n"
+
+
+def test_what_the_disk_refuses_takes_the_rest_back(desk: Desk) -> None:
+    (desk.root / "b.txt").chmod(0o444)
+    ended = desk.apply(GOOD + block("b.txt", "five", "fünf"))
+    assert (ended.code, desk.files()) == (1, BEFORE)
+    assert "restored   a.txt" in ended.out
+    assert "finished: 0 landed, 2 failed" in ended.out
+
+
+def test_one_json_value_and_nothing_else_on_stdout(desk: Desk) -> None:
+    report = json.loads(desk.apply(GOOD, "--json").out)
+    (outcome,) = report["outcomes"]
+    assert (report["state"], outcome["status"], outcome["tier"]) == ("finished", "landed", "safe")
+    assert report["checkpoint"] == report["turn"]
+    held_back = json.loads(desk.apply(block("a.txt", "zwei", "deux") + BAD, "--json").out)
+    assert [outcome["status"] for outcome in held_back["outcomes"]] == ["failed", "failed"]
+    assert "checkpoint" not in held_back or held_back["checkpoint"] is None
+
+
+def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) -> None:
+    (desk.root / ".env").write_text("KEY=1\n", encoding="utf-8")
+    reply = block(".env", "KEY=1", "KEY=2")
+    ended = desk.apply(reply)
+    assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
+    assert ended.err.count("Nobody is here to ask") == 1
+    assert desk.apply(reply, "--yes").code == 0
+    assert desk.files()[".env"] == "KEY=2\n"
+
+
+def test_a_reply_without_edits_says_what_can_be_read(desk: Desk) -> None:
+    ended = desk.apply("Just use more threads.")
+    assert (ended.code, desk.files()) == (2, BEFORE)
+    assert "There is no edit block in this prompt" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"\xff\xfe", "is not UTF-8"),
+        (b" \n", "is empty"),
+    ],
+)
+def test_a_reply_that_cannot_be_read(desk: Desk, tmp_path: Path, reply: bytes | None, said: str) -> None:
+    if reply is not None:
+        (tmp_path / "reply.md").write_bytes(reply)
+    ended = desk.run("apply", str(tmp_path / "reply.md"))
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_a_workspace_that_is_none(tmp_path: Path) -> None:
+    ended = Desk(tmp_path / "nowhere", tmp_path / "state").apply(GOOD)
+    assert ended.code == 2
+    assert "cannot be used" in ended.err
