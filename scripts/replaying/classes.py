@@ -9,7 +9,7 @@ from enum import Enum
 
 from replaying import document_side as document
 from replaying import patch_side as patch
-from replaying import patches
+from replaying import patches, together
 from replaying.patches import Maker
 from replaying.spoiled import Spoiler
 
@@ -37,6 +37,8 @@ NOT_UNIQUE = Class("plain, old text not unique", Duty.MAY, patch.plain)
 
 CLASSES: tuple[Class, ...] = (
     Class("plain", Duty.PLAIN, patch.plain),
+    Class("no context at all", Duty.PLAIN, together.no_context),
+    Class("context on one side", Duty.PLAIN, together.context_on_one_side),
     Class("line number far off", Duty.PLAIN, patch.wrong_hint),
     Class("unified diff, wrong numbers", Duty.PLAIN, patch.wrong_numbers),
     Class("unified diff, no numbers", Duty.PLAIN, patch.no_numbers),
@@ -60,11 +62,13 @@ CLASSES: tuple[Class, ...] = (
     Class("byte order mark, UTF-16", Duty.PLAIN, document.byte_order_mark),
     Class("form feeds, U+2028", Duty.PLAIN, document.form_feeds),
     Class("no final newline", Duty.PLAIN, document.no_final_newline),
+    Class("CRLF document, dedented", Duty.PLAIN, together.crlf_and_dedented),
     Class("smart quotes in the search text", Duty.LANDS, patch.smart_quotes),
     Class("smart quotes throughout the patch", Duty.LANDS, patch.smart_quotes_throughout),
     Class("smart quotes in the document", Duty.LANDS, document.smart_quotes),
     Class("no-break spaces, dashes in the patch", Duty.LANDS, patch.odd_blanks_and_dashes),
     Class("no-break spaces, dashes in the document", Duty.LANDS, document.odd_blanks_and_dashes),
+    Class("indentation, quotes and blanks together", Duty.LANDS, together.badly_copied),
     Class("literal escapes: quotes", Duty.LANDS, patch.literal_quotes),
     Class("literal escapes: tabs", Duty.LANDS, patch.literal_tabs),
     Class("literal escapes: everything", Duty.LANDS, patch.literal_everything),
@@ -72,6 +76,11 @@ CLASSES: tuple[Class, ...] = (
     Class("already applied, removals only", Duty.MAY, document.already_removed),
     Class("stale context", Duty.MAY, document.stale),
     Class("one token off, kept row", Duty.MAY, patch.token_off),
+    Class("one token off, and another indentation", Duty.MAY, together.badly_remembered),
+    Class("a sibling with two tokens off", Duty.PLAIN, together.sibling),
+    Class("a sibling, both a row off", Duty.MAY, together.sibling_and_stale),
+    Class("only a decoy: first and last row alike", Duty.REFUSED, together.decoy),
+    Class("the rows are gone", Duty.REFUSED, together.gone),
     Class("one token off, removed row", Duty.REFUSED, patch.token_off_removed),
     Class("spacing inside a string, kept row", Duty.MAY, patch.spaced_string_kept),
     Class("spacing inside a string, removed row", Duty.REFUSED, patch.spaced_string),
@@ -100,5 +109,8 @@ CLASSES: tuple[Class, ...] = (
     Class("V4A, additions at the end", Duty.LANDS, make=patches.additions_at_end),
     Class("V4A, Add, Move and Delete", Duty.LANDS, make=patches.add_move_delete),
     Class("V4A, files in the way", Duty.REFUSED, make=patches.files_in_the_way),
+    Class("replace, several hunks", Duty.LANDS, make=patches.several_replacements),
+    Class("replace, one bad hunk", Duty.REFUSED, make=patches.one_bad_replacement),
+    Class("SEARCH/REPLACE, several blocks and files", Duty.LANDS, make=patches.several_blocks),
     Class("unified diff, several files", Duty.LANDS, make=patches.several_diffs),
 )

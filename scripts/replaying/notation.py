@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from replaying.document import Document, Parts, Rows
@@ -60,8 +60,8 @@ def request(notation: str, path: str, document: Document, patch: Written) -> Fie
     if notation == REPLACE:
         old = "\n".join(row for part in patch.parts for row in part.old)
         new = "\n".join(row for part in patch.parts for row in part.new)
-        if style.ends_line and new:
-            old, new = old + "\n", new + "\n"
+        if style.ends_line or not any(part.new for part in patch.parts):
+            old, new = old + "\n", new + "\n" if new else new
         hunk = {"old": _ends(old, style), "new": _ends(new, style), "start_line": patch.hint}
         return replace_request(path, document, hunk, everywhere=False)
     if notation == V4A:
@@ -74,11 +74,15 @@ def request(notation: str, path: str, document: Document, patch: Written) -> Fie
     return patch_request(kind, {path: document}, _ends(text, style))
 
 
-def replace_request(path: str, document: Document, hunk: Mapping[str, object], *, everywhere: bool) -> Fields:
+def replacements(path: str, document: Document, hunks: Sequence[Mapping[str, object]]) -> Fields:
     """A request with search and replacement strings."""
     before = base64.b64encode(document.raw).decode()
-    fields = {"kind": "replace", "path": path, "before_b64": before, "hunks": [hunk]}
-    return {**fields, "replace_all": everywhere}
+    return {"kind": "replace", "path": path, "before_b64": before, "hunks": hunks, "replace_all": False}
+
+
+def replace_request(path: str, document: Document, hunk: Mapping[str, object], *, everywhere: bool) -> Fields:
+    """A request with one search and replacement string."""
+    return {**replacements(path, document, [hunk]), "replace_all": everywhere}
 
 
 def patch_request(kind: str, files: Mapping[str, Document], text: str) -> Fields:

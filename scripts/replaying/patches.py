@@ -10,23 +10,29 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from replaying.changes import Change, clusters
 from replaying.document import Document, Hunk, Part, Parts, fold
 from replaying.notation import (
+    AIDER,
     V4A,
     Fields,
     Style,
+    Written,
     added,
+    blocks,
     envelope,
     patch_request,
     replace_request,
+    replacements,
     update,
     v4a_hunk,
 )
 from replaying.spoiled import indent_of, removed_rows, with_other_token, with_row
 
 PLAIN = Style()
+SIDES = (attrgetter("old"), attrgetter("new"))
 WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 
@@ -130,6 +136,51 @@ def several_diffs(changes: Sequence[Change], chance: random.Random) -> Whole | N
     files = {change.path: _named(change) for change, _ in found}
     right = {change.path: _after(hunks) for change, hunks in found}
     return Whole(patch_request("udiff", files, text), right)
+
+
+def several_replacements(changes: Sequence[Change], chance: random.Random) -> Whole | None:
+    """All differences of one file as search and replacement strings in one request."""
+    found = _changed(changes[:1], 2)
+    if not found:
+        return None
+    change, hunks = found[0]
+    strings = [_strings(hunk.parts) for hunk in hunks]
+    return Whole(replacements(change.path, _named(change), strings), {change.path: _after(hunks)})
+
+
+def one_bad_replacement(changes: Sequence[Change], chance: random.Random) -> Whole | None:
+    """Several search and replacement strings, one of which removes a row that is not there."""
+    found = _changed(changes[:1], 2)
+    if not found:
+        return None
+    change, hunks = found[0]
+    places = [number for number, hunk in enumerate(hunks) if removed_rows(hunk.parts)]
+    bad = chance.choice(places) if places else 0
+    wrong = _bad(hunks[bad], chance) if places else None
+    if wrong is None:
+        return None
+    strings = [_strings(wrong if number == bad else hunk.parts) for number, hunk in enumerate(hunks)]
+    return Whole(replacements(change.path, _named(change), strings), {})
+
+
+def _strings(parts: Parts) -> dict[str, object]:
+    old, new = ("\n".join(row for part in parts for row in side(part)) for side in SIDES)
+    return {"old": old, "new": new, "start_line": None}
+
+
+def several_blocks(changes: Sequence[Change], chance: random.Random) -> Whole | None:
+    """All differences of several files as SEARCH/REPLACE blocks, each below its file's name."""
+    found = _changed(changes[:4], 1)
+    if len(found) < 2:
+        return None
+    pieces = [
+        f"{change.path}\n```\n{blocks(AIDER, Written(hunk.parts, None, PLAIN))}```\n"
+        for change, hunks in found
+        for hunk in hunks
+    ]
+    files = {change.path: _named(change) for change, _ in found}
+    right = {change.path: _after(hunks) for change, hunks in found}
+    return Whole(patch_request("search_replace", files, "\n".join(pieces)), right)
 
 
 def one_bad_hunk(changes: Sequence[Change], chance: random.Random) -> Whole | None:
