@@ -48,6 +48,7 @@ CLASSES: tuple[Class, ...] = (
     Class("trailing blanks in the search text only", Duty.PLAIN, patch.trailing_blanks_uneven),
     Class("trailing blanks in the document", Duty.PLAIN, document.trailing_blanks),
     Class("dedented", Duty.PLAIN, patch.dedented),
+    Class("strings from the first word on", Duty.PLAIN, patch.from_first_word),
     Class("other indentation step", Duty.PLAIN, patch.other_step),
     Class("spaces for tabs", Duty.PLAIN, patch.spaces_for_tabs),
     Class("spaces for tabs, converted document", Duty.PLAIN, document.tabs),

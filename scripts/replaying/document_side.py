@@ -44,7 +44,11 @@ def _with_old(hunk: Hunk, parts: Parts) -> Hunk:
 
 
 def trailing_blanks(hunk: Hunk, chance: random.Random) -> Spoiled | None:
-    """Rows of the document end in blanks that the patch does not have."""
+    """
+    Rows of the document end in blanks that the patch does not have.
+
+    The last row is left as it is: a string may end before its blanks, and mean that.
+    """
     parts = _with_kept(hunk, lambda row: row + chance.choice(("", "  ", "\t", " ")))
     others = {fold(row) for part in hunk.parts for row in part.new}  # kept or added: which is which is open
 
@@ -52,6 +56,9 @@ def trailing_blanks(hunk: Hunk, chance: random.Random) -> Spoiled | None:
         return row if fold(row) in others else row + chance.choice(("  ", "\t"))
 
     parts = tuple(p if p.is_kept else Part(tuple(map(removed, p.old)), p.new) for p in parts)
+    last = max(number for number, part in enumerate(parts) if part.old)
+    rows = (*parts[last].old[:-1], hunk.old[-1])
+    parts = (*parts[:last], Part(rows, rows if parts[last].is_kept else parts[last].new), *parts[last + 1 :])
     truth = _with_old(hunk, parts)
     return Spoiled(truth, hunk.parts) if truth.document != hunk.document else None
 
@@ -74,7 +81,7 @@ def _with_kept(hunk: Hunk, change: Callable[[str], str]) -> Parts:
 
 
 def smart_quotes(hunk: Hunk, chance: random.Random) -> Spoiled | None:
-    """The document has smart quotes, the patch straight ones; a changed row keeps those that it keeps."""
+    """The document has smart quotes, the patch straight ones; a changed row whose strings stay keeps them."""
     parts = []
     for part in _with_kept(hunk, curled):
         if part.is_kept:
@@ -90,7 +97,7 @@ def smart_quotes(hunk: Hunk, chance: random.Random) -> Spoiled | None:
 
 
 def _quotes(row: str) -> list[str]:
-    return re.findall("[\"']", row)
+    return re.findall("[\"'][^\"']*", row)
 
 
 def odd_blanks_and_dashes(hunk: Hunk, chance: random.Random) -> Spoiled | None:

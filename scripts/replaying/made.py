@@ -16,6 +16,7 @@ from replaying.changes import Change, sources
 from replaying.document import Rows, fold
 from replaying.spoiled import WORD, indent_of
 
+EDITED = (".py", ".pyi", ".js", ".ts", ".md", ".rst", ".yml", ".yaml", ".toml", ".css", ".c", ".h", ".sh")
 APART = 25  # rows between two edits of a file
 
 Edit = Callable[[Rows, random.Random], Rows]
@@ -24,7 +25,7 @@ Edit = Callable[[Rows, random.Random], Rows]
 def of_folders(folders: Sequence[Path], count: int, seed: str) -> Iterator[Change]:
     """Up to *count* files of *folders*, each with an edit every so many rows; drawn by the seed."""
     chance = random.Random(f"{seed} made")
-    found = [(folder, path) for folder in folders for path in sources(folder)]
+    found = [(folder, path) for folder in folders for path in sources(folder) if path.suffix in EDITED]
     for folder, path in chance.sample(found, len(found)):
         change = Change.between(
             f"{folder.name}/{path.relative_to(folder).as_posix()}", path.read_bytes(), None
@@ -67,8 +68,9 @@ def removed(block: Rows, chance: random.Random) -> Rows:
 
 
 def added(block: Rows, chance: random.Random) -> Rows:
-    """Rows like these follow."""
-    return block + renamed(block, chance)
+    """Rows like these follow, each with another word."""
+    new = tuple(re.sub(r"\w{3,}", lambda word: f"{word[0]}_{len(word[0])}", row, count=1) for row in block)
+    return block if set(new) & set(block) else block + new
 
 
 def counted(block: Rows, chance: random.Random) -> Rows:

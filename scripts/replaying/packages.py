@@ -7,12 +7,15 @@ reStructuredText, YAML, TOML and JSON. Versions are pinned, so that a replay can
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import install_editors
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CACHE = ROOT / ".cache" / "replay"
@@ -68,11 +71,14 @@ def _python(name: str, version: str, folder: Path) -> None:
 
 
 def _npm(name: str, version: str, folder: Path) -> None:
-    _run("npm", "pack", "--silent", f"{name}@{version}", folder=folder)
+    npm = shutil.which("npm") or str(install_editors.install_node() / "npm")
+    _run(npm, "pack", "--silent", f"{name}@{version}", folder=folder)
 
 
 def _run(*command: str, folder: Path) -> None:
+    path = os.pathsep.join((str(Path(command[0]).parent), os.environ.get("PATH", "")))
     try:
-        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        environment = {**os.environ, "PATH": path}  # npm starts the node beside it
+        subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=environment)
     except (OSError, subprocess.CalledProcessError) as error:
         raise SystemExit(f"A package could not be fetched: {error}") from error

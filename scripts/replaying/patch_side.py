@@ -24,6 +24,7 @@ from replaying.spoiled import (
 )
 
 QUOTED = re.compile(r"""(["'])[^"']*\w \w[^"']*\1""")
+ODD = "“”‘’–—‑\u00a0\u202f"
 MARKERS = ("...", "# ...", "// ...", "# ... existing code ...", "// ... rest of the code ...", "[...]", "…")
 
 
@@ -75,6 +76,20 @@ def dedented(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     return Spoiled(hunk, each_row(hunk.parts, lambda row: row[min(cut, len(indent_of(row))) :]))
 
 
+def from_first_word(hunk: Hunk, chance: random.Random) -> Spoiled | None:
+    """The strings begin at the first word of a kept row, and are exact from there."""
+    first = hunk.parts[0]
+    indent = indent_of(first.old[0]) if first.is_kept else ""
+    if not indent or not fold(first.old[0]):
+        return None
+    row = first.old[0].removeprefix(indent)
+    parts = with_row(hunk.parts, (0, 0), (row,))
+    text = "\n".join(row for part in parts for row in part.old)
+    if "\n".join(hunk.document.rows).count(text) != 1:
+        return None
+    return Spoiled(hunk, parts, notations=(REPLACE,))
+
+
 def other_step(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     """Two blanks a step where the document has four, or the other way round."""
     step = step_of(hunk)
@@ -98,8 +113,9 @@ def step_of(hunk: Hunk) -> int:
         return 0
     for step in (4, 2):
         fits = [not len(indent) % step and "\t" not in indent for indent in widths]
+        is_seen = step == 4 or any(len(indent) % 4 for indent in known)
         if sum(fits) >= 0.95 * len(widths) and all(not len(indent) % step for indent in own):
-            return step
+            return step if is_seen else 0
     return 0
 
 
@@ -141,16 +157,19 @@ def curled(row: str) -> str:
 
 def smart_quotes(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     """Smart quotes in the rows that the document should have; the added ones are as they should be."""
-    if not any(curled(row) != row for row in hunk.old):
+    if not any(curled(row) != row for row in hunk.old) or _has_odd(hunk):
         return None
     return Spoiled(hunk, each_row(hunk.parts, curled, added=False))
 
 
+def _has_odd(hunk: Hunk) -> bool:
+    """Whether rows of the hunk have odd characters of their own: which are meant, nobody could tell."""
+    return any(mark in row for row in (*hunk.old, *hunk.new) for mark in ODD)
+
+
 def smart_quotes_throughout(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     """Smart quotes everywhere, where the document has none at all."""
-    if not any(curled(row) != row for row in hunk.old) or any(
-        mark in row for row in (*hunk.old, *hunk.new) for mark in "“”’"
-    ):
+    if not any(curled(row) != row for row in hunk.old) or _has_odd(hunk):
         return None
     return Spoiled(hunk, each_row(hunk.parts, curled))
 
@@ -164,7 +183,7 @@ def odd_blanks_and_dashes(hunk: Hunk, chance: random.Random) -> Spoiled | None:
         return row[: len(row) - len(body)] + odd
 
     parts = each_row(hunk.parts, spoil, added=False)
-    return Spoiled(hunk, parts) if parts != hunk.parts else None
+    return Spoiled(hunk, parts) if parts != hunk.parts and not _has_odd(hunk) else None
 
 
 def literal_quotes(hunk: Hunk, chance: random.Random) -> Spoiled | None:

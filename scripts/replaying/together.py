@@ -5,6 +5,7 @@ Several things at once, and places that look alike: where an engine that is leni
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 from replaying import patch_side
@@ -47,6 +48,9 @@ def badly_remembered(hunk: Hunk, chance: random.Random) -> Spoiled | None:
     if spoiled is None or not places or not hunk.is_unique:
         return None
     at = chance.choice(places)
+    others = (row for part in with_row(hunk.parts, at, ()) for row in part.old)
+    if not any(map(indent_of, others)):
+        return None  # nothing tells any more what the indentation of the patch is in the document
     other = with_other_token(spoiled.parts[at[0]].old[at[1]], chance)
     return (other and replace(spoiled, parts=with_row(spoiled.parts, at, (other,)))) or None
 
@@ -133,9 +137,10 @@ def gone(hunk: Hunk, chance: random.Random) -> Spoiled | None:
 
 
 def _has_sibling(hunk: Hunk) -> bool:
-    """Whether another place has most of the rows, in order: nobody could say that it is not the one meant."""
-    wanted = [folded for row in hunk.old if (folded := fold(row))]
+    """Whether another place has most of the rows: nobody could say that it is not the one meant."""
+    wanted = Counter(folded for row in hunk.old if (folded := fold(row)))
     rest = hunk.document.rows[: hunk.start] + hunk.document.rows[hunk.end :]
     rows = [folded for row in rest if (folded := fold(row))]
-    places = (rows[at : at + len(wanted)] for at in range(len(rows)))
-    return any(sum(map(str.__eq__, place, wanted)) > len(wanted) // 2 for place in places)
+    wide = wanted.total() + wanted.total() // 2
+    places = (Counter(rows[at : at + wide]) for at in range(len(rows)) if rows[at] in wanted)
+    return any((place & wanted).total() > wanted.total() // 2 for place in places)
