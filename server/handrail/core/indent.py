@@ -9,7 +9,6 @@ depth whose place cannot be told is refused; nothing is ever flattened or guesse
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,15 +18,14 @@ from math import gcd
 
 from handrail.core.failure import Code, Failure
 
-INDENT = re.compile("[ \t\u00a0\u2007\u202f\u3000]*")
+INDENT = " \t\u00a0\u2007\u202f\u3000"
 TAB = 4  # how wide a tab counts where blanks and tabs are mixed; only differences matter
 STEPS = (2, 4)  # what models indent by; other differences are alignment, or several steps at once
 
 
 def leading(row: str) -> str:
     """The blanks at the start of *row*: spaces, tabs, no-break and ideographic spaces."""
-    found = INDENT.match(row)
-    return found[0] if found else ""
+    return row[: len(row) - len(row.lstrip(INDENT))]
 
 
 def unit(rows: Iterable[str]) -> str:

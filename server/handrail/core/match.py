@@ -304,6 +304,8 @@ def _is_anchored(text: Text, search: Sequence[str], window: Window) -> bool:
     ]
     bounds.append((len(search), window.end))
     for (at, line), (below, next_line) in pairwise(bounds):
+        if below == at + 1 or next_line == line + 1:
+            continue
         lost, there = search[at + 1 : below], text.index.plain.rows(line + 1, next_line)
         if any(
             likeness(one, other) < worst for one, other in zip(lost, there, strict=False) if one and other
