@@ -15,7 +15,7 @@ from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
 from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
 from handrail.core.report import Event, TurnReport
-from handrail.ports import ALLOW, Ports, Provider, Question, Terms
+from handrail.ports import ALLOW, Editor, Ports, Provider, Question, Terms
 from handrail.testing import script
 
 
@@ -89,6 +89,7 @@ class Bench:
     approver: Yes = field(default_factory=Yes)
     events: list[Event] = field(default_factory=list)
     terms: Terms = field(default_factory=Terms)
+    editor: Editor = field(default_factory=Disk)
 
     def __post_init__(self) -> None:
         ids = count(1)
@@ -105,7 +106,7 @@ class Bench:
 
     def ports(self) -> Ports:
         return Ports(
-            editor=Disk(),
+            editor=self.editor,
             workspace=self.folders,
             provider=self.provider,
             checkpoints=self.repo,

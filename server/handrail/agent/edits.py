@@ -188,7 +188,7 @@ def _in(planned: PlannedHunk | Failure, document: Document) -> PlannedHunk | Fai
     """What was planned for *document*; a failure if its encoding cannot write the new text."""
     text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
-        if isinstance(unwritable := text.encode(each.new), Failure):
+        if (unwritable := text.unwritable(each.new)) is not None:
             return unwritable.at(document.uri)
     return planned.at(document.uri) if isinstance(planned, Failure) else planned
 

@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 
 from handrail.core.failure import Code, Failure, Span
+from handrail.core.spelling import common
 from handrail.core.text import Text, split_lines
 
 LIMIT_PAIRS = 50_000  # of equal rows; beyond this, comparing each with each may take seconds
@@ -50,26 +51,14 @@ def trimmed(content: str, edit: TextEdit) -> TextEdit | None:
     old = content[edit.span.start : edit.span.end]
     if old == edit.new:
         return None
-    head = _common(old, edit.new)
+    head = common(old, edit.new)
     while head and _splits_crlf(content, edit.span.start + head) | _splits_crlf(edit.new, head):
         head -= 1
-    tail = _common(old[: head - len(old) - 1 : -1], edit.new[: head - len(edit.new) - 1 : -1])
+    tail = common(old[: head - len(old) - 1 : -1], edit.new[: head - len(edit.new) - 1 : -1])
     while tail and _splits_crlf(content, edit.span.end - tail) | _splits_crlf(edit.new, len(edit.new) - tail):
         tail -= 1
     span = Span(start=edit.span.start + head, end=edit.span.end - tail)
     return TextEdit(span=span, new=edit.new[head : len(edit.new) - tail])
-
-
-def _common(one: str, other: str) -> int:
-    """How many characters at the start are the same; by halves, at the speed of comparing strings."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _splits_crlf(content: str, offset: int) -> bool:

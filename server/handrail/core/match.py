@@ -34,6 +34,7 @@ CANDIDATE_SCORE = 0.4  # below this a place helps nobody
 WINDOWS = 12
 POSTINGS = 64  # a line that occurs more often says nothing about the place
 VOTERS = 16  # rows of a block that are looked up to find its windows
+VOTER_CHARS = 2000  # a longer row is not compared with all others
 SCORED_ROWS, SCORED_CHARS = 200, 500  # so much of a block, and of a row, is scored
 MATCHED = 0.75  # of the rows of an anchored block
 MARGIN = 0.04  # by which an anchored place must beat all others
@@ -243,7 +244,8 @@ def _voted(text: Text, wanted: Sequence[str]) -> list[int]:
         if len(lines) <= POSTINGS:
             votes.update(line - at for line in lines)
     if sum(votes.values()) < WINDOWS:
-        for at in sorted(known, key=lambda at: -len(wanted[at]))[:2]:
+        short = [at for at in known if len(wanted[at]) <= VOTER_CHARS]
+        for at in sorted(short, key=lambda at: -len(wanted[at]))[:2]:
             alike = process.extract(wanted[at], text.rows, scorer=fuzz.ratio, score_cutoff=50, limit=WINDOWS)
             votes.update(line - at for _, _, line in alike)
     return [line for line, _ in votes.most_common(WINDOWS)]

@@ -10,18 +10,19 @@ a pasted reply is `reply`'s work.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 
 from handrail.core.failure import Code, Failure
 from handrail.core.hunk import FilePatch, Hunk, Operation, bad, nothing
-from handrail.core.text import to_lf
+from handrail.core.text import to_lf, unwritable
 
 __all__ = ["FilePatch", "Hunk", "Operation", "parse_search_replace", "parse_unified", "parse_v4a"]
 
 
 # ---- SEARCH/REPLACE -------------------------------------------------------------------------------
 
-SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?\s*(?::(\d+))?\s*$")
+SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
 DIVIDER = re.compile(r"^={5,9}\s*$")
 REPLACE = re.compile(r"^\s{0,3}(?:>{5,9}|\+{5,9}) ?REPLACE<?\s*$")
 START_LINE = re.compile(r"^:start_line:\s*(\d+)\s*$")
@@ -39,6 +40,8 @@ def parse_search_replace(path: str, patch: str) -> FilePatch | Failure:
     text is written with a backslash before it.
     Origin: the dialects of aider, Cline and Roo (`:start_line:` and a rule below it).
     """
+    if wrong := unwritable(patch):
+        return wrong
     lines = to_lf(patch).split("\n")
     hunks: list[Hunk] = []
     at = 0
@@ -105,10 +108,10 @@ def _divider(lines: list[str], block: tuple[int, int], opening: int) -> int | Fa
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
-SECTION = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$")
-MOVE = re.compile(r"^\*\*\* Move to: (.+?)\s*$")
+SECTION = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.*\S)\s*$")
+MOVE = re.compile(r"^\*\*\* Move to: (.*\S)\s*$")
 END_OF_FILE = "*** End of File"
-HEADER = re.compile(r"^@@ ?(.*?)(?: ?@@)?\s*$")
+HEADER = "@@"
 NO_NEWLINE = "\\ No newline"
 
 
@@ -119,6 +122,8 @@ def parse_v4a(patch: str) -> tuple[FilePatch, ...] | Failure:
     Several sections for one file are one patch of that file, hunks in order. A wholly empty line inside a
     hunk is a blank context line that lost its space.
     """
+    if wrong := unwritable(patch):
+        return wrong
     lines = [line.rstrip("\r") for line in to_lf(patch).split("\n")]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -173,12 +178,11 @@ def _update(path: str, lines: list[str], body: tuple[int, int]) -> FilePatch | F
     hunks: list[Hunk] = []
     scope: list[str] = []
     while at < end:
-        if (header := HEADER.match(lines[at])) and lines[at].startswith("@@"):
-            if header[1].strip():
-                scope.append(header[1])
+        if lines[at].startswith(HEADER):
+            scope += [header] if (header := _header(lines[at])) else []
             at += 1
             continue
-        stop = next((i for i in range(at, end) if lines[i].startswith("@@")), end)
+        stop = next((i for i in range(at, end) if lines[i].startswith(HEADER)), end)
         hunk = _v4a_hunk(lines, (at, stop), len(hunks) + 1, tuple(scope))
         if isinstance(hunk, Failure):
             return hunk
@@ -188,6 +192,11 @@ def _update(path: str, lines: list[str], body: tuple[int, int]) -> FilePatch | F
     if not hunks and move_to is None:
         return nothing(f"at least one changed line for {path}")
     return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), move_to=move_to)
+
+
+def _header(line: str) -> str:
+    """What a line that begins with `@@`, and may end with it, names; empty if nothing."""
+    return line.rstrip().removeprefix(HEADER).removesuffix(HEADER).rstrip().removeprefix(" ")
 
 
 def _v4a_hunk(
@@ -228,8 +237,8 @@ def _joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
         else:
             return _exclusive(section.path)
     left = [path for patch in joined.values() for path in (patch.path, patch.move_to) if path]
-    twice = next((path for path in left if left.count(path) > 1), None)
-    return tuple(joined.values()) if twice is None else _exclusive(twice)
+    twice = [path for path, times in Counter(left).items() if times > 1]
+    return _exclusive(twice[0]) if twice else tuple(joined.values())
 
 
 def _exclusive(path: str) -> Failure:
@@ -242,8 +251,8 @@ def _exclusive(path: str) -> Failure:
 
 # ---- Unified diff ---------------------------------------------------------------------------------
 
-OLD_FILE = re.compile(r"^--- ([^\t]+?)(?:\t.*)?\s*$")
-NEW_FILE = re.compile(r"^\+\+\+ ([^\t]+?)(?:\t.*)?\s*$")
+OLD_FILE = re.compile(r"^--- ([^\t]*\S)[^\S\t]*(?:\t.*)?$")
+NEW_FILE = re.compile(r"^\+\+\+ ([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
 NOWHERE = "/dev/null"
 PREAMBLE = re.compile(
@@ -257,6 +266,8 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
 
     A file section begins with its `---` and `+++` lines; `/dev/null` on one side adds or deletes.
     """
+    if wrong := unwritable(patch):
+        return wrong
     lines = to_lf(patch).split("\n")
     heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
     if not heads:

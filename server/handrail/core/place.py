@@ -29,10 +29,14 @@ def is_string(text: Text, hunk: Hunk, span: Span) -> bool:
 
 def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
     """The edits that make *span* read *new* (with LF), line ends apart."""
-    before, after = split_lines(to_lf(text.content[span.start : span.end])), split_lines(new)
+    old, end = to_lf(text.content[span.start : span.end]), span.end
+    last = text.line_at(end)
+    if old and end == text.row_end(last) and (eol := "".join(text.eols[last : last + 1])):
+        old, new, end = f"{old}\n", f"{new}\n", end + len(eol)  # whole rows, each with its own terminator
+    before, after = split_lines(old), split_lines(new)
     first = text.line_at(span.start)
     inner = text.starts[first + 1 : first + len(before)]
-    starts = [span.start, *inner, span.end] if before else [span.start]
+    starts = [span.start, *inner, end] if before else [span.start]
     edits = []
     for i, j, k, m in opcodes(before, after):
         ends = _eols(text, (first + i, first + j), m - k)
@@ -100,6 +104,8 @@ def _replacement(text: Text, lines: tuple[int, int], new: Rows) -> TextEdit:
         return TextEdit(span=Span(start=text.starts[first], end=text.row_end(end - 1)), new=body)
     if new:
         return _insertion(text, first, new)
+    if first == end:  # rows to be removed that the document does not have
+        return TextEdit(span=Span(start=len(text.content), end=len(text.content)), new="")
     stop = text.starts[end] if end < len(text.starts) else len(text.content)
     has_end = first < end and bool(text.eols[end - 1])
     start = text.starts[first] - (len(text.eols[first - 1]) if first and not has_end else 0)

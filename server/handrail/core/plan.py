@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from handrail.core import already, match, place, refusal, spelling, strings
 from handrail.core.change import PlannedHunk, Tier
-from handrail.core.edit import TextEdit, joins_ends
+from handrail.core.edit import TextEdit, apply, joins_ends
 from handrail.core.evidence import ANYWHERE, Bounds, header_lines, scope_lines
 from handrail.core.failure import Code, Failure, Span
 from handrail.core.found import Match
 from handrail.core.hunk import Hunk, rows_of
 from handrail.core.index import plain
-from handrail.core.text import Text, to_lf
+from handrail.core.text import Text, to_lf, unwritable
 
 LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
 OMISSION = re.compile(
@@ -34,6 +34,7 @@ OMISSION = re.compile(
     re.IGNORECASE,
 )
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
+LIMIT_SEARCH_CHARS = 1_000_000  # no model writes as much; comparing it takes the longer the longer it is
 WORDS = re.compile(r"\w+|\S")
 
 
@@ -175,8 +176,8 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
     is all that differs.
     """
     flat, content = to_lf(text.content), to_lf(content)
-    if marker := _omission(text, content):
-        return marker
+    if wrong := unwritable(content) or _omission(text, content):
+        return wrong
     if flat and content and flat.rstrip("\n") != content.rstrip("\n"):
         if flat.endswith("\n"):
             content += "" if content.endswith("\n") else "\n"
@@ -194,7 +195,17 @@ def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, .
             message="The document mixes CR and LF, and this edit would make one line end of two.",
             steps=("Leave these lines as they are, or give the document one kind of line end first.",),
         )
-    return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=edits)
+    made = () if _comes_to_nothing(text, edits) else edits
+    return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=made)
+
+
+def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
+    """Whether what one edit takes away another puts back."""
+    if len(edits) < 2 or sum(edit.growth for edit in edits) != 0:
+        return False
+    start, end = edits[0].span.start, edits[-1].span.end
+    moved = (replace(edit, span=edit.span.shifted(-start)) for edit in edits)
+    return apply(text.content[start:end], moved) == text.content[start:end]
 
 
 def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
@@ -216,6 +227,14 @@ def _is_row(hunk: Hunk, there: str) -> bool:
 
 
 def _unusable(text: Text, hunk: Hunk) -> Failure | None:
+    if len(hunk.old) > LIMIT_SEARCH_CHARS:
+        return Failure(
+            code=Code.TOO_LARGE,
+            message=f"The search text has {len(hunk.old):,} characters; the limit is {LIMIT_SEARCH_CHARS:,}.",
+            steps=("Search for the lines that change, and a few around them.",),
+        )
+    if wrong := unwritable(hunk.old) or unwritable(hunk.new):
+        return wrong
     if not hunk.whole_lines and not hunk.old:
         return Failure(
             code=Code.EMPTY_SEARCH,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -33,6 +33,8 @@ QUOTES = (  # an apostrophe inside a word is none
 )
 LONGER = re.compile("\u2026")  # what has more than one character when it is plain
 EM_DASH = "\u2014"  # models write it as one hyphen or as two
+
+LIMIT_COMPARED = 4_000_000  # pairs of characters; beyond this only equal begins and ends are looked for
 
 ESCAPE = re.compile(r"\\([nrt\"'\\])")
 MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\"}
@@ -70,13 +72,39 @@ def kept(new: str, old: str, there: str) -> str:
         return new
     places = _places(old, there)
     parts = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        parts.append(there[places[i] : places[j]] if tag == "equal" and places else new[k:m])
+    for i, j, k, m, is_equal in _shared(old, new):
+        parts.append(there[places[i] : places[j]] if is_equal and places else new[k:m])
     return _in_pairs("".join(parts), there)
+
+
+def _shared(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
+    """What is old[i:j] and new[k:m], in order, and whether they are equal."""
+    if len(old) * len(new) <= LIMIT_COMPARED:
+        for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            yield i, j, k, m, tag == "equal"
+        return
+    head = common(old, new)
+    tail = common(old[: head - len(old) - 1 : -1], new[: head - len(new) - 1 : -1])
+    yield 0, head, 0, head, True
+    yield head, len(old) - tail, head, len(new) - tail, False
+    yield len(old) - tail, len(old), len(new) - tail, len(new), True
+
+
+def common(one: str, other: str) -> int:
+    """How many characters at the start are the same; by halves, at the speed of comparing strings."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _in_pairs(row: str, there: str) -> str:
     """*row* without quotes that open in one spelling and close in another; *there* shows which are used."""
+    characters = list(row)
     for quotes, plain_one, opens, closing in QUOTES:
         found = list(quotes.finditer(row))
         if len(found) % 2 or len({quote[0] for quote in found}) < 2:
@@ -84,9 +112,8 @@ def _in_pairs(row: str, there: str) -> str:
         opening = opens if opens in there else closing
         for first, last in zip(found[::2], found[1::2], strict=True):
             if (first[0] == plain_one) != (last[0] == plain_one):
-                one, other = first.start(), last.start()
-                row = row[:one] + opening + row[one + 1 : other] + closing + row[other + 1 :]
-    return row
+                characters[first.start()], characters[last.start()] = opening, closing
+    return "".join(characters)
 
 
 def foreign(pairs: Sequence[tuple[str, str]], document: str) -> str:

@@ -35,6 +35,8 @@ MARKS: tuple[tuple[bytes, str | None], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
+
 LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document either
 
 
@@ -110,7 +112,24 @@ class Text:
         return mark + self.content.encode(self.encoding)
 
     def encode(self, content: str) -> bytes | Failure:
-        """*content* as bytes in this document's encoding, or `bad-encoding` naming the character."""
+        """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
+        raw = self._encoded(content)
+        if isinstance(raw, bytes) and not self.bom and any(raw.startswith(mark) for mark, _ in MARKS):
+            return Failure(
+                code=Code.BAD_ENCODING,
+                message="The new text begins with what would be read as a byte order mark.",
+                steps=("Leave out that character.",),
+            )
+        return raw
+
+    def unwritable(self, part: str) -> Failure | None:
+        """`bad-encoding` if *part* of a text has a character that this document's encoding cannot write."""
+        raw = self._encoded(part)
+        return raw if isinstance(raw, Failure) else None
+
+    def _encoded(self, content: str) -> bytes | Failure:
+        if (wrong := unwritable(content)) is not None:
+            return wrong
         try:
             return Text(content, self.encoding, self.bom).raw
         except UnicodeEncodeError as error:
@@ -187,6 +206,22 @@ class Text:
     def row_end(self, line: int) -> int:
         """The offset just before the terminator of *line* (counted from 0)."""
         return self.starts[line] + (len(self.rows[line]) if line < len(self.rows) else 0)
+
+
+def unwritable(content: str) -> Failure | None:
+    """`bad-encoding` for characters that no encoding has, or that only binary files have; else None."""
+    if content.isascii() and "\0" not in content:
+        return None
+    found = NO_TEXT.search(content)
+    if found is None:
+        return None
+    line_number = len(TERMINATOR.findall(content, 0, found.start())) + 1
+    what = "a NUL character," if found[0] == "\0" else f"half of a surrogate pair, U+{ord(found[0]):04X},"
+    return Failure(
+        code=Code.BAD_ENCODING,
+        message=f"Line {line_number} of the text sent has {what} which no text file can hold.",
+        steps=("Send the edit again without that character.",),
+    )
 
 
 def _is_known(encoding: str) -> bool:
