@@ -17,9 +17,9 @@ import pytest
 from bench import Bench
 from handrail.adapters.disk import Disk
 from handrail.core import engine, patch, plan, reply
-from handrail.core.change import Change, Landing
+from handrail.core.change import Change, Landing, PlannedHunk
 from handrail.core.engine import Kind, Patch, Replace
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Code, Failure, Span
 from handrail.core.hunk import Hunk
 from handrail.core.text import LIMIT_BYTES, Text
 from handrail.core.verify import Status
@@ -159,6 +159,24 @@ def test_a_patch_of_ten_thousand_files() -> None:
     found = patch.parse_v4a(f"*** Begin Patch\n{source}*** End Patch")
     assert isinstance(found, tuple)
     assert len(found) == 10_000
+
+
+# ---- Found by random patches ----------------------------------------------------------------------
+
+
+def test_at_a_place_that_a_person_chose_rows_past_the_end_are_passed_over() -> None:
+    hunk = Hunk(number=1, old="  x = 1\n  x = 1", new="  x = 1", whole_lines=False)
+    made = plan.plan_at(Text("  x = 1"), hunk, Span(start=0, end=7))
+    assert isinstance(made, PlannedHunk)
+    assert made.edits == ()
+
+
+def test_edits_that_undo_each_other_change_nothing() -> None:
+    blank = "\u00a0"  # a row that is blank, but for the hunk
+    hunk = Hunk(number=1, old=f"{blank}\nx\n    y", new=f"x\n{blank}\n    y", whole_lines=False)
+    made = plan.plan_hunk(Text("w\nx\n    y\n"), hunk)
+    assert isinstance(made, PlannedHunk)
+    assert made.edits == ()
 
 
 # ---- Through a host, on a disk --------------------------------------------------------------------
