@@ -18,7 +18,7 @@ from pathlib import Path
 import environment
 
 EXTRAS = ("dev", "editors")
-LARGE = "vscode or emacs"
+LARGE = "vscode or emacs or releases"
 
 
 def main(argv: list[str]) -> int:

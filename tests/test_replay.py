@@ -5,6 +5,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 STDLIB = sysconfig.get_path("stdlib")
 
@@ -16,4 +18,9 @@ def replay(*arguments: str) -> None:
 
 
 def test_edits_of_our_own_in_the_standard_library() -> None:
-    replay("--made", STDLIB, "--files", "60", "--limit", "20", "--only", "plain")
+    replay("--made", STDLIB, "--files", "120", "--limit", "15", "--seed", "1", "2")
+
+
+@pytest.mark.releases
+def test_releases_of_real_packages() -> None:
+    replay("--packages", "--limit", "30", "--seed", "1", "2")
