@@ -1,7 +1,7 @@
 """A host on a workspace folder: the real disk, the real shadow repository, scripted answers, no editor."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
@@ -36,10 +36,11 @@ class Between:
 
     inner: Provider
     acts: dict[int, Callable[[], object]]
+    context_tokens: int = 1_000_000
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         number = sum(isinstance(message, AssistantMessage) for message in messages)
         self.acts.get(number, lambda: None)()
         async for piece in self.inner.complete(messages, tools):
@@ -49,12 +50,14 @@ class Between:
 class Never:
     """A provider that does not answer."""
 
+    context_tokens = 1_000_000
+
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         self.asked.set()
         await asyncio.Event().wait()
         yield Response(text="")
@@ -63,13 +66,15 @@ class Never:
 class Together:
     """A provider that does not answer, and whose calls end only once as many as given are cancelled."""
 
+    context_tokens = 1_000_000
+
     def __init__(self, parties: int) -> None:
         self.asked, self.cancelled = asyncio.Event(), asyncio.Barrier(parties)
         self.calls = 0
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         self.calls += 1
         if self.calls == self.cancelled.parties:
             self.asked.set()
@@ -90,6 +95,7 @@ class Bench:
     events: list[Event] = field(default_factory=list)
     terms: Terms = field(default_factory=Terms)
     editor: Editor = field(default_factory=Disk)
+    pauses: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         ids = count(1)
@@ -113,7 +119,11 @@ class Bench:
             approver=self.approver,
             spills=self.spills,
             terms=self.terms,
+            pause=self.pause,
         )
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
 
     def says(self, *answers: dict[str, object], acts: dict[int, Callable[[], object]] | None = None) -> None:
         file = self.state.parent / "script.json"
@@ -133,3 +143,7 @@ class Bench:
         messages = self.host.sessions[session].messages
         found = [result for each in messages if isinstance(each, ToolMessage) for result in each.results]
         return [(each.call, each.failure.code.value if each.failure else "") for each in found]
+
+    def history(self, session: str = "s-1") -> tuple[Message, ...]:
+        """All messages of a session."""
+        return self.host.sessions[session].messages

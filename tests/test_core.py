@@ -7,24 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from handrail.core import (
-    diff,
-    edit,
-    match,
-    message,
-    patch,
-    plan,
-    policy,
-    recover,
-    redact,
-    reply,
-    schedule,
-    truncate,
-)
+from handrail.core import diff, edit, match, patch, plan, policy, redact, reply, schedule, truncate
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.evidence import Bounds
-from handrail.core.failure import Code, Failure
-from handrail.core.message import AssistantMessage, Message, StopReason, ToolCall, ToolMessage, UserMessage
+from handrail.core.failure import Failure
 from handrail.core.patch import FilePatch, Hunk
 from handrail.core.readback import standing
 from handrail.core.text import Text
@@ -179,27 +165,6 @@ def test_report(case: Case) -> None:
     case.check(result=play.result() + "\n", diagnostics="".join(play.diagnostics()) or None)
 
 
-@pytest.mark.parametrize("case", cases("recover"))
-def test_recover(case: Case) -> None:
-    """What is done with a `response` after such a `streak` and such `earlier` text."""
-    calls = [
-        ToolCall(id=f"c{number}", name=block.attributes["name"], arguments=block.text.strip())
-        for number, block in enumerate((b for b in case.blocks if b.name == "call"), 1)
-    ]
-    response = message.Response(
-        text=case["response"].strip("\n"),
-        calls=tuple(calls),
-        stop=StopReason(case.get("response", "stop", "finish")),
-    )
-    streak = recover.Streak(
-        cut=int(case.get("streak", "cut", "0")), empty=int(case.get("streak", "empty", "0"))
-    )
-    earlier = case["earlier"] if case.block("earlier") else ""
-    decision = recover.decide(response, streak, earlier)
-    fields = [f"{name}: {getattr(decision, name)}\n" for name in decision.__slots__]
-    case.check(decision=f"{type(decision).__name__}\n" + "".join(fields))
-
-
 @pytest.mark.parametrize("case", cases("policy"))
 def test_policy(case: Case) -> None:
     """The verdict on a call that touches these `places`: standing, path, and the reason if known."""
@@ -228,14 +193,6 @@ def test_schedule(case: Case) -> None:
     touches = [_touch(line) for line in case["calls"].splitlines()]
     batches = schedule.plan(touches)
     case.check(batches="".join(" ".join(str(i + 1) for i in batch) + "\n" for batch in batches) or "none\n")
-
-
-@pytest.mark.parametrize("case", cases("message"))
-def test_message(case: Case) -> None:
-    """The history of `said`, one message a line, once its open calls are `answered`."""
-    cut = Failure(code=Code.CUT_SHORT, message="cut")
-    history = message.answered([_message(line) for line in case["said"].splitlines()], cut)
-    case.check(answered="".join(_said(each) + "\n" for each in history))
 
 
 @pytest.mark.parametrize("case", cases("truncate"))
@@ -319,18 +276,6 @@ def _touch(line: str) -> schedule.Touch | None:
             return schedule.Touch(anything=True)
 
 
-def _message(line: str) -> Message:
-    who, *calls = line.split()
-    match who:
-        case "user":
-            return UserMessage(text="")
-        case "assistant":
-            made = tuple(ToolCall(id=call, name="patch", arguments="{}") for call in calls)
-            return AssistantMessage(text="", calls=made)
-        case _:
-            return ToolMessage(results=tuple(message.ToolResult(call=call, text="") for call in calls))
-
-
 # ---- Showing what came of it ----------------------------------------------------------------------
 
 
@@ -353,15 +298,3 @@ def _file(file: FilePatch) -> list[str]:
         lines += ["- " + row for row in hunk.old.split("\n")] if hunk.old else []
         lines += ["+ " + row for row in hunk.new.split("\n")] if hunk.new or hunk.leaves_blank else []
     return lines
-
-
-def _said(said: Message) -> str:
-    match said:
-        case UserMessage():
-            return "user"
-        case AssistantMessage(calls=calls):
-            return " ".join(["assistant", *(call.id for call in calls)])
-        case ToolMessage(results=results):
-            return " ".join(
-                ["tool", *(f"{r.call}{'!' + str(r.failure.code) if r.failure else ''}" for r in results)]
-            )

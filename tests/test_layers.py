@@ -34,7 +34,7 @@ BREAKS = [
     ("core/edit.py", "import cattrs", "The core does no I/O"),
     ("core/plan.py", "import rapidfuzz", "Only match knows rapidfuzz"),
     ("core/text.py", "import handrail.ports", "Layers import only what is to their right"),
-    ("ports.py", "import handrail.agent.loop", "Layers import only what is to their right"),
+    ("ports/__init__.py", "import handrail.agent.loop", "Layers import only what is to their right"),
     ("agent/loop.py", "import handrail.adapters.disk", "Layers import only what is to their right"),
     ("agent/loop.py", "import lsprotocol.types", "Only lsp knows LSP"),
     ("agent/loop.py", "import subprocess", "The agent reaches the world through ports"),

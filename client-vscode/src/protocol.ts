@@ -333,6 +333,20 @@ export interface UsageEvent {
   costUsd: number | null;
 }
 
+/** The model could not be reached, or broke off; the step is begun anew, and its text so far is void. */
+export interface RetryEvent {
+  kind: "retry";
+  reason: string;
+  inSeconds: number;
+}
+
+/** The conversation was made smaller to fit into the model's context; both are estimates, in tokens. */
+export interface CompactedEvent {
+  kind: "compacted";
+  before: number;
+  after: number;
+}
+
 /** The turn has ended. */
 export interface EndedEvent {
   kind: "ended";
@@ -381,6 +395,8 @@ export type TurnEvent =
   | OutcomeEvent
   | SupersededEvent
   | ApprovalEvent
+  | RetryEvent
+  | CompactedEvent
   | UsageEvent
   | EndedEvent;
 

@@ -9,7 +9,7 @@ answered with what can be read here, and how to choose a model.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from handrail.core import reply
 from handrail.core.message import (
@@ -47,9 +47,11 @@ class Paste:
     def __init__(self, *, partial: bool = True) -> None:
         self._partial = partial
 
+    context_tokens = 1_000_000  # nothing is ever left out for its sake
+
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         """First the tool calls that the pasted reply stands for, then its prose."""
         last = max(at for at, message in enumerate(messages) if isinstance(message, UserMessage))
         prompt = messages[last]

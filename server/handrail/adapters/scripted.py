@@ -9,7 +9,7 @@ StopReason). The n-th answer of a session is the n-th message.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from pathlib import Path
 
 from handrail.core.message import (
@@ -30,9 +30,11 @@ class Scripted:
     def __init__(self, script: Path) -> None:
         self._script = script
 
+    context_tokens = 1_000_000  # nothing is ever left out for its sake
+
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         """The next message of the script. Raises ProviderError if there is none, or it cannot be read."""
         answers = self._read()
         number = sum(isinstance(message, AssistantMessage) for message in messages)

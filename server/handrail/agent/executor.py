@@ -22,7 +22,7 @@ from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.takeback import whole_or_nothing
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Command, Edits, Inquiry
-from handrail.core import policy, report, schedule, verify
+from handrail.core import policy, report, sanitize, schedule, verify
 from handrail.core.change import Landing
 from handrail.core.checkpoint import StepId
 from handrail.core.failure import Code, Failure
@@ -108,7 +108,7 @@ class Executor:
             self.interrupted = _in_order(calls, done)
             for result in self.interrupted.results:
                 if result.call not in done:
-                    self.observe(CallEnded(call=result.call, summary=result.text))
+                    self.observe(CallEnded(call=result.call, summary=_summary(result)))
             raise
         return _in_order(calls, done)
 
@@ -133,8 +133,13 @@ class Executor:
             for outcome in each.outcomes:
                 self.observe(outcome)
             result = await fitted(each.result, self.ports)
-            self.observe(CallEnded(call=result.call, summary=result.text.partition("\n")[0]))
+            self.observe(CallEnded(call=result.call, summary=_summary(result)))
             done[result.call] = result
+
+    @property
+    def touched(self) -> list[str]:
+        """The paths of the documents that were changed so far."""
+        return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
 
     # ---- Before anything runs ---------------------------------------------------------------------
 
@@ -187,10 +192,7 @@ class Executor:
         elif ready is None and refused.call.name in ("patch", "write_file"):
             found = (self._failed(refused, None, failure, order),)
         self.misses.update(verify.missed(self.misses, found))
-        text = f"{failure.message}\n" + "\n".join(f"{n}. {step}" for n, step in enumerate(failure.steps, 1))
-        return Done(
-            result=ToolResult(call=refused.call.id, text=text.strip(), failure=failure), outcomes=found
-        )
+        return Done(result=_failed_result(refused.call, failure), outcomes=found)
 
     def _failed(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
         mutation = self._mutation(call.call, order)
@@ -315,11 +317,18 @@ class Executor:
         return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
 
 
+def _failed_result(call: ToolCall, failure: Failure) -> ToolResult:
+    return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
+
+
+def _summary(result: ToolResult) -> str:
+    """The first line of a result, for people."""
+    return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
+
+
 def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
     """One result for each call, in call order; a call that did not come to run is told so."""
-    results = (
-        done.get(call.id) or ToolResult(call=call.id, text=STOPPED.message, failure=STOPPED) for call in calls
-    )
+    results = (done.get(call.id) or _failed_result(call, STOPPED) for call in calls)
     return ToolMessage(results=tuple(results))
 
 
@@ -335,7 +344,7 @@ def _paths(action: Action) -> tuple[str, ...]:
 
 def _result(call: ToolCall, found: str | Failure) -> ToolResult:
     if isinstance(found, Failure):
-        return ToolResult(call=call.id, text="\n".join((found.message, *found.steps)), failure=found)
+        return _failed_result(call, found)
     return ToolResult(call=call.id, text=found)
 
 
@@ -351,7 +360,7 @@ def _touch(ready: Ready) -> Touch:
 def _arguments(raw: str) -> Mapping[str, object] | Failure:
     try:
         found = json.loads(raw or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return Failure(
             code=Code.BAD_ARGUMENTS,
             message=f"The arguments are not valid JSON: {error}.",

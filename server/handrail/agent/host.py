@@ -18,11 +18,13 @@ from handrail.agent.executor import Executor
 from handrail.agent.loop import OFFERS, run_turn
 from handrail.agent.preimage import held, results, targets, written
 from handrail.agent.session import Session
-from handrail.core import plan, verify
+from handrail.core import plan, todo, verify
 from handrail.core.change import PlannedHunk, Update
 from handrail.core.checkpoint import StepId
+from handrail.core.compact import Facts
 from handrail.core.failure import Code, Failure
-from handrail.core.message import Excerpt, UserMessage, answered
+from handrail.core.message import Excerpt, UserMessage
+from handrail.core.pair import paired
 from handrail.core.recover import Finish
 from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.text import Text
@@ -137,7 +139,7 @@ class Host:
         end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
             executor = self._executor(session.id, turn, prompt, observe)
-            ended = await run_turn(session, executor, keep)
+            ended = await run_turn(session, executor, keep, lambda: self._facts(session.id))
             end = _End(state=State.FINISHED, reason=None, answer=ended.answer)
             if not isinstance(ended, Finish):
                 end = _End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
@@ -164,9 +166,16 @@ class Host:
         """Leave the history well-formed, however the turn ended."""
         now = self.sessions[session]
         if executor is not None and executor.interrupted is not None:
-            now = now.with_results(executor.interrupted)
+            now = replace(now, messages=(*now.messages, executor.interrupted))
         cut = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
-        self.sessions[session] = replace(now, messages=answered(now.messages, cut))
+        self.sessions[session] = replace(now, messages=paired(now.messages, cut))
+
+    def _facts(self, session: str) -> Facts:
+        """What a summary of the session's conversation must not lose."""
+        failures = (f"{each.mutation.path}: {each.failure.message}" for each in self.ledger.open)
+        now = self.sessions[session]
+        todos = todo.shown(now.todos).splitlines() if now.todos else []
+        return Facts(failures=tuple(failures), todos=tuple(todos), documents=now.touched)
 
     def _report(self, executor: Executor | None, ids: tuple[str, str], end: _End) -> TurnReport:
         session = self.sessions[ids[0]]

@@ -7,9 +7,10 @@ arguments reach the executor as they are. Every tool call gets exactly one tool 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import count
 
 from handrail.core.failure import Failure
 
@@ -21,6 +22,7 @@ class StopReason(StrEnum):
     TOOL_CALLS = "tool-calls"
     LENGTH = "length"
     REFUSED = "refused"
+    CONTEXT_FULL = "context-full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +34,13 @@ class ToolCall:
         id: Names the call in its session.
         name: The tool.
         arguments: JSON text as the model sent it.
+        item: A second name for it, where a provider gives two; results may come by either.
     """
 
     id: str
     name: str
     arguments: str
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +94,20 @@ class ToolMessage:
 Message = UserMessage | AssistantMessage | ToolMessage
 
 
-def answered(messages: Sequence[Message], failure: Failure) -> tuple[Message, ...]:
-    """*messages* with *failure* as the result of every call of the last message that has none yet."""
-    if not messages or not isinstance(last := messages[-1], AssistantMessage) or not last.calls:
-        return tuple(messages)
-    results = tuple(ToolResult(call=call.id, text=failure.message, failure=failure) for call in last.calls)
-    return (*messages, ToolMessage(results=results))
+def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
+    """*calls* with ids that are there, have no blanks around them and occur only once, also among *taken*."""
+    used, found = set(taken), list[ToolCall]()
+    for call in calls:
+        wanted = call.id.strip() or "call"
+        name = next(name for name in _numbered(wanted) if name not in used)
+        used.add(name)
+        found.append(call if name == call.id else replace(call, id=name))
+    return tuple(found)
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}~{number}" for number in count(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

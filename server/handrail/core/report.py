@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from handrail.core import sanitize
 from handrail.core.change import Tier
 from handrail.core.failure import Candidate, Code
 from handrail.core.message import Usage
@@ -109,6 +110,22 @@ class Superseded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """The model could not be reached; the step is begun anew in `in_s` seconds."""
+
+    reason: str
+    in_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The conversation was made smaller; both are estimates, in tokens."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The turn has ended."""
 
@@ -116,7 +133,19 @@ class Ended:
     reason: str | None
 
 
-Event = Started | TextDelta | CallStarted | CallEnded | Asked | Outcome | Superseded | Usage | Ended
+Event = (
+    Started
+    | TextDelta
+    | CallStarted
+    | CallEnded
+    | Asked
+    | Outcome
+    | Superseded
+    | Retried
+    | Compacted
+    | Usage
+    | Ended
+)
 
 
 class Severity(StrEnum):
@@ -191,7 +220,9 @@ def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
         if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES and identity not in told:
             told.add(identity)
             lines.append(_as_it_stands(outcome, misses[identity]))
-    return "\n".join(lines)
+    failed = sum(outcome.failure is not None for outcome in outcomes)
+    count = f"{failed} of {len(outcomes)} edits did not land:\n" if failed and len(outcomes) > 1 else ""
+    return f"{sanitize.PREFIX} {count}" * bool(failed) + "\n".join(lines)
 
 
 def _as_it_stands(outcome: Outcome, count: int) -> str:
@@ -223,7 +254,8 @@ def _result_line(outcome: Outcome) -> str:
             return f"Already there: {where}. Nothing was changed."
         case Status.FAILED:
             assert outcome.failure is not None
-            return f"FAILED [{outcome.failure.code}] {where}: {outcome.failure.message}" + _ways_on(outcome)
+            said = sanitize.clean(outcome.failure.message + _ways_on(outcome))
+            return f"FAILED [{outcome.failure.code}] {where}: {said}"
 
 
 def _ways_on(outcome: Outcome) -> str:

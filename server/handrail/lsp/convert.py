@@ -199,10 +199,16 @@ class Converter:
                 return _short_event(event)
 
 
-def _short_event(event: report.Asked | Usage | report.Ended) -> protocol.TurnEvent:
+def _short_event(
+    event: report.Asked | report.Retried | report.Compacted | Usage | report.Ended,
+) -> protocol.TurnEvent:
     match event:
         case report.Asked(call=call, subject=subject, choice=choice):
             return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
+        case report.Retried(reason=reason, in_s=in_s):
+            return protocol.RetryEvent(kind="retry", reason=reason, in_seconds=in_s)
+        case report.Compacted(before=before, after=after):
+            return protocol.CompactedEvent(kind="compacted", before=before, after=after)
         case Usage():
             return protocol.UsageEvent(kind="usage", **_fields(usage(event)))
         case report.Ended(state=state, reason=reason):

@@ -64,6 +64,8 @@ class Progress:
                 state.landed += status is not Status.FAILED
                 state.failed += status is Status.FAILED
                 self._report(turn, f"{state.title}: {_counts(state)}")
+            case report.Retried(reason=reason, in_s=in_s):
+                self._report(turn, f"Again in {in_s:.0f} s: {reason}")
             case report.Ended(state=end, reason=reason):
                 message = _counts(state) if end is report.State.FINISHED else f"{end.value}: {reason}"
                 self._notify(turn, lsp.WorkDoneProgressEnd(message=message))

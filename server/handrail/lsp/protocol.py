@@ -416,6 +416,24 @@ class UsageEvent(Usage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryEvent:
+    """The model could not be reached, or broke off; the step is begun anew, and its text so far is void."""
+
+    kind: Literal["retry"]
+    reason: str
+    in_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactedEvent:
+    """The conversation was made smaller to fit into the model's context; both are estimates, in tokens."""
+
+    kind: Literal["compacted"]
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndedEvent:
     """The turn has ended."""
 
@@ -432,6 +450,8 @@ TurnEvent = (
     | OutcomeEvent
     | SupersededEvent
     | ApprovalEvent
+    | RetryEvent
+    | CompactedEvent
     | UsageEvent
     | EndedEvent
 )

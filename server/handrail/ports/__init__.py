@@ -8,7 +8,8 @@ raised as a `HandrailError` and caught once, at the outermost layer.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,23 +32,11 @@ from handrail.core.policy import Place
 from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.text import Text
 from handrail.core.truncate import LIMIT_CHARS
-
-
-class HandrailError(Exception):
-    """The turn cannot go on; the message is for the user."""
-
-
-class ProviderError(HandrailError):
-    """The model cannot be reached, or cannot be used as set."""
-
-
-class CheckpointError(HandrailError):
-    """A checkpoint could not be taken, read or found."""
-
-
-class EditorGone(HandrailError):
-    """The client's connection is lost."""
-
+from handrail.ports.errors import CheckpointError as CheckpointError
+from handrail.ports.errors import EditorGone as EditorGone
+from handrail.ports.errors import HandrailError as HandrailError
+from handrail.ports.errors import ProviderDown as ProviderDown
+from handrail.ports.errors import ProviderError as ProviderError
 
 # ---- Documents --------------------------------------------------------------------------------------
 
@@ -167,15 +156,20 @@ class Watch(Protocol):
 class Provider(Protocol):
     """A model, or what stands for one."""
 
+    @property
+    def context_tokens(self) -> int:
+        """How much the model can read at once, as far as that is known."""
+        ...
+
     def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncIterator[Delta | Response]:
+    ) -> AsyncGenerator[Delta | Response]:
         """
         Answer the conversation.
 
         Yields:
-            Any number of deltas, then exactly one Response. Closing the iterator cancels the call.
-            Raises ProviderError.
+            Any number of deltas, then exactly one Response. Closing the generator cancels the call.
+            Raises ProviderError; ProviderDown if asking again may help.
         """
         ...
 
@@ -335,7 +329,13 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
-    """All that the agent can reach, and the terms on which its tools run."""
+    """
+    All that the agent can reach.
+
+    Attributes:
+        terms: On which its tools run.
+        pause: Waits that many seconds.
+    """
 
     editor: Editor
     workspace: Workspace
@@ -344,3 +344,4 @@ class Ports:
     approver: Approver
     spills: Spills
     terms: Terms = field(default_factory=Terms)
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -1,0 +1,32 @@
+"""What ends a turn: raised anywhere, caught once at the outermost layer, and told to the user."""
+
+from __future__ import annotations
+
+
+class HandrailError(Exception):
+    """The turn cannot go on; the message is for the user."""
+
+
+class ProviderError(HandrailError):
+    """The model cannot be reached, or cannot be used as set."""
+
+
+class ProviderDown(ProviderError):
+    """
+    The model could not be reached, or broke off: asking again may help.
+
+    Attributes:
+        wait_s: The pause that the provider asks for, if it says.
+    """
+
+    def __init__(self, message: str, wait_s: float | None = None) -> None:
+        super().__init__(message)
+        self.wait_s = wait_s
+
+
+class CheckpointError(HandrailError):
+    """A checkpoint could not be taken, read or found."""
+
+
+class EditorGone(HandrailError):
+    """The client's connection is lost."""

@@ -1,0 +1,232 @@
+"""Turns with a model that does what real models do wrong: cut, empty, in circles, out of reach."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from bench import Bench
+from handrail.core.message import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Response,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from handrail.core.report import Compacted, Retried, State
+from handrail.ports import ProviderDown
+from handrail.testing import answer, call, lay_out
+
+
+@dataclass
+class Told:
+    """A provider that gives these answers, or raises them, and notes what it was asked."""
+
+    answers: list[Response | Exception]
+    context_tokens: int = 1_000_000
+    asked: list[tuple[tuple[Message, ...], int]] = field(default_factory=list)
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Delta | Response]:
+        self.asked.append((tuple(messages), len(tools)))
+        found = self.answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        yield Delta(text=found.text)
+        yield found
+
+
+def said(text: str) -> Response:
+    return Response(text=text)
+
+
+def calls(*made: ToolCall, stop: StopReason = StopReason.TOOL_CALLS) -> Response:
+    return Response(text="", calls=made, stop=stop)
+
+
+def write(path: str, content: str, call_id: str = "c") -> ToolCall:
+    return ToolCall(id=call_id, name="write_file", arguments=f'{{"path": "{path}", "content": "{content}"}}')
+
+
+def read(path: str, call_id: str = "c") -> ToolCall:
+    return ToolCall(id=call_id, name="read_file", arguments=f'{{"path": "{path}"}}')
+
+
+def patch_nowhere(path: str) -> ToolCall:
+    arguments = f'{{"path": "{path}", "old_string": "no such line", "new_string": "x"}}'
+    return ToolCall(id="p", name="patch", arguments=arguments)
+
+
+FULL = Response(text="", stop=StopReason.CONTEXT_FULL, reason="400: too long")
+
+
+async def test_a_call_that_was_cut_off_is_not_run_and_the_model_is_told(bench: Bench) -> None:
+    told = Told([calls(write("a.txt", "half"), stop=StopReason.LENGTH), said("Done.")])
+    bench.provider = told
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert not (bench.root / "a.txt").exists()
+    nudge = told.asked[1][0][-1]
+    assert isinstance(nudge, UserMessage)
+    assert "write_file (36 characters arrived)" in nudge.text
+
+
+async def test_after_three_cut_answers_tools_are_withheld_for_one_call(bench: Bench) -> None:
+    cut = calls(write("a.txt", "half"), stop=StopReason.LENGTH)
+    told = Told([cut, cut, cut, calls(read("a.txt")), said("Done.")])
+    bench.provider = told
+    report = await bench.turn()
+    offered = [tools > 0 for _, tools in told.asked]
+    assert offered == [True, True, True, False, True]
+    assert report.state is State.FINISHED
+
+
+async def test_text_that_was_cut_is_one_answer(bench: Bench) -> None:
+    bench.provider = Told([Response(text="This is how", stop=StopReason.LENGTH), said(" it works.")])
+    assert (await bench.turn()).answer == "This is how it works."
+
+
+async def test_two_empty_answers_end_the_turn(bench: Bench) -> None:
+    bench.provider = Told([said(""), said("")])
+    report = await bench.turn()
+    assert (report.state, report.reason) == (State.STOPPED, "The model answered with nothing twice in a row.")
+
+
+async def test_ids_that_are_missing_or_come_twice_do_not_mix_results_up(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n", "b.txt": b"two\n"})
+    bench.provider = Told(
+        [
+            calls(read("a.txt", "x"), read("b.txt", "x"), read("a.txt", "")),
+            calls(read("b.txt", "x")),
+            said("."),
+        ]
+    )
+    await bench.turn()
+    made = [each.calls for each in bench.history() if isinstance(each, AssistantMessage)]
+    results = [each.results for each in bench.history() if isinstance(each, ToolMessage)]
+    assert [[call.id for call in step] for step in made] == [["x", "x~2", "call"], ["x~3"], []]
+    assert [["two" in result.text for result in step] for step in results] == [[False, True, False], [True]]
+
+
+async def test_a_turn_in_circles_asks_and_stops(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.approver.says = None
+    bench.says(*(answer("", call("read_file", path="a.txt")) for _ in range(9)))
+    report = await bench.turn()
+    assert report.state is State.STOPPED
+    assert report.usage.steps == 3
+    (question,) = bench.approver.asked
+    assert question.subject == "read_file again and again"
+
+
+async def test_a_turn_in_circles_ends_even_if_the_user_always_says_yes(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(*(answer("", call("read_file", path="a.txt")) for _ in range(30)))
+    report = await bench.turn()
+    assert (report.state, report.usage.steps, len(bench.approver.asked)) == (State.STOPPED, 12, 3)
+
+
+async def test_a_call_whose_result_changes_is_no_circle(bench: Bench) -> None:
+    file = bench.root / "a.txt"
+    bench.says(
+        *(answer("", call("read_file", path="a.txt")) for _ in range(8)),
+        answer("Done."),
+        acts={n: (lambda n=n: file.write_text(str(n))) for n in range(8)},
+    )
+    assert (await bench.turn()).state is State.FINISHED
+    assert not bench.approver.asked
+
+
+async def test_a_provider_that_comes_back_is_asked_again_and_the_user_sees_it(bench: Bench) -> None:
+    bench.provider = Told([ProviderDown("503"), ProviderDown("429", 7.0), said("Done.")])
+    report = await bench.turn()
+    assert report.answer == "Done."
+    assert [e for e in bench.events if isinstance(e, Retried)] == [
+        Retried(reason="503", in_s=0.5),
+        Retried(reason="429", in_s=7.0),
+    ]
+    assert bench.pauses == [0.5, 7.0]
+
+
+async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_with(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.provider = Told([calls(read("a.txt")), *[ProviderDown("503")] * 6])
+    report = await bench.turn()
+    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503", 5)
+    bench.provider = told = Told([said("Done.")])
+    await bench.turn(report.session)
+    assert [type(message).__name__ for message in told.asked[0][0]] == [
+        "UserMessage",
+        "AssistantMessage",
+        "ToolMessage",
+        "UserMessage",
+    ]
+
+
+async def test_in_a_full_context_old_results_are_thinned_first(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n}.txt": b"x" * 4000 + b"\n" for n in range(8)})
+    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
+    bench.provider = told = Told([*reads, FULL, said("Done.")])
+    report = await bench.turn()
+    assert report.answer == "Done."
+    (compacted,) = [event for event in bench.events if isinstance(event, Compacted)]
+    assert compacted.after < compacted.before
+    assert len(told.asked[-1][0]) == len(told.asked[-2][0])
+
+
+async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n}.txt": b"x" * 300 + b"\n" for n in range(8)})
+    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
+    todos = ToolCall(id="t", name="todo", arguments='{"items": [{"text": "Read them.", "state": "active"}]}')
+    first = [calls(write("new.txt", "n"), patch_nowhere("0.txt"), todos)]
+    bench.provider = told = Told([*first, *reads, FULL, said("It is about files."), said("Done.")])
+    report = await bench.turn()
+    assert report.answer == "Done."
+    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 8)
+    summary = told.asked[-1][0][1]
+    assert isinstance(summary, UserMessage)
+    assert "It is about files." in summary.text
+    assert "0.txt: The search text is not in the document." in summary.text
+    assert "[>] Read them." in summary.text
+    assert "Documents changed so far:\nnew.txt" in summary.text
+
+
+async def test_a_context_that_is_full_again_ends_the_turn(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n}.txt": b"x" * 4000 + b"\n" for n in range(8)})
+    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
+    bench.provider = Told([*reads, FULL, FULL])
+    report = await bench.turn()
+    assert (report.state, report.reason) == (State.STOPPED, "400: too long")
+
+
+async def test_a_conversation_that_grows_is_compacted_in_time(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n", **{f"{n}.txt": b"y" * 3000 + b"\n" for n in range(12)}})
+    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(12)]
+    bench.provider = told = Told(
+        [calls(write("new.txt", "n"), patch_nowhere("a.txt")), *reads], context_tokens=8000
+    )
+    told.answers = [*told.answers, *[said("A summary, or the end.")] * 5]
+    report = await bench.turn()
+    assert report.state is State.FINISHED
+    assert [event for event in bench.events if isinstance(event, Compacted)]
+    for messages, _ in told.asked:
+        size = sum(len(r.text) for m in messages if isinstance(m, ToolMessage) for r in m.results)
+        assert size < 4 * 8000
+
+
+async def test_if_the_summary_fails_nothing_is_dropped(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n}.txt": b"x" * 300 + b"\n" for n in range(8)})
+    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
+    bench.provider = told = Told([*reads, FULL, ProviderDown("503"), said("Done.")])
+    report = await bench.turn()
+    assert (report.state, report.reason) == (
+        State.STOPPED,
+        "The conversation does not fit into the model's context, and nothing in it can be left out.",
+    )
+    assert len([m for m in bench.history() if isinstance(m, ToolMessage)]) == 8
+    assert len(told.asked) == 10
