@@ -261,7 +261,7 @@ export interface ClientOptions {
   turnUpdates?: boolean;
   /** Ask by `handrail/approval/request`. */
   approvals?: boolean;
-  /** What the client does for the server: "save". */
+  /** What the client does for the server: "save", "model". */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
   settings?: Record<string, unknown>;
@@ -277,6 +277,12 @@ export interface StartedEvent {
 /** A piece of the model's text. */
 export interface TextEvent {
   kind: "text";
+  delta: string;
+}
+
+/** A piece of the model's reasoning. */
+export interface ThinkingEvent {
+  kind: "thinking";
   delta: string;
 }
 
@@ -386,10 +392,57 @@ export interface SaveResult {
   saved: string[];
 }
 
+/** A tool call of the client's model; `arguments` is JSON text as the model gave it. */
+export interface ModelCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** The result of a tool call, for the client's model. */
+export interface ModelResult {
+  call: string;
+  text: string;
+}
+
+/** One message of the conversation: the assistant's have `calls`, those of tools have `results`. */
+export interface ModelMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  text?: string;
+  calls?: ModelCall[];
+  results?: ModelResult[];
+}
+
+/** A tool that the client's model may call; `schema` is the JSON Schema of its arguments. */
+export interface ModelTool {
+  name: string;
+  description: string;
+  schema: Record<string, unknown>;
+}
+
+/** Ask the client's model; text streams as `{delta}` by `$/progress` on the token. */
+export interface ModelParams {
+  messages: ModelMessage[];
+  tools: ModelTool[];
+  options: Record<string, unknown>;
+  partialResultToken: string;
+}
+
+/** What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused". */
+export interface ModelResponse {
+  text?: string;
+  calls?: ModelCall[];
+  stop?: string;
+  reason?: string;
+  inputTokens?: number;
+  outputTokens?: number;
+}
+
 /** Something that happens in a turn. */
 export type TurnEvent =
   | StartedEvent
   | TextEvent
+  | ThinkingEvent
   | ToolCallEvent
   | ToolResultEvent
   | OutcomeEvent
@@ -438,3 +491,5 @@ export const TURN_UPDATE = "handrail/turn/update";
 export const APPROVAL_REQUEST = "handrail/approval/request";
 
 export const CLIENT_SAVE = "handrail/client/save";
+
+export const CLIENT_MODEL = "handrail/client/model";

@@ -39,8 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(answer_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
+    from handrail.adapters import keys
     from handrail.adapters.disk import Disk
-    from handrail.adapters.providers import provider
+    from handrail.adapters.providers import Providers
     from handrail.adapters.shadow_repo import ShadowRepo, state_folder
     from handrail.adapters.spill_folder import SpillFolder
     from handrail.adapters.watch import FileWatch
@@ -58,7 +59,8 @@ def serve(answer_timeout_s: float) -> int:
         disk=Disk(),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
-        provider=provider,
+        provider=Providers(),
+        secrets=lambda name: keys.secrets(os.environ, name),
         watch=FileWatch(),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         diagnostics=_verifier(os.environ.get(VERIFIER)),
@@ -175,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
     )
-    run.add_argument("--model", help="paste (the default) or scripted:FILE")
+    run.add_argument("--model", help="paste (the default), or a model such as ollama:NAME")
     _common(run)
 
     apply = commands.add_parser("apply", help="apply a pasted reply without an editor or a model")

@@ -15,6 +15,7 @@ from handrail.core import reply
 from handrail.core.message import (
     Delta,
     Message,
+    Piece,
     Response,
     StopReason,
     ToolCall,
@@ -51,7 +52,7 @@ class Paste:
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncGenerator[Delta | Response]:
+    ) -> AsyncGenerator[Piece]:
         """First the tool calls that the pasted reply stands for, then its prose."""
         last = max(at for at, message in enumerate(messages) if isinstance(message, UserMessage))
         prompt = messages[last]

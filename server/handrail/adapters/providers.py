@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
+from handrail.adapters import keys
 from handrail.adapters.paste import Paste
+from handrail.adapters.pydantic_ai import Remote, address
+from handrail.adapters.record import Record
 from handrail.adapters.scripted import Scripted
-from handrail.ports import Provider, ProviderError
+from handrail.ports import ModelChoice, Provider, ProviderError
 
 SCRIPTED = "scripted:"
+RECORD = re.compile(r"record:(?P<file>.+?\.json):(?P<model>.+)")
+REMOTE = re.compile(r"[a-z][a-z0-9-]*:\S.*")
 
 
-def provider(model: str) -> Provider:
-    """The provider for *model*. Raises ProviderError if there is none of that name."""
+class Providers:
+    """Makes providers, and keeps a remote one, so that its SDK and connections serve the next turn too."""
+
+    def __init__(self) -> None:
+        self._known: tuple[ModelChoice, Provider] | None = None
+
+    def __call__(self, choice: ModelChoice) -> Provider:
+        """The provider for *choice*. Raises ProviderError if there is none of that name."""
+        if self._known is not None and self._known[0] == choice:
+            return self._known[1]
+        made = provider(choice)
+        self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
+        return made
+
+
+def provider(choice: ModelChoice) -> Provider:
+    """A new provider. Raises ProviderError if there is none of that name."""
+    model = choice.model
     if model == "paste":
         return Paste()
     if model.startswith(SCRIPTED) and model != SCRIPTED:
         return Scripted(Path(model.removeprefix(SCRIPTED)).expanduser())
+    if (recorded := RECORD.fullmatch(model)) is not None:
+        inner = provider(
+            ModelChoice(model=recorded["model"], base_url=choice.base_url, key_name=choice.key_name)
+        )
+        return Record(inner, Path(recorded["file"]).expanduser())
+    if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
+        return Remote(
+            address(model, choice.base_url, lambda name: keys.find(name, os.environ), choice.key_name)
+        )
     raise ProviderError(
-        f"The setting handrail.model is {model!r}, which is not known here; "
-        "it can be 'paste' or 'scripted:FILE'."
+        f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
+        "'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
+        "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."
     )

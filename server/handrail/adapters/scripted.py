@@ -2,8 +2,8 @@
 Answers read from a JSON file, for tests and demos: the same road as a real model, and no surprises.
 
 The file holds a list of assistant messages, each with any of `text` (a string), `calls` (a list of
-`{id?, name, arguments}`, the arguments an object, or a string that is sent as it is) and `stop` (see
-StopReason). The n-th answer of a session is the n-th message.
+`{id?, name, arguments}`, the arguments an object, or a string that is sent as it is), `stop` (see
+StopReason) and `reason`. The n-th answer of a session is the n-th message.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from handrail.core.message import (
     AssistantMessage,
     Delta,
     Message,
+    Piece,
     Response,
     StopReason,
     ToolCall,
@@ -29,15 +30,19 @@ class Scripted:
 
     def __init__(self, script: Path) -> None:
         self._script = script
+        self._given = 0
 
     context_tokens = 1_000_000  # nothing is ever left out for its sake
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncGenerator[Delta | Response]:
+    ) -> AsyncGenerator[Piece]:
         """The next message of the script. Raises ProviderError if there is none, or it cannot be read."""
         answers = self._read()
         number = sum(isinstance(message, AssistantMessage) for message in messages)
+        if len(messages) > 1:  # an empty answer is in no history, and was given all the same
+            number = max(number, self._given)
+        self._given = number + 1
         if number >= len(answers):
             raise ProviderError(
                 f"The script {self._script} has {len(answers)} messages, and the session asks for one more."
@@ -68,7 +73,7 @@ class Scripted:
             text = answer.get("text", "")
             if not isinstance(text, str):
                 raise TypeError("its text is no string")
-            return Response(text=text, calls=calls, stop=stop)
+            return Response(text=text, calls=calls, stop=stop, reason=str(answer.get("reason", "")))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProviderError(
                 f"Message {number + 1} of the script {self._script} is wrong: {error}"

@@ -16,6 +16,7 @@ from handrail.core.message import (
     Message,
     Response,
     StopReason,
+    SystemMessage,
     ToolMessage,
     UserMessage,
 )
@@ -89,7 +90,7 @@ async def _summarised(
 
 def _told(message: Message) -> str:
     match message:
-        case UserMessage(text=text):
+        case SystemMessage(text=text) | UserMessage(text=text):
             said = f"User: {text}"
         case AssistantMessage(text=text, calls=calls):
             made = "".join(f"\nCall of {call.name}: {_short(call.arguments)}" for call in calls)

@@ -17,9 +17,9 @@ from handrail.agent.session import Session
 from handrail.agent.tools import TOOLS
 from handrail.core import guard, recover
 from handrail.core.compact import Facts
-from handrail.core.message import Delta, Response, named
+from handrail.core.message import Response, Thought, named
 from handrail.core.recover import Compact, Continue, Finish, GiveUp, RunTools
-from handrail.core.report import Compacted, Retried, TextDelta
+from handrail.core.report import Compacted, Retried, TextDelta, ThoughtDelta
 from handrail.ports import ALLOW, ProviderDown, ProviderError, Question
 
 LIMIT_STEPS = 100
@@ -99,8 +99,8 @@ async def _asked(session: Session, executor: Executor) -> Response:
         async for piece in pieces:
             if isinstance(piece, Response):
                 return piece
-            assert isinstance(piece, Delta)
-            executor.observe(TextDelta(delta=piece.text))
+            thought = isinstance(piece, Thought)
+            executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
     raise ProviderError("The model's answer ended before it was complete. Nothing of it was run.")
 
 

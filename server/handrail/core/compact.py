@@ -15,6 +15,7 @@ from itertools import accumulate
 from handrail.core.message import (
     AssistantMessage,
     Message,
+    SystemMessage,
     ToolMessage,
     ToolOffer,
     ToolResult,
@@ -190,6 +191,8 @@ def _thinned_result(result: ToolResult) -> ToolResult:
 
 def _size(message: Message) -> float:
     match message:
+        case SystemMessage(text=text):
+            chars = len(text)
         case UserMessage(text=text, context=context):
             chars = len(text) + sum(len(each.text) + len(each.path) for each in context)
         case AssistantMessage(text=text, calls=calls):

@@ -7,6 +7,7 @@ arguments reach the executor as they are. Every tool call gets exactly one tool 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -91,14 +92,24 @@ class ToolMessage:
     results: tuple[ToolResult, ...]
 
 
-Message = UserMessage | AssistantMessage | ToolMessage
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemMessage:
+    """What a model is told before the conversation; not kept with it."""
+
+    text: str
+
+
+Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+
+ID_CHARS = 56  # some servers take 64
 
 
 def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
-    """*calls* with ids that are there, have no blanks around them and occur only once, also among *taken*."""
+    """*calls* with ids that every server takes and that occur only once, also among *taken*."""
     used, found = set(taken), list[ToolCall]()
     for call in calls:
-        wanted = call.id.strip() or "call"
+        wanted = re.sub(r"[^A-Za-z0-9_-]", "_", call.id.strip())[:ID_CHARS] or "call"
         name = next(name for name in _numbered(wanted) if name not in used)
         used.add(name)
         found.append(call if name == call.id else replace(call, id=name))
@@ -107,7 +118,7 @@ def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ..
 
 def _numbered(name: str) -> Iterator[str]:
     yield name
-    yield from (f"{name}~{number}" for number in count(2))
+    yield from (f"{name}-{number}" for number in count(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +151,13 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """A piece of the model's reasoning as it arrives; it is shown, and not kept."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """A whole answer of the model; `reason` says why, if it refused."""
 
@@ -148,6 +166,9 @@ class Response:
     stop: StopReason = StopReason.FINISH
     reason: str = ""
     usage: Usage = field(default_factory=lambda: Usage(steps=1))
+
+
+Piece = Delta | Thought | Response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

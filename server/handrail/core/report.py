@@ -77,6 +77,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtDelta:
+    """A piece of the model's reasoning."""
+
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted:
     """A tool call is about to run; `title` is for people."""
 
@@ -136,6 +143,7 @@ class Ended:
 Event = (
     Started
     | TextDelta
+    | ThoughtDelta
     | CallStarted
     | CallEnded
     | Asked

@@ -187,6 +187,8 @@ class Converter:
                 return protocol.StartedEvent(kind="started", prompt=prompt, mode="edit")
             case report.TextDelta(delta=delta):
                 return protocol.TextEvent(kind="text", delta=delta)
+            case report.ThoughtDelta(delta=delta):
+                return protocol.ThinkingEvent(kind="thinking", delta=delta)
             case report.CallStarted(call=call, tool=tool, title=title):
                 return protocol.ToolCallEvent(kind="toolCall", call=call, tool=tool, title=title)
             case report.CallEnded(call=call, summary=summary):

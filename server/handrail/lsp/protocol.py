@@ -334,7 +334,7 @@ class ClientOptions:
     Attributes:
         turn_updates: Send `handrail/turn/update`.
         approvals: Ask by `handrail/approval/request`.
-        services: What the client does for the server: "save".
+        services: What the client does for the server: "save", "model".
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
 
@@ -361,6 +361,14 @@ class TextEvent:
     """A piece of the model's text."""
 
     kind: Literal["text"]
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingEvent:
+    """A piece of the model's reasoning."""
+
+    kind: Literal["thinking"]
     delta: str
 
 
@@ -445,6 +453,7 @@ class EndedEvent:
 TurnEvent = (
     StartedEvent
     | TextEvent
+    | ThinkingEvent
     | ToolCallEvent
     | ToolResultEvent
     | OutcomeEvent
@@ -497,6 +506,64 @@ class SaveResult:
     """Which of them are saved now."""
 
     saved: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """A tool call of the client's model; `arguments` is JSON text as the model gave it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResult:
+    """The result of a tool call, for the client's model."""
+
+    call: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMessage:
+    """One message of the conversation: the assistant's have `calls`, those of tools have `results`."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    calls: list[ModelCall] | None = None
+    results: list[ModelResult] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTool:
+    """A tool that the client's model may call; `schema` is the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelParams:
+    """Ask the client's model; text streams as `{delta}` by `$/progress` on the token."""
+
+    messages: list[ModelMessage]
+    tools: list[ModelTool]
+    options: dict[str, object]
+    partial_result_token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelResponse:
+    """What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused"."""
+
+    text: str = ""
+    calls: list[ModelCall] | None = None
+    stop: str = "stop"
+    reason: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -605,10 +672,12 @@ REQUESTS = (
 TURN_UPDATE = "handrail/turn/update"
 APPROVAL_REQUEST = "handrail/approval/request"
 CLIENT_SAVE = "handrail/client/save"
+CLIENT_MODEL = "handrail/client/model"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
     (APPROVAL_REQUEST, ApprovalRequestParams, ApprovalRequestResult, "window/showMessageRequest asks."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
+    (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
 )

@@ -286,6 +286,10 @@ def _register_standard(server: Server) -> None:
         if str(params.token) in state.host.turns:
             await state.host.cancel(str(params.token))
 
+    @server.feature(lsp.PROGRESS)
+    def progress(params: lsp.ProgressParams) -> None:
+        state.editor_model.hear(params.token, params.value)
+
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:
         await state.host.close()

@@ -49,7 +49,25 @@ MODEL = Setting(
     scope=Scope.MACHINE,
     does=(
         "Who answers. `paste`: no model at all, the prompt is a reply copied from any chat. "
-        "`scripted:FILE`: answers read from a JSON file, for tests and demos."
+        "`openai-chat:NAME`, `openai-responses:NAME`, `anthropic:NAME`, `ollama:NAME`: a model, in the usual "
+        "form of pydantic-ai; `openai:NAME` speaks Chat Completions if a base URL is set, else Responses. "
+        "`editor`: the editor's own model, where the client offers it. `scripted:FILE`: answers read from a "
+        "JSON file, for tests and demos; `record:FILE.json:MODEL` writes such a file."
+    ),
+)
+BASE_URL = Setting(
+    name="baseUrl",
+    default="",
+    scope=Scope.MACHINE,
+    does="Where the model's server is. Empty: where OPENAI_BASE_URL and the like say, else the usual place.",
+)
+KEY_NAME = Setting(
+    name="keyName",
+    default="",
+    scope=Scope.MACHINE,
+    does=(
+        "The environment variable, or the user name of the service `handrail` in the system's keyring, that "
+        "holds the model's key; never the key itself. Empty: the usual variable, such as OPENAI_API_KEY."
     ),
 )
 CLOSED_DOCUMENTS = Setting(
@@ -101,7 +119,7 @@ CHECKPOINTS_AGE = Setting(
     does="After how many days the checkpoint of a turn is removed.",
 )
 
-SETTINGS = (MODEL, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT, CHECKPOINTS_SIZE, CHECKPOINTS_AGE)
+SETTINGS = (MODEL, BASE_URL, KEY_NAME, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT, CHECKPOINTS_SIZE, CHECKPOINTS_AGE)
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 

@@ -26,11 +26,13 @@ from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor import LspEditor, Patience
+from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress
-from handrail.ports import Checkpoints, Editor, Ports, Provider, Spills, Terms, Watch, Workspace
+from handrail.ports import Checkpoints, Editor, ModelChoice, Ports, Provider, Spills, Terms, Watch, Workspace
 
 logger = logging.getLogger(__name__)
 
+EDITOR = "editor"  # the value of the setting `model` that means the client's own
 SETTLE_S = 2.0  # a turn begins with the defaults if the client has not told its settings by then
 
 
@@ -44,16 +46,18 @@ class World:
     What a server works with.
 
     Attributes:
-        provider: Makes the provider for a value of the setting `model`; raises ProviderError.
+        provider: Makes the provider for what the user has chosen; raises ProviderError.
+        secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
     """
 
     disk: Editor
     workspace: Workspace
     checkpoints: Checkpoints
-    provider: Callable[[str], Provider]
+    provider: Callable[[ModelChoice], Provider]
     watch: Watch
     spills: Spills
+    secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
     patience: Patience = field(default_factory=Patience)
 
@@ -72,6 +76,7 @@ class State:
         self.editor = LspEditor(server, self.documents, world.disk, world.patience)
         self.editor.settings = lambda: self.settings
         self.approver = LspApprover(server)
+        self.editor_model = EditorModel(server)
         self.converter = Converter(encoding=self.documents.encoding)
         self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
         self.host = Host(
@@ -91,6 +96,7 @@ class State:
         """Take over what the client says of itself."""
         self.client = Client.of(params)
         self.editor.client = self.approver.client = self.progress.client = self.client
+        self.editor_model.client = self.client
         self.documents.encoding = encoding
         self.converter = Converter(
             encoding=encoding,
@@ -127,11 +133,26 @@ class State:
         return Ports(
             editor=self.editor,
             workspace=self.workspace,
-            provider=self.world.provider(self.settings.text(settings.MODEL)),
+            provider=self._provider(),
             checkpoints=self.checkpoints,
             approver=self.approver,
             spills=self.world.spills,
-            terms=Terms(output_chars=self.settings.number(settings.OUTPUT_LIMIT)),
+            terms=Terms(
+                output_chars=self.settings.number(settings.OUTPUT_LIMIT),
+                secrets=self.world.secrets(self.settings.text(settings.KEY_NAME)),
+            ),
+        )
+
+    def _provider(self) -> Provider:
+        model = self.settings.text(settings.MODEL)
+        if model == EDITOR:
+            return self.editor_model
+        return self.world.provider(
+            ModelChoice(
+                model=model,
+                base_url=self.settings.text(settings.BASE_URL),
+                key_name=self.settings.text(settings.KEY_NAME),
+            )
         )
 
     # ---- Settings ---------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from handrail.core.checkpoint import (
     Target,
 )
 from handrail.core.failure import Failure
-from handrail.core.message import Delta, Message, Response, ToolOffer
+from handrail.core.message import Message, Piece, ToolOffer
 from handrail.core.policy import Place
 from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.text import Text
@@ -153,6 +153,22 @@ class Watch(Protocol):
 # ---- Models -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """
+    Which model the user has chosen.
+
+    Attributes:
+        model: As the setting names it.
+        base_url: Where it is, if not where its kind usually is.
+        key_name: The variable, or keyring entry, that holds its key, if not the usual one.
+    """
+
+    model: str
+    base_url: str = ""
+    key_name: str = ""
+
+
 class Provider(Protocol):
     """A model, or what stands for one."""
 
@@ -161,14 +177,12 @@ class Provider(Protocol):
         """How much the model can read at once, as far as that is known."""
         ...
 
-    def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
-    ) -> AsyncGenerator[Delta | Response]:
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """
         Answer the conversation.
 
         Yields:
-            Any number of deltas, then exactly one Response. Closing the generator cancels the call.
+            Deltas and thoughts, then exactly one Response. Closing the generator cancels the call.
             Raises ProviderError; ProviderDown if asking again may help.
         """
         ...

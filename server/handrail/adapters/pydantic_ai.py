@@ -1,0 +1,114 @@
+"""
+Models behind HTTP, by pydantic-ai: OpenAI's two formats, Anthropic's, Ollama, and what speaks like them.
+
+The SDK is imported when it is first needed, in a thread, so that the server answers meanwhile. Names are
+those of pydantic-ai; `openai:NAME` means Chat Completions wherever a base URL is set, since that is what
+other servers speak.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from handrail.core.message import Message, Piece, ToolOffer
+from handrail.ports import ProviderError
+
+if TYPE_CHECKING:
+    from handrail.adapters.pydantic_stream import Engine
+
+KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "ollama": "OLLAMA_API_KEY",
+}
+BASE_URLS = {
+    "openai": "OPENAI_BASE_URL",
+    "openai-chat": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "ollama": "OLLAMA_BASE_URL",
+}
+OLLAMA = "http://localhost:11434/v1"
+DEFAULT_CONTEXT = 128_000  # tokens, of a model that nothing is known of
+SILENCE_S = 180.0  # a model that says nothing for so long hangs; local ones read long prompts slowly
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """
+    A model, and how it is reached.
+
+    Attributes:
+        kind: The wire format, as pydantic-ai names it.
+        name: As the server knows the model.
+        base_url: Empty for the format's own.
+        key: Empty where none is needed.
+    """
+
+    kind: str
+    name: str
+    base_url: str = ""
+    key: str = ""
+
+
+def key_name(model: str) -> str:
+    """The variable, or keyring entry, that holds the key for *model* unless the user names another."""
+    kind = model.partition(":")[0]
+    return KEYS.get(kind, f"{kind.upper().replace('-', '_')}_API_KEY")
+
+
+def address(model: str, base_url: str, find: Callable[[str], str | None], key: str = "") -> Address:
+    """
+    How *model* is reached.
+
+    Args:
+        model: `kind:name`.
+        base_url: From the settings; the environment's variable of that kind holds if it is empty.
+        find: The value of a variable or a key, by its name.
+        key: The name of the key, if the user has set one.
+    """
+    kind, _, name = model.partition(":")
+    base_url = base_url or (find(BASE_URLS[kind]) or "" if kind in BASE_URLS else "")
+    if kind == "openai":
+        kind = "openai-chat" if base_url else "openai-responses"
+    if kind == "ollama":
+        base_url = base_url or OLLAMA
+    return Address(kind=kind, name=name, base_url=base_url, key=find(key or key_name(model)) or "")
+
+
+class Remote:
+    """Provider port for one model behind HTTP."""
+
+    def __init__(self, address: Address, silence_s: float = SILENCE_S) -> None:
+        self._address, self._silence_s = address, silence_s
+        self._engine: Engine | None = None
+
+    @property
+    def context_tokens(self) -> int:
+        """How much the model can read, as far as that is known."""
+        return self._engine.context_tokens if self._engine is not None else DEFAULT_CONTEXT
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """Ask the model. Raises ProviderError."""
+        if self._engine is None:
+            self._engine = await asyncio.to_thread(self._open)
+        async with aclosing(self._engine.stream(messages, tools)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    def _open(self) -> Engine:
+        try:
+            from handrail.adapters.pydantic_stream import Engine  # see above
+        except ImportError as error:
+            raise ProviderError(
+                f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
+            ) from error
+        return Engine(self._address, DEFAULT_CONTEXT, self._silence_s)

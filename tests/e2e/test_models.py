@@ -1,0 +1,118 @@
+"""Models as an editor's user meets them: the editor's own, and one behind HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from lsprotocol import types as lsp
+
+from adapters.model_server import Call, Refuse, Say, model_server
+from e2e.client import Editor
+from e2e.conftest import Stage
+from e2e.habits import VSCODE, Habits, opting_in
+from e2e.texts import Json
+
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+EDIT = '{"path": "a.txt", "old_string": "one", "new_string": "ONE"}'
+KEY = "sk-very-secret-key-0123456789"
+
+
+def events(editor: Editor, kind: str) -> list[Any]:
+    return [update["event"] for update in map(_plain, editor.updates) if update["event"]["kind"] == kind]
+
+
+def _plain(value: Any) -> Json:
+    found: Json = value
+    return found
+
+
+@vscode
+async def test_the_editors_own_model_is_asked_streams_and_calls_tools(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\ntwo\n")
+    asked: list[Json] = []
+
+    def model(params: Json) -> Json:
+        asked.append(params)
+        if len(asked) == 1:
+            return {"calls": [{"id": "c1", "name": "patch", "arguments": EDIT}], "stop": "toolCalls"}
+        for delta in ("It is ", "done."):
+            value = {"delta": delta}
+            editor.protocol.notify(
+                lsp.PROGRESS, lsp.ProgressParams(token=params["partialResultToken"], value=value)
+            )
+        return {"text": "It is done.", "inputTokens": 11, "outputTokens": 7}
+
+    editor = await stage.start(
+        habits,
+        settings={"model": "editor"},
+        options=opting_in("save", "model"),
+        configure=lambda editor: editor.handle("handrail/client/model", model),
+    )
+    report = await editor.turn("Change it.")
+    assert (report["state"], report["answer"]) == ("finished", "It is done.")
+    assert [outcome["status"] for outcome in report["outcomes"]] == ["landed"]
+    assert "".join(event["delta"] for event in events(editor, "text")) == "It is done."
+    assert (report["usage"]["inputTokens"], report["usage"]["steps"]) == (11, 2)
+    roles = [message["role"] for message in asked[1]["messages"]]
+    assert roles[-3:] == ["user", "assistant", "tool"]
+    assert {tool["name"] for tool in asked[0]["tools"]} >= {"patch", "read_file", "write_file"}
+
+
+@vscode
+async def test_an_editor_without_a_model_says_so(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"model": "editor"}, options=opting_in("save"))
+    report = await editor.turn("Change it.")
+    assert report["state"] == "failed"
+    assert "offers no model" in report["reason"]
+
+
+@vscode
+async def test_a_model_behind_http_is_retried_in_the_users_sight(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\ntwo\n")
+    async with model_server(
+        Refuse(status=429, message="Slow down, {key}.", headers={"Retry-After": "0"}),
+        Say(calls=(Call(name="patch", arguments=EDIT),), finish="tools"),
+        Say(text="It is done."),
+    ) as server:
+        editor = await stage.start(
+            habits,
+            settings={"model": "openai:m", "baseUrl": server.url("openai-chat"), "keyName": "MY_KEY"},
+            environment={"MY_KEY": KEY},
+        )
+        report = await editor.turn("Change it.")
+    assert (report["state"], report["answer"]) == ("finished", "It is done.")
+    (retry,) = events(editor, "retry")
+    assert "HTTP 429: Slow down" in retry["reason"]
+    assert report["usage"]["inputTokens"] == 22
+    log = (stage.folder / "server-0.log").read_text()
+    assert KEY not in log + "".join(editor.traffic)
+
+
+@vscode
+async def test_a_cloned_folder_cannot_choose_the_models_address(stage: Stage, habits: Habits) -> None:
+    async with model_server() as server:
+        editor = await stage.start(habits, settings={"model": "paste"}, options=opting_in("save"))
+        hostile = {"model": "openai:m", "baseUrl": server.url("openai-chat"), "keyName": "HOME"}
+        editor.set_configuration(hostile, section="handrail", scope_uri=stage.root.as_uri())
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        report = await editor.turn("Hello.")
+        assert server.asked == []
+    assert "no edit block" in report["answer"]
+
+
+@vscode
+async def test_other_requests_are_answered_while_the_sdk_is_imported(stage: Stage, habits: Habits) -> None:
+    async with model_server(Say(text="Hello.")) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        started = await editor.start_turn("Hello?")
+        waiting = asyncio.ensure_future(editor.request("turn.wait", turn=started["turn"]))
+        answered = 0
+        while not waiting.done():
+            assert await editor.request("failure.list") == []
+            answered += 1
+        assert (await waiting)["answer"] == "Hello."
+    assert answered > 3
