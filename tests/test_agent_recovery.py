@@ -109,7 +109,7 @@ async def test_ids_that_are_missing_or_come_twice_do_not_mix_results_up(bench: B
     await bench.turn()
     made = [each.calls for each in bench.history() if isinstance(each, AssistantMessage)]
     results = [each.results for each in bench.history() if isinstance(each, ToolMessage)]
-    assert [[call.id for call in step] for step in made] == [["x", "x~2", "call"], ["x~3"], []]
+    assert [[call.id for call in step] for step in made] == [["x", "x-2", "call"], ["x-3"], []]
     assert [["two" in result.text for result in step] for step in results] == [[False, True, False], [True]]
 
 
