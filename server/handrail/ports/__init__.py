@@ -9,7 +9,7 @@ raised as a `HandrailError` and caught once, at the outermost layer.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,7 +27,6 @@ from handrail.core.checkpoint import (
     Target,
 )
 from handrail.core.failure import Failure
-from handrail.core.message import Message, Piece, ToolOffer
 from handrail.core.policy import Place
 from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.text import Text
@@ -37,6 +36,8 @@ from handrail.ports.errors import EditorGone as EditorGone
 from handrail.ports.errors import HandrailError as HandrailError
 from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
+from handrail.ports.models import ModelChoice as ModelChoice
+from handrail.ports.models import Provider as Provider
 
 # ---- Documents --------------------------------------------------------------------------------------
 
@@ -147,44 +148,6 @@ class Watch(Protocol):
 
     def close(self) -> None:
         """Stop telling."""
-        ...
-
-
-# ---- Models -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
-    """
-    Which model the user has chosen.
-
-    Attributes:
-        model: As the setting names it.
-        base_url: Where it is, if not where its kind usually is.
-        key_name: The variable, or keyring entry, that holds its key, if not the usual one.
-    """
-
-    model: str
-    base_url: str = ""
-    key_name: str = ""
-
-
-class Provider(Protocol):
-    """A model, or what stands for one."""
-
-    @property
-    def context_tokens(self) -> int:
-        """How much the model can read at once, as far as that is known."""
-        ...
-
-    def complete(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
-        """
-        Answer the conversation.
-
-        Yields:
-            Deltas and thoughts, then exactly one Response. Closing the generator cancels the call.
-            Raises ProviderError; ProviderDown if asking again may help.
-        """
         ...
 
 

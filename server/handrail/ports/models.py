@@ -1,0 +1,44 @@
+"""The port to models, and the choice of one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from handrail.core.message import Message, Piece, ToolOffer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """
+    Which model the user has chosen.
+
+    Attributes:
+        model: As the setting names it.
+        base_url: Where it is, if not where its kind usually is.
+        key_name: The variable, or keyring entry, that holds its key, if not the usual one.
+    """
+
+    model: str
+    base_url: str = ""
+    key_name: str = ""
+
+
+class Provider(Protocol):
+    """A model, or what stands for one."""
+
+    @property
+    def context_tokens(self) -> int:
+        """How much the model can read at once, as far as that is known."""
+        ...
+
+    def complete(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
+        """
+        Answer the conversation.
+
+        Yields:
+            Deltas and thoughts, then exactly one Response. Closing the generator cancels the call.
+            Raises ProviderError; ProviderDown if asking again may help.
+        """
+        ...
