@@ -1,6 +1,7 @@
 """A host on a workspace folder: the real disk, the real shadow repository, scripted answers, no editor."""
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from handrail.adapters.disk import Disk
+from handrail.adapters.process import Processes
 from handrail.adapters.scripted import Scripted
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.adapters.spill_folder import SpillFolder
@@ -117,6 +119,7 @@ class Bench:
             provider=self.provider,
             checkpoints=self.repo,
             approver=self.approver,
+            process=Processes(os.environ),
             spills=self.spills,
             terms=self.terms,
             pause=self.pause,

@@ -100,6 +100,13 @@ OUTPUT_LIMIT = Setting(
         "60 % are shown, and all of it is kept aside, where the model can read and search it."
     ),
 )
+TERMINAL_TIMEOUT = Setting(
+    name="terminal.timeout",
+    default=120,
+    scope=Scope.WINDOW,
+    bounds=(1, 3_600),
+    does="After how many seconds a command is stopped, with everything that it has started.",
+)
 
 CHECKPOINTS_SIZE = Setting(
     name="checkpoints.maxSize",
@@ -119,7 +126,17 @@ CHECKPOINTS_AGE = Setting(
     does="After how many days the checkpoint of a turn is removed.",
 )
 
-SETTINGS = (MODEL, BASE_URL, KEY_NAME, CLOSED_DOCUMENTS, DIAGNOSTICS, OUTPUT_LIMIT, CHECKPOINTS_SIZE, CHECKPOINTS_AGE)
+SETTINGS = (
+    MODEL,
+    BASE_URL,
+    KEY_NAME,
+    CLOSED_DOCUMENTS,
+    DIAGNOSTICS,
+    OUTPUT_LIMIT,
+    CHECKPOINTS_SIZE,
+    CHECKPOINTS_AGE,
+    TERMINAL_TIMEOUT,
+)
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 

@@ -28,7 +28,18 @@ from handrail.lsp.documents import Documents
 from handrail.lsp.editor import LspEditor, Patience
 from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress
-from handrail.ports import Checkpoints, Editor, ModelChoice, Ports, Provider, Spills, Terms, Watch, Workspace
+from handrail.ports import (
+    Checkpoints,
+    Editor,
+    ModelChoice,
+    Ports,
+    Process,
+    Provider,
+    Spills,
+    Terms,
+    Watch,
+    Workspace,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +67,7 @@ class World:
     checkpoints: Checkpoints
     provider: Callable[[ModelChoice], Provider]
     watch: Watch
+    process: Process
     spills: Spills
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
@@ -136,9 +148,11 @@ class State:
             provider=self._provider(),
             checkpoints=self.checkpoints,
             approver=self.approver,
+            process=self.world.process,
             spills=self.world.spills,
             terms=Terms(
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
+                timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 secrets=self.world.secrets(self.settings.text(settings.KEY_NAME)),
             ),
         )

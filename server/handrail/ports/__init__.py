@@ -29,6 +29,7 @@ from handrail.core.checkpoint import (
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
 from handrail.core.search import Hit, Lines, Page, Search
+from handrail.core.shell import ParsedCommand, Ran, Run
 from handrail.core.text import Text
 from handrail.core.truncate import LIMIT_CHARS
 from handrail.ports.errors import CheckpointError as CheckpointError
@@ -235,6 +236,30 @@ class Checkpoints(Protocol):
         ...
 
 
+# ---- Commands ---------------------------------------------------------------------------------------
+
+
+class Process(Protocol):
+    """Runs command lines."""
+
+    async def parse(self, line: str) -> ParsedCommand:
+        """*line*, taken apart; nothing is run."""
+        ...
+
+    async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
+        """
+        Run a command line, without the user's keys in its environment, until nothing of it runs any more.
+
+        Args:
+            stop: Set when it is to be stopped.
+            tell: Given the output as it comes.
+
+        Returns:
+            What came of it; `tool-failed` or `no-such-file` if it could not be started.
+        """
+        ...
+
+
 # ---- Long outputs -----------------------------------------------------------------------------------
 
 
@@ -297,10 +322,12 @@ class Terms:
 
     Attributes:
         output_chars: How much of one result the model reads; the rest is kept aside.
+        timeout_s: After how long a command is stopped.
         secrets: Values of keys, which no result may show.
     """
 
     output_chars: int = LIMIT_CHARS
+    timeout_s: float = 120.0
     secrets: tuple[str, ...] = ()
 
 
@@ -319,6 +346,7 @@ class Ports:
     provider: Provider
     checkpoints: Checkpoints
     approver: Approver
+    process: Process
     spills: Spills
     terms: Terms = field(default_factory=Terms)
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -1,0 +1,37 @@
+"""
+What a terminal would show of a command's output, as plain text.
+
+Escape sequences go; of a line that is written over and over, such as a progress bar, the last state stays.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Control sequences, commands to the operating system (titles, links), and other escapes.
+ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]|\x9b[0-?]*[ -/]*[@-~]",
+    re.MULTILINE,
+)
+CONTROLS = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+BACKSPACE = re.compile(r"[^\x08\r\n]\x08")
+
+
+def plain(output: str) -> str:
+    """*output* without escape sequences, overwritten text and control characters; lines end in LF."""
+    if not CONTROLS.search(output) and "\r" not in output and "\x08" not in output:
+        return output
+    text = ESCAPES.sub("", output).replace("\r\n", "\n")
+    while BACKSPACE.search(text):
+        text = BACKSPACE.sub("", text)
+    if "\r" in text:
+        text = "\n".join(_last_state(line) for line in text.split("\n"))
+    return CONTROLS.sub("", text).replace("\x08", "")
+
+
+def _last_state(line: str) -> str:
+    """What stands in a line in the end; a shorter text leaves what is beyond it."""
+    shown = ""
+    for text in line.split("\r"):
+        shown = text + shown[len(text) :]
+    return shown
