@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "server"))
 
 from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
+from handrail.core.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
@@ -318,12 +319,24 @@ def manifest() -> str:
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 
-JSON_TYPES = {bool: "boolean", int: "integer", str: "string"}
+JSON_TYPES = {bool: "boolean", int: "integer", str: "string", tuple: "array"}
+RULE = {
+    "type": "object",
+    "required": ["tool", "match", "verdict"],
+    "additionalProperties": False,
+    "properties": {
+        "tool": {"type": "string"},
+        "match": {"type": "string"},
+        "verdict": {"enum": [decision.value for decision in Decision]},
+    },
+}
 CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server")
 
 
 def _property(setting: settings.Setting) -> dict[str, Any]:
     made: dict[str, Any] = {"type": JSON_TYPES[type(setting.default)]}
+    if isinstance(setting.default, tuple):
+        made["items"] = RULE
     if setting.choices:
         made["enum"] = list(setting.choices)
     if setting.bounds:

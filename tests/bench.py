@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from handrail.adapters.disk import Disk
+from handrail.adapters.grant_file import GrantFile
 from handrail.adapters.process import Processes
 from handrail.adapters.scripted import Scripted
 from handrail.adapters.shadow_repo import ShadowRepo
@@ -119,6 +120,7 @@ class Bench:
             provider=self.provider,
             checkpoints=self.repo,
             approver=self.approver,
+            grants=GrantFile(self.state.parent, lambda: self.folders.roots),
             process=Processes(os.environ),
             spills=self.spills,
             terms=self.terms,

@@ -83,6 +83,7 @@ async def test_a_restore_can_be_taken_back_and_a_step_restored_alone(bench: Benc
 async def test_every_call_has_one_result_in_call_order(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n", ".git/config": b"[core]\n", ".env": b"KEY=1\n"})
     bench.approver.says = DENY
+    outside = bench.root.parent.resolve() / "outside.txt"
     cut = {"name": "patch", "arguments": '{"path": "a.txt", "old_st'}
     bench.says(
         answer(
@@ -100,11 +101,11 @@ async def test_every_call_has_one_result_in_call_order(bench: Bench) -> None:
         answer("Done."),
     )
     report = await bench.turn()
-    codes = ["", "unknown-tool", "bad-arguments", "blocked", "outside-workspace", "denied", "", "bad-patch"]
+    codes = ["", "unknown-tool", "bad-arguments", "blocked", "denied", "denied", "", "bad-patch"]
     assert bench.results() == [(f"c1-{n}", code) for n, code in enumerate([*codes, "no-such-file"], 1)]
     assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
     assert (bench.root / ".git/config").read_bytes() == b"[core]\n"
-    assert [question.subject for question in bench.approver.asked] == [".env"]
+    assert [question.subject for question in bench.approver.asked] == [str(outside), ".env"]
     (checkpoint,) = await bench.repo.list()
     assert [path.path for path in checkpoint.paths] == ["a.txt"]
     assert report.state is State.FINISHED

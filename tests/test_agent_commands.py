@@ -14,7 +14,7 @@ from handrail.agent.tools import call as tool
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
 from handrail.core.verify import Status
-from handrail.ports import Ports
+from handrail.ports import DENY, Ports
 from handrail.testing import answer, call, lay_out, snapshot
 
 
@@ -24,14 +24,14 @@ def parse(arguments: tool.Arguments) -> tool.Command | Failure:
     if isinstance(line, Failure):
         return line
 
-    async def run(places: Mapping[str, Place], ports: Ports) -> str:
+    async def run(places: Mapping[str, Place], ports: Ports, console: tool.Console) -> str:
         running = await asyncio.create_subprocess_shell(
             line, cwd=str(Path(places["."].identity.removeprefix("file://"))), stdout=asyncio.subprocess.PIPE
         )
         said, _ = await running.communicate()
         return said.decode()
 
-    return tool.Command(title=line, line=line, run=run, reads=(".",), is_read_only=line.startswith("cat "))
+    return tool.Command(title=line, line=line, run=run, reads=(".",))
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench
 
 async def test_a_command_that_is_denied_or_only_reads_leaves_no_trace(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
-    bench.approver = Yes(says=False)
+    bench.approver = Yes(says=DENY)
     bench.says(answer("", call("shell", line="rm a.txt"), call("shell", line="cat a.txt")), answer("Done."))
     report = await bench.turn()
     assert (bench.root / "a.txt").exists()
@@ -73,7 +73,7 @@ async def test_a_command_that_is_denied_or_only_reads_leaves_no_trace(bench: Ben
 
 async def test_a_denied_command_beside_an_allowed_write(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
-    bench.approver = Yes(says=False)
+    bench.approver = Yes(says=DENY)
     bench.says(
         answer("", call("shell", line="rm a.txt"), call("write_file", path="a.txt", content="two\n")),
         answer("Done."),

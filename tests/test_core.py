@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from handrail.core import diff, edit, match, patch, plan, policy, redact, reply, schedule, truncate
+from handrail.core import diff, edit, match, patch, plan, redact, reply, schedule, truncate
 from handrail.core.change import PlannedHunk, Tier
 from handrail.core.evidence import Bounds
 from handrail.core.failure import Failure
@@ -163,28 +163,6 @@ def test_report(case: Case) -> None:
     for block in case.blocks:
         play.step(block)
     case.check(result=play.result() + "\n", diagnostics="".join(play.diagnostics()) or None)
-
-
-@pytest.mark.parametrize("case", cases("policy"))
-def test_policy(case: Case) -> None:
-    """The verdict on a call that touches these `places`: standing, path, and the reason if known."""
-    places = [
-        policy.Place(
-            uri=f"file:///w/{path}",
-            identity=path,
-            path=path,
-            standing=policy.Standing(standing),
-            why=" ".join(why),
-        )
-        for standing, path, *why in (line.split() for line in case["places"].splitlines())
-    ]
-    match policy.verdict(places):
-        case policy.Allow():
-            case.check(verdict="allow\n")
-        case policy.Ask(subject=subject, detail=detail):
-            case.check(verdict=f"ask about {subject}: {detail}\n")
-        case policy.Block(failure=failure):
-            case.check(verdict=f"block: {_failure(failure)}")
 
 
 @pytest.mark.parametrize("case", cases("schedule"))

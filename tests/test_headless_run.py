@@ -168,26 +168,46 @@ def test_a_second_interrupt_ends_the_waiting(stage: Stage) -> None:
     assert "handrail: error: Interrupted." in ended.err
 
 
-@pytest.mark.parametrize(("yes", "choice"), [(True, "allow"), (False, "deny")])
-def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, choice: str) -> None:
+@pytest.mark.parametrize(("yes", "result"), [(True, {"choice": "allow"}), (False, None)])
+def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, result: object) -> None:
     question = {"turn": "t-1", "tool": "patch", "subject": ".env", "choices": ["allow", "deny"]}
     question |= {"detail": "It is a key."}
     ended = stage.run(
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
-    assert {"choice": choice} in [message.get("result") for message in stage.received]
+    assert result in [message["result"] for message in stage.received if "result" in message]
     assert ("Allow patch on .env? It is a key. Nobody is here to ask" in ended.err) is not yes
     assert ("--yes allows it" in ended.err) is not yes
 
 
-@pytest.mark.parametrize(("typed", "choice"), [(b"y\n", "allow"), (b"\n", "deny"), (b"\x03", "deny")])
-def test_on_a_terminal_the_person_is_asked(stage: Stage, typed: bytes, choice: str) -> None:
+LEAVE = ["allow", "session", "always", "deny"]
+
+
+@pytest.mark.parametrize(
+    ("choices", "typed", "choice"),
+    [
+        (["allow", "deny"], b"y\n", "allow"),
+        (["allow", "deny"], b"s\n", None),
+        (LEAVE, b"yes\n", "allow"),
+        (LEAVE, b"S\n", "session"),
+        (LEAVE, b"a\n", "always"),
+        (LEAVE, b"\n", "deny"),
+        (LEAVE, b"what?\n", "deny"),
+        (LEAVE, b"\x03", None),
+        (["Tabs", "Spaces"], b"2\n", "Spaces"),
+        (["Tabs", "Spaces"], b"3\n", None),
+        (["Tabs", "Spaces"], b"\n", None),
+    ],
+)
+def test_on_a_terminal_the_person_is_asked(
+    stage: Stage, choices: list[str], typed: bytes, choice: str | None
+) -> None:
     question = {
         "turn": "t-1",
         "tool": "patch",
         "subject": "\x1b[2J.env",
         "detail": "",
-        "choices": ["allow", "deny"],
+        "choices": choices,
     }
     asked = ["request", ["handrail/approval/request", question]]
     cancelled = [["answer", ["handrail/turn/cancel", {"result": None}]]] if typed == b"\x03" else []
@@ -196,7 +216,7 @@ def test_on_a_terminal_the_person_is_asked(stage: Stage, typed: bytes, choice: s
     if pid == 0:
         os.execv(sys.executable, argv(stage.root, prompt="p", server=server))
     shown = b""
-    while b"[y/N]" not in shown:
+    while not re.search(rb"\[(y/.*N|1-2)\]", shown):
         shown += os.read(terminal, 1024)
     os.write(terminal, typed)
     with contextlib.suppress(OSError):  # Linux says EIO at the end of a terminal
@@ -204,8 +224,9 @@ def test_on_a_terminal_the_person_is_asked(stage: Stage, typed: bytes, choice: s
             shown += piece
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
     os.close(terminal)
-    assert b"Allow patch on \\x1b[2J.env" in shown
-    assert {"choice": choice} in [message.get("result") for message in stage.received]
+    assert (b"Allow patch on " if "allow" in choices else b"") + b"\\x1b[2J.env" in shown
+    result = {"choice": choice} if choice else None
+    assert result in [message["result"] for message in stage.received if "result" in message]
 
 
 def test_a_reader_that_goes_away_does_not_stop_the_turn(stage: Stage) -> None:

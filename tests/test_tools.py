@@ -159,7 +159,7 @@ async def test_listing_and_searching_are_judged_by_their_path(bench: Bench) -> N
         answer("Done."),
     )
     await bench.turn()
-    assert [code for _, code in bench.results()] == ["blocked", "blocked", "denied", "outside-workspace"]
+    assert [code for _, code in bench.results()] == ["blocked", "blocked", "denied", "denied"]
 
 
 async def test_a_large_folder_is_listed_as_folders(bench: Bench) -> None:

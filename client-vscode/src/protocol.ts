@@ -368,12 +368,15 @@ export interface TurnUpdate {
   event: TurnEvent;
 }
 
-/** A question before a call runs; `subject` is the path or command it is about. */
+/** A question: whether a call may run, or what the model wants to know. */
 export interface ApprovalRequestParams {
   turn: string;
   tool: string;
+  /** The path or command it is about, or the question itself. */
   subject: string;
+  /** Why it is asked. */
   detail: string;
+  /** "allow", "session" (allow for this session), "always" (in this workspace for good), "deny"; or, for the tool `ask_user`, the model's own. */
   choices: string[];
 }
 

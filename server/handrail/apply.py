@@ -10,6 +10,7 @@ back. Exit codes are those of `handrail run`.
 from __future__ import annotations
 
 import asyncio
+import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -18,14 +19,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from handrail.adapters.disk import Disk
+from handrail.adapters.grant_file import GrantFile
 from handrail.adapters.paste import Paste
+from handrail.adapters.process import Processes
 from handrail.adapters.rehearsal import Rehearsal
 from handrail.adapters.shadow_repo import ShadowRepo, state_folder
 from handrail.adapters.spill_folder import SpillFolder
 from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
 from handrail.core.failure import Code, Failure
-from handrail.core.report import Event, Superseded, TurnReport
+from handrail.core.report import CallOutput, Event, Superseded, TurnReport
 from handrail.core.verify import Outcome, Status
 from handrail.headless import terminal, values
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
@@ -146,6 +149,8 @@ class _Applying:
         return code
 
     def _tell(self, event: Event) -> None:
+        if isinstance(event, CallOutput):
+            return  # a reply runs no command
         self.told += 1
         text = event.text if isinstance(event, Outcome) else None
 
@@ -162,6 +167,8 @@ class _Applying:
             provider=Paste(partial=self.options.partial),
             checkpoints=self._checkpoints(state),
             approver=self,
+            grants=GrantFile(state, lambda: (self.root,)),
+            process=Processes(os.environ),
             spills=SpillFolder(state / "handrail" / "outputs"),
         )
 
@@ -170,7 +177,7 @@ class _Applying:
 
     async def ask(self, question: Question) -> str | None:
         """The Approver port: the person at the terminal, asked once about the same; nobody there is a no."""
-        if question.choices != (ALLOW, DENY):
+        if ALLOW not in question.choices:
             return None  # only a model asks other questions
         asked = f"Allow {question.tool} on {question.subject}? {question.detail}".strip()
         if asked not in self.answers:
@@ -183,9 +190,10 @@ class _Applying:
             return False
         self.show.pause()
         try:
-            return await self.interrupts.guard(terminal.ask(visible(question)))
+            typed = await self.interrupts.guard(terminal.ask(f"{visible(question)} [y/N]"))
         except InterruptedByUserError:
             return False
+        return typed.strip().lower() in ("y", "yes")
 
 
 @dataclass(kw_only=True)

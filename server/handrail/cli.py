@@ -41,6 +41,7 @@ def serve(answer_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
     from handrail.adapters import keys
     from handrail.adapters.disk import Disk
+    from handrail.adapters.grant_file import GrantFile
     from handrail.adapters.process import Processes
     from handrail.adapters.providers import Providers
     from handrail.adapters.shadow_repo import ShadowRepo, state_folder
@@ -64,6 +65,7 @@ def serve(answer_timeout_s: float) -> int:
         secrets=lambda name: keys.secrets(os.environ, name),
         watch=FileWatch(),
         process=Processes(os.environ),
+        grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         diagnostics=_verifier(os.environ.get(VERIFIER)),
         patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters import environment, process
+from handrail.adapters import environment, keys, process
 from handrail.adapters.files import uri_of
 from handrail.adapters.process import Processes
 from handrail.core.failure import Code, Failure
@@ -187,7 +187,7 @@ async def test_what_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
 def test_keys_are_told_by_their_names(name: str) -> None:
     found = environment.of_commands({name: "sk-0123456789", "PATH": "/bin"})
     assert name not in found
-    assert environment.secrets({name: "sk-0123456789"}) == ("sk-0123456789",)
+    assert keys.secrets({name: "sk-0123456789"}) == ("sk-0123456789",)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_keys_are_told_by_their_names(name: str) -> None:
 )
 def test_other_variables_stay(name: str) -> None:
     assert environment.of_commands({name: "/value"})[name] == "/value"
-    assert environment.secrets({name: "/value-of-it"}) == ()
+    assert keys.secrets({name: "/value-of-it"}) == ()
 
 
 async def test_no_command_sees_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -318,11 +318,15 @@ class Editor(LanguageClient):
 
     def _approve(self, params: Json) -> Json:
         self.questions.append(params)
-        return {"choice": self.answers.pop(0)}
+        return {"choice": self._answer()}
+
+    def _answer(self) -> str | None:
+        """The next answer; a user who has none closes the question."""
+        return self.answers.pop(0) if self.answers else None
 
     def _show_message_request(self, params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
         self.questions.append(self.protocol._converter.unstructure(params))
-        title = self.answers.pop(0)
+        title = self._answer()
         return lsp.MessageActionItem(title=title) if title is not None else None
 
 

@@ -128,7 +128,12 @@ async def test_a_protected_file_is_asked_for(stage: Stage, habits: Habits, answe
     (question,) = editor.questions
     assert ".env" in question["message"]
     assert "secrets of an environment" in question["message"], "why it is asked"
-    assert [each["title"] for each in question["actions"]] == ["Allow", "Deny"]
+    assert [each["title"] for each in question["actions"]] == [
+        "Allow",
+        "Allow for This Session",
+        "Always Allow Here",
+        "Deny",
+    ]
     now = editor.desk.documents.get(path.as_uri())
     assert (now.text if now else path.read_text()) == f"KEY={'two' if answered == 'allow' else 'one'}\n"
 
@@ -148,7 +153,7 @@ async def test_a_client_that_opted_in_is_asked_by_our_own_request(
     assert question["turn"] == report["turn"]
     assert (question["tool"], question["subject"]) == ("patch", ".env")
     assert "secrets of an environment" in question["detail"]
-    assert question["choices"] == ["allow", "deny"]
+    assert question["choices"] == ["allow", "session", "always", "deny"]
     asked = [each["event"] for each in editor.updates if each["event"]["kind"] == "approval"]
     assert [each.get("choice") for each in asked] == [None, "allow" if answered == "allow" else "deny"]
     assert path.read_text() == f"KEY={'two' if answered == 'allow' else 'one'}\n"

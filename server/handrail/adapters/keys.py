@@ -11,7 +11,9 @@ from collections.abc import Mapping
 
 SERVICE = "handrail"  # what the keyring files our keys under
 KEY_NAME = re.compile(
-    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|SECRET(?:_?KEY)?|(?:AUTH_?|ACCESS_?)?TOKEN|PASSWORD)$", re.IGNORECASE
+    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT)S?(?:_|$)"
+    r"|PASSWORD$",
+    re.IGNORECASE,
 )
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
 

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -55,7 +55,7 @@ class Processes:
             process = await asyncio.create_subprocess_exec(
                 *shell(run.line),
                 cwd=folder,
-                env={**self._environment, MARK: mark, "PWD": os.fspath(folder)},
+                env={**self._without(run.secrets), MARK: mark, "PWD": os.fspath(folder)},
                 stdin=asyncio.subprocess.DEVNULL,
                 # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
                 stdout=theirs,
@@ -81,6 +81,11 @@ class Processes:
             await asyncio.wait([reading])
         code = process.returncode if end is End.EXITED else None
         return Ran(end=end, code=code, output=screen.plain(output.text()), left_processes=left)
+
+    def _without(self, secrets: Sequence[str]) -> dict[str, str]:
+        """The environment without variables that hold one of *secrets*, whatever they are called."""
+        held = self._environment.items()
+        return {name: value for name, value in held if not any(secret in value for secret in secrets)}
 
 
 def shell(line: str) -> tuple[str, ...]:

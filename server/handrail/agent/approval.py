@@ -10,24 +10,46 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Inquiry
+from handrail.core import policy
+from handrail.core.failure import Failure
 from handrail.core.message import ToolCall
-from handrail.core.policy import Ask
+from handrail.core.policy import Ask, Grant, Rights
 from handrail.core.report import Asked, Event
-from handrail.ports import ALLOW, DENY, Approver, Question
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Ports, Question
+
+YES = (ALLOW, FOR_SESSION, ALWAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where the questions of one turn are asked; `observe` is told of question and answer."""
+    """
+    Where the questions of one turn are asked.
+
+    Attributes:
+        ports: The approver, what was allowed before, and the rules.
+        granted: What the user has allowed in this session; grows with each such answer.
+        observe: Told of question and answer.
+    """
 
     turn: str
-    approver: Approver
+    ports: Ports
+    granted: set[Grant]
     observe: Callable[[Event], None]
 
-    async def allows(self, call: ToolCall, ask: Ask) -> bool:
-        """Whether the user lets *call* run."""
+    async def rights(self) -> Rights:
+        """What the user has set and allowed up to now."""
+        return Rights(rules=self.ports.terms.rules, grants=await self.ports.grants.load() | self.granted)
+
+    async def refuses(self, call: ToolCall, ask: Ask) -> Failure | None:
+        """Why *call* may not run; None if the user lets it."""
         answer = await self._ask(self._question(call, ask.subject, ask.detail))
-        return answer == ALLOW
+        if answer not in YES:
+            return policy.denied(ask, answered=answer is not None)
+        if answer != ALLOW:
+            self.granted.update(ask.grants)
+        if answer == ALWAYS:
+            await self.ports.grants.add(ask.grants)
+        return None
 
     async def inquire(self, call: ToolCall, inquiry: Inquiry) -> str:
         """What the user answers, as the model reads it."""
@@ -42,7 +64,7 @@ class Desk:
 
     async def _ask(self, question: Question) -> str | None:
         self.observe(Asked(call=question.call, subject=question.subject))
-        answer = await self.approver.ask(question)
+        answer = await self.ports.approver.ask(question)
         answer = answer if answer in question.choices else None
         self.observe(Asked(call=question.call, subject=question.subject, choice=answer or DENY))
         return answer

@@ -7,10 +7,11 @@ changed. Those files become part of the turn's checkpoint and of its outcomes, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.tools.call import Command
+from handrail.agent.resolve import Ready
+from handrail.agent.tools.call import Command, Console
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
@@ -28,30 +29,47 @@ class Ran:
     effects: CommandEffects
 
 
-async def run(action: Command, places: Mapping[str, Place], ports: Ports, step: StepId) -> Ran:
+async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console: Console) -> Ran:
     """
     Run a command that is allowed.
 
     Args:
+        ready: The call, with the places of the paths that it names.
         action: The command.
-        places: The places of the paths that it names.
         ports: The world.
         step: Whose checkpoint the changes belong to.
+        console: Where its output goes, and what stops it.
 
     Raises:
         CheckpointError: No snapshot could be taken, so the command did not run.
     """
+    # What the user typed is saved before the snapshot: taking the command back must not take it away.
+    unsaved = await _save(ports)
     if action.is_read_only:
-        return Ran(found=await action.run(places, ports), effects=CommandEffects())
+        return Ran(
+            found=_with(await action.run(ready.places, ports, console), unsaved), effects=CommandEffects()
+        )
     snapshot = await ports.checkpoints.before_command(step)
-    found = await action.run(places, ports)
+    found = await action.run(ready.places, ports, console)
     try:
         effects = await ports.checkpoints.after_command(step, snapshot)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
-        return Ran(found=_with(found, note), effects=CommandEffects(not_covered=snapshot.not_covered))
-    notes = (_changed(effects.changes), _left_out(effects.not_covered))
+        return Ran(
+            found=_with(found, note, unsaved), effects=CommandEffects(not_covered=snapshot.not_covered)
+        )
+    notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
     return Ran(found=_with(found, *notes), effects=effects)
+
+
+async def _save(ports: Ports) -> str:
+    """Have open documents saved, since a command reads the disk; says which are not."""
+    unsaved = await ports.editor.unsaved()
+    saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
+    left = [document.uri for document in unsaved if document.uri not in saved]
+    places = [ports.workspace.resolve(uri) for uri in left]
+    names = [place.path if isinstance(place, Place) else uri for uri, place in zip(left, places, strict=True)]
+    return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
 
 
 def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:

@@ -3,14 +3,13 @@ The one executor: every tool call of every turn takes this road, in this order.
 
 Resolve, judge, ask, put into batches; then for each batch plan the edits, take the checkpoint, apply and
 read back. A call that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one
-result, in call order. What is running when the turn is cancelled is awaited, so that nothing is edited
-after the cancellation has been answered.
+result, in call order. When the turn is cancelled, a command is ended and whatever else runs is awaited, so
+that nothing is edited after the cancellation has been answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,41 +18,22 @@ from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
+from handrail.agent.resolve import Ready, Refused, resolve
 from handrail.agent.takeback import whole_or_nothing
-from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Command, Edits, Inquiry
+from handrail.agent.tools.call import Command, Console, Edits, Inquiry
 from handrail.core import policy, report, sanitize, schedule, verify
 from handrail.core.change import Landing
 from handrail.core.checkpoint import StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
-from handrail.core.policy import Allow, Ask, Block, Place
-from handrail.core.report import CallEnded, CallStarted, Event
-from handrail.core.schedule import Touch
+from handrail.core.policy import Allow, Ask, Block, Grant, Place
+from handrail.core.redact import redact
+from handrail.core.report import CallEnded, CallOutput, CallStarted, Event
 from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports
 
-COMMAND_ASKED = "The command may change files, or reach beyond the workspace."
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ready:
-    """A call whose arguments are read and whose paths are found."""
-
-    call: ToolCall
-    action: Action
-    places: Mapping[str, Place]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A call that does not run; `ready` is None if it could not even be read."""
-
-    call: ToolCall
-    failure: Failure
-    ready: Ready | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +58,7 @@ class Executor:
         checkpoint: The id of the turn's checkpoint, once there is one.
         outcomes: Of all steps so far, in order.
         interrupted: The results of the step during which the turn was cancelled.
+        granted: What the user has allowed in this session.
     """
 
     ports: Ports
@@ -89,7 +70,12 @@ class Executor:
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
-    _stopping: bool = False
+    granted: set[Grant] = field(default_factory=set)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def _desk(self) -> Desk:
+        return Desk(turn=self.step.turn, ports=self.ports, granted=self.granted, observe=self.observe)
 
     async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
         """
@@ -113,10 +99,11 @@ class Executor:
         return _in_order(calls, done)
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
-        judged = [await self._judge(self._resolve(call)) for call in calls]
+        resolved = [await resolve(call, self.ports) for call in calls]
+        judged = [await self._judge(each, self._desk) for each in resolved]
         refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
         await self._finish(refused, done)
-        touches = [_touch(each) if isinstance(each, Ready) else None for each in judged]
+        touches = [each.touch if isinstance(each, Ready) else None for each in judged]
         for batch in schedule.plan(touches):
             ready = [each for index in batch if isinstance(each := judged[index], Ready)]
             await self._uninterrupted(self._run_batch(ready, order, done))
@@ -143,45 +130,17 @@ class Executor:
 
     # ---- Before anything runs ---------------------------------------------------------------------
 
-    def _resolve(self, call: ToolCall) -> Ready | Refused:
-        tool = TOOLS.get(call.name)
-        if tool is None:
-            return Refused(call=call, failure=_unknown_tool(call.name))
-        arguments = _arguments(call.arguments)
-        if isinstance(arguments, Failure):
-            return Refused(call=call, failure=arguments)
-        action = tool.parse(arguments)
-        if isinstance(action, Failure):
-            return Refused(call=call, failure=action)
-        places: dict[str, Place] = {}
-        for path in _paths(action):
-            place = self.ports.workspace.resolve(path)
-            if isinstance(place, Failure):
-                return Refused(call=call, failure=place)
-            places[path] = place
-        return Ready(call=call, action=action, places=places)
-
-    async def _judge(self, ready: Ready | Refused) -> Ready | Refused:
+    async def _judge(self, ready: Ready | Refused, desk: Desk) -> Ready | Refused:
         if isinstance(ready, Refused):
             return ready
-        match policy.verdict(list(ready.places.values())):
-            case Allow() if isinstance(ready.action, Command) and not ready.action.is_read_only:
-                return await self._ask(ready, Ask(subject=ready.action.line, detail=COMMAND_ASKED))
+        match policy.verdict(ready.request, await desk.rights()):
             case Allow():
                 return ready
             case Block(failure=failure):
                 return Refused(call=ready.call, failure=failure, ready=ready)
             case Ask() as ask:
-                return await self._ask(ready, ask)
-
-    async def _ask(self, ready: Ready, ask: Ask) -> Ready | Refused:
-        if await self._desk.allows(ready.call, ask):
-            return ready
-        return Refused(call=ready.call, failure=policy.denied(ask.subject), ready=ready)
-
-    @property
-    def _desk(self) -> Desk:
-        return Desk(turn=self.step.turn, approver=self.ports.approver, observe=self.observe)
+                refusal = await desk.refuses(ready.call, ask)
+                return Refused(call=ready.call, failure=refusal, ready=ready) if refusal else ready
 
     def _refused(self, refused: Refused, order: int) -> Done:
         """The result of a call that does not run; edits among them are failed mutations."""
@@ -225,11 +184,12 @@ class Executor:
         for ready in batch:
             self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
         edits = [ready for ready in batch if isinstance(ready.action, Edits)]
-        commands = [ready for ready in batch if isinstance(ready.action, Command)]
-        looks = [ready for ready in batch if ready not in edits and ready not in commands]
-        looked = await asyncio.gather(*(self._look(ready) for ready in looks))
-        ran = [await self._command(ready, order) for ready in commands]
-        return [*looked, *ran, *await self._edit(edits, order)]
+        others = [ready for ready in batch if not isinstance(ready.action, Edits)]
+        # A command that may change something is in no batch with others.
+        ran = await asyncio.gather(
+            *(self._command(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
+        )
+        return [*ran, *await self._edit(edits, order)]
 
     async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""
@@ -237,21 +197,32 @@ class Executor:
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
-            self._stopping = True
+            self._stop.set()
             await asyncio.wait([task])
             raise
 
     async def _look(self, ready: Ready) -> Done:
-        assert not isinstance(ready.action, Edits)
+        assert not isinstance(ready.action, Edits | Command)
         if isinstance(ready.action, Inquiry):
-            answer = await self._desk.inquire(ready.call, ready.action)
-            return Done(result=ToolResult(call=ready.call.id, text=answer))
+            return Done(result=_result(ready.call, await self._inquire(ready.call, ready.action)))
         return Done(result=_result(ready.call, await ready.action.run(ready.places, self.ports)))
+
+    async def _inquire(self, call: ToolCall, inquiry: Inquiry) -> str | Failure:
+        """What the user answers; a turn that is cancelled waits for no answer."""
+        asking = asyncio.ensure_future(self._desk.inquire(call, inquiry))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else STOPPED
+        finally:
+            asking.cancel()
+            stopping.cancel()
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
+        console = Console(stop=self._stop, tell=lambda text: self._tell(ready.call, text))
         try:
-            ran = await command.run(ready.action, ready.places, self.ports, self.step)
+            ran = await command.run(ready, ready.action, self.ports, self.step, console)
         except CheckpointError as error:
             return self._unprotected(ready, error, order)
         self.checkpoint = ran.effects.checkpoint or self.checkpoint
@@ -260,6 +231,9 @@ class Executor:
             for change in ran.effects.changes
         )
         return Done(result=_result(ready.call, ran.found), outcomes=found)
+
+    def _tell(self, call: ToolCall, output: str) -> None:
+        self.observe(CallOutput(call=call.id, text=redact(output, self.ports.terms.secrets)))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         planned: list[tuple[PlannedFile, ...]] = []
@@ -277,7 +251,7 @@ class Executor:
                 return [self._unprotected(ready, error, order) for ready in batch]
         done, ours = [], dict[str, Text]()
         for ready, files in zip(batch, planned, strict=True):
-            if self._stopping:
+            if self._stop.is_set():
                 break
             changes = [change for file in files for change in file.changes]
             landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
@@ -332,55 +306,7 @@ def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> Tool
     return ToolMessage(results=tuple(results))
 
 
-def _paths(action: Action) -> tuple[str, ...]:
-    match action:
-        case Edits(changes=changes):
-            return changes
-        case Inquiry():
-            return ()
-        case _:
-            return action.reads
-
-
 def _result(call: ToolCall, found: str | Failure) -> ToolResult:
     if isinstance(found, Failure):
         return _failed_result(call, found)
     return ToolResult(call=call.id, text=found)
-
-
-def _touch(ready: Ready) -> Touch:
-    if isinstance(ready.action, Inquiry):
-        return Touch(anything=True)
-    identities = frozenset(place.identity for place in ready.places.values())
-    if isinstance(ready.action, Command):
-        return Touch(reads=identities, anything=not ready.action.is_read_only)
-    return Touch(changes=identities) if isinstance(ready.action, Edits) else Touch(reads=identities)
-
-
-def _arguments(raw: str) -> Mapping[str, object] | Failure:
-    try:
-        found = json.loads(raw or "{}")
-    except (ValueError, RecursionError) as error:
-        return Failure(
-            code=Code.BAD_ARGUMENTS,
-            message=f"The arguments are not valid JSON: {error}.",
-            steps=(
-                "Send the call again with complete arguments.",
-                "If they were cut off, edit less at once.",
-            ),
-        )
-    if isinstance(found, dict):
-        return found
-    return Failure(
-        code=Code.BAD_ARGUMENTS,
-        message="The arguments must be one JSON object.",
-        steps=("Send the call again with named arguments.",),
-    )
-
-
-def _unknown_tool(name: str) -> Failure:
-    return Failure(
-        code=Code.UNKNOWN_TOOL,
-        message=f"There is no tool {name!r}; there are {', '.join(TOOLS)}.",
-        steps=("Use one of these tools.",),
-    )

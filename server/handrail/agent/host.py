@@ -25,6 +25,7 @@ from handrail.core.compact import Facts
 from handrail.core.failure import Code, Failure
 from handrail.core.message import Excerpt, UserMessage
 from handrail.core.pair import paired
+from handrail.core.policy import Grant
 from handrail.core.recover import Finish
 from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.text import Text
@@ -80,6 +81,7 @@ class Host:
     misses: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
+    granted: dict[str, set[Grant]] = field(default_factory=dict)
     steps: int = 0
 
     # ---- Turns ------------------------------------------------------------------------------------
@@ -158,6 +160,7 @@ class Host:
             step=StepId(session=session, turn=turn, number=0, label=_label(prompt)),
             next_order=self._next_order,
             observe=observe,
+            granted=self.granted.setdefault(session, set()),
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,
         )

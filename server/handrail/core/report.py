@@ -93,6 +93,14 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput:
+    """A running tool call has printed something."""
+
+    call: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallEnded:
     """A tool call has its result; `summary` is its first line."""
 
@@ -140,7 +148,7 @@ class Ended:
     reason: str | None
 
 
-Event = (
+Told = (
     Started
     | TextDelta
     | ThoughtDelta
@@ -154,6 +162,7 @@ Event = (
     | Usage
     | Ended
 )
+Event = Told | CallOutput  # output is shown while it comes, and told with the result
 
 
 class Severity(StrEnum):

@@ -14,7 +14,6 @@ ESCAPES = re.compile(
     re.MULTILINE,
 )
 CONTROLS = re.compile(r"[\x00-\x07\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-BACKSPACE = re.compile(r"[^\x08\r\n]\x08")
 
 
 def plain(output: str) -> str:
@@ -22,16 +21,25 @@ def plain(output: str) -> str:
     if not CONTROLS.search(output) and "\r" not in output and "\x08" not in output:
         return output
     text = ESCAPES.sub("", output).replace("\r\n", "\n")
-    while BACKSPACE.search(text):
-        text = BACKSPACE.sub("", text)
-    if "\r" in text:
+    if "\r" in text or "\x08" in text:
         text = "\n".join(_last_state(line) for line in text.split("\n"))
-    return CONTROLS.sub("", text).replace("\x08", "")
+    return CONTROLS.sub("", text)
 
 
 def _last_state(line: str) -> str:
     """What stands in a line in the end; a shorter text leaves what is beyond it."""
     shown = ""
-    for text in line.split("\r"):
-        shown = text + shown[len(text) :]
+    for text in reversed(line.split("\r")):
+        shown += (_without_backspaces(text) if "\x08" in text else text)[len(shown) :]
     return shown
+
+
+def _without_backspaces(text: str) -> str:
+    """A text from which each backspace has taken the character before it."""
+    kept: list[str] = []
+    for character in text:
+        if character != "\x08":
+            kept.append(character)
+        elif kept:
+            kept.pop()
+    return "".join(kept)

@@ -9,7 +9,7 @@ the line apart happens elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,11 +58,18 @@ class ParsedCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A command line to run, in the folder of that URI, for at most so many seconds."""
+    """
+    A command line to run.
+
+    Attributes:
+        folder: The URI of the folder to run it in.
+        secrets: No variable with one of these values is in its environment.
+    """
 
     line: str
     folder: str
     timeout_s: float
+    secrets: tuple[str, ...] = ()
 
 
 class End(StrEnum):
@@ -103,19 +110,24 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def why_not_read_only(command: ParsedCommand) -> str | None:
+def why_not_read_only(command: ParsedCommand, allowed: Set[int] = frozenset()) -> str | None:
     """
     Why *command* is not known to change nothing; None if it is.
 
     What it reads is judged by its `paths`, not here.
+
+    Args:
+        allowed: Indices of parts that may change something.
     """
     if command.unclear:
         return f"The command cannot be taken apart: {command.unclear}"
     for redirect in command.redirects:
-        if redirect.target is None or (redirect.writes and redirect.target != NOWHERE):
+        if redirect.target is None:
+            return "Only the shell can tell to or from which file it is redirected."
+        if redirect.writes and redirect.target != NOWHERE:
             return "It writes its output to a file."
-    for part in command.parts:
-        if not is_read_only(part):
+    for index, part in enumerate(command.parts):
+        if index not in allowed and not is_read_only(part):
             return f"`{_short(part.text)}` is not known to change nothing."
     return None if command.parts else "There is no command in it."
 
@@ -126,6 +138,12 @@ def is_read_only(part: Part) -> bool:
     if part.assigns or name not in READERS or None in arguments:
         return False
     return READERS[name]([word for word in arguments if word is not None])
+
+
+def visible(line: str) -> str:
+    """*line* as people are shown it: a character that cannot be seen is written by its number."""
+    shown = (c if c.isprintable() or c in "\n\t" else f"\\u{{{ord(c):04x}}}" for c in line)
+    return "".join(shown)
 
 
 # ---- What is known ----------------------------------------------------------------------------------

@@ -45,12 +45,12 @@ class Reactions:
     What the owner does with what the server says.
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
-    those of `handrail/approval/request`; it says whether the answer is yes.
+    those of `handrail/approval/request`; it gives one of their choices, or None if there is nobody to choose.
     """
 
     update: Callable[[dict[str, Any]], None]
     message: Callable[[dict[str, Any]], None]
-    approve: Callable[[dict[str, Any]], Awaitable[bool]]
+    approve: Callable[[dict[str, Any]], Awaitable[str | None]]
 
 
 class Client:
@@ -157,8 +157,9 @@ class Client:
         self._reload_is_due = False
         self.workspace.reload()
 
-    async def _approve(self, params: dict[str, Any]) -> dict[str, str]:
-        return {"choice": "allow" if await self._reactions.approve(params) else "deny"}
+    async def _approve(self, params: dict[str, Any]) -> dict[str, str] | None:
+        choice = await self._reactions.approve(params)
+        return None if choice is None else {"choice": choice}
 
     def _no_choice(self, _params: dict[str, Any]) -> None:
         """Answer a question that nobody here can answer: null is no."""

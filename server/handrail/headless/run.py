@@ -29,6 +29,7 @@ from handrail.headless.errors import (
     RequestRefusedError,
     ServerSilentError,
 )
+from handrail.headless.question import Question
 from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
 from handrail.headless.values import TurnReport
@@ -183,8 +184,9 @@ async def _diff(options: CheckpointOptions, wish: dict[str, str], stage: _Stage)
 
 async def _prune(options: CheckpointOptions, checkpoints: list[str], stage: _Stage) -> int:
     if checkpoints and not options.yes:
-        question = f"Remove {', '.join(checkpoints)} for ever?"
-        if not terminal.can_ask() or not await _answer(question, stage):
+        question = f"Remove {', '.join(checkpoints)} for ever? [y/N]"
+        typed = await _typed(question, stage) if terminal.can_ask() else None
+        if typed is None or typed.strip().lower() not in ("y", "yes"):
             raise HeadlessError("Nothing was removed: say yes, or give --yes.")
     async with _client(options, stage, {}) as client:
         json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
@@ -281,16 +283,16 @@ async def _client(
     """Run a server for the block; at its end everything that can be saved is, and the rest is named."""
     asking = asyncio.Lock()
 
-    async def approve(params: dict[str, Any]) -> bool:
-        tool, subject, why = (str(params.get(part) or "") for part in ("tool", "subject", "detail"))
-        question = f"Allow {tool} on {subject}? {why}".strip()
-        if options.yes:
-            return True
+    async def approve(params: dict[str, Any]) -> str | None:
+        question = Question.of(params)
+        if options.yes and question.asks_leave:
+            return "allow"
         if not terminal.can_ask():
-            stage.show.note(f"{question} Nobody is here to ask, which is a no; --yes allows it.")
-            return False
+            stage.show.note(question.unanswered)
+            return None
         async with asking:
-            return await _answer(question, stage)
+            typed = await _typed(question.prompt, stage)
+            return None if typed is None else question.meant(typed)
 
     reactions = Reactions(
         update=lambda params: stage.show.update(params, client.workspace.line_text),
@@ -305,13 +307,13 @@ async def _client(
         await client.stop()
 
 
-async def _answer(question: str, stage: _Stage) -> bool:
-    """Ask the person; an interrupt is a no, and cancels the turn as well."""
+async def _typed(prompt: str, stage: _Stage) -> str | None:
+    """What the person types; an interrupt is None, and cancels the turn as well."""
     stage.show.pause()
     try:
-        return await stage.interrupts.guard(terminal.ask(visible(question)))
+        return await stage.interrupts.guard(terminal.ask(visible(prompt)))
     except InterruptedByUserError:
-        return False
+        return None
 
 
 def workspace_folder(path: Path) -> Path:

@@ -68,12 +68,12 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-async def ask(question: str) -> bool:
-    """Ask yes or no on stderr; no answer is no."""
+async def ask(prompt: str) -> str:
+    """Ask on stderr; what is typed, which is nothing at the end of the input."""
     sys.stdout.flush()
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{prompt} ", end="", file=sys.stderr, flush=True)
     answer = await _read_some(sys.stdin.fileno())
-    return answer.decode("utf-8", "replace").strip().lower() in ("y", "yes")
+    return answer.decode("utf-8", "replace")
 
 
 async def read_prompt(argument: str) -> str:

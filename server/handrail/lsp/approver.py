@@ -15,9 +15,10 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
-from handrail.ports import ALLOW, DENY, Question
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Question
 
-TITLES = {ALLOW: "Allow", DENY: "Deny"}  # other choices are shown as they are
+# Other choices are shown as they are.
+TITLES = {ALLOW: "Allow", FOR_SESSION: "Allow for This Session", ALWAYS: "Always Allow Here", DENY: "Deny"}
 TIMEOUT_S = 300.0
 
 

@@ -180,7 +180,7 @@ class Converter:
             reason=found.reason,
         )
 
-    def event(self, event: report.Event) -> protocol.TurnEvent:
+    def event(self, event: report.Told) -> protocol.TurnEvent:
         """An event, as clients are told."""
         match event:
             case report.Started(prompt=prompt):

@@ -7,17 +7,21 @@ Every turn's progress is cancellable and is ended on every path.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from handrail.core import report
+from handrail.core import report, screen
 from handrail.core.verify import Outcome, Status
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
+
+OUTPUT_S = 0.1  # between two lines of a command's output that are shown
+OUTPUT_CHARS, LINE_CHARS = 2_000, 120  # what is looked at, and shown, of its last lines
 
 
 @dataclass(slots=True)
@@ -28,6 +32,7 @@ class _Shown:
     landed: int = 0
     failed: int = 0
     title: str = ""
+    output_at: float = 0.0
 
 
 @dataclass(kw_only=True)
@@ -42,6 +47,9 @@ class Progress:
     def tell(self, session: str, turn: str, event: report.Event) -> None:
         """Tell of one event."""
         state = self.shown.setdefault(turn, _Shown())
+        if isinstance(event, report.CallOutput):
+            self._tell_output(turn, event.text, state)
+            return
         state.seq += 1
         if self.client.turn_updates:
             update = protocol.TurnUpdate(
@@ -71,6 +79,14 @@ class Progress:
                 self._notify(turn, lsp.WorkDoneProgressEnd(message=message))
             case _:
                 pass
+
+    def _tell_output(self, turn: str, output: str, state: _Shown) -> None:
+        """Show the last line of what a command prints, but not more often than people can read."""
+        lines = screen.plain(output[-OUTPUT_CHARS:]).strip().splitlines()
+        now = time.monotonic()
+        if self.client.progress and lines and now - state.output_at >= OUTPUT_S:
+            state.output_at = now
+            self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS]}")
 
     def _begin(self, turn: str, prompt: str) -> None:
         # The token is in order even if the client refuses it: it then shows nothing.

@@ -478,7 +478,15 @@ class TurnUpdate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequestParams:
-    """A question before a call runs; `subject` is the path or command it is about."""
+    """
+    A question: whether a call may run, or what the model wants to know.
+
+    Attributes:
+        subject: The path or command it is about, or the question itself.
+        detail: Why it is asked.
+        choices: "allow", "session" (allow for this session), "always" (in this workspace for good), "deny";
+            or, for the tool `ask_user`, the model's own.
+    """
 
     turn: str
     tool: str

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from handrail.core import rules
+from handrail.core.rules import Rule
 from handrail.lsp.client import flat
 
 SECTION = "handrail"
 
-Value = str | bool | int
+Value = str | bool | int | tuple[Rule, ...]
 
 
 class Scope(StrEnum):
@@ -90,6 +92,20 @@ DIAGNOSTICS = Setting(
         "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) wins both ways."
     ),
 )
+APPROVALS = Setting(
+    name="approvals",
+    default=(),
+    scope=Scope.MACHINE,
+    does=(
+        "What may run without asking, must be asked, or is blocked: a list of rules such as "
+        '`{"tool": "terminal", "match": "npm *", "verdict": "allow"}`. `tool` is a tool\'s name, `read`, '
+        "`edit` or `*`; `match` is a pattern for its path, or for one part of its command; `verdict` is "
+        "`allow`, `ask` or `block`. The last rule that matches decides. Without rules, reading and editing "
+        "in the workspace is allowed, and so are commands that are known to change nothing; protected files "
+        "(keys, settings of editors and agents, CI definitions), what lies outside the workspace, and other "
+        "commands are asked about. Nothing lifts the block of version control's own files."
+    ),
+)
 OUTPUT_LIMIT = Setting(
     name="output.limit",
     default=100_000,
@@ -130,6 +146,7 @@ SETTINGS = (
     MODEL,
     BASE_URL,
     KEY_NAME,
+    APPROVALS,
     CLOSED_DOCUMENTS,
     DIAGNOSTICS,
     OUTPUT_LIMIT,
@@ -156,9 +173,15 @@ class Settings:
         """The value of a setting that is true or false."""
         return self.values.get(setting.name, setting.default) is True
 
+    def rules(self, setting: Setting) -> tuple[Rule, ...]:
+        """The value of a setting that is a list of rules."""
+        value = self.values.get(setting.name, setting.default)
+        return value if isinstance(value, tuple) else ()
+
     def number(self, setting: Setting) -> int:
         """The value of a setting that is a whole number."""
-        return int(self.values.get(setting.name, setting.default))
+        value = self.values.get(setting.name, setting.default)
+        return value if isinstance(value, int) else 0
 
 
 def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Settings:
@@ -182,23 +205,31 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
             value = source.get(setting.name)
             if value is None or setting.scope not in scopes:
                 continue
-            if wrong := _wrong(setting, value):
-                problems.append(wrong)
-            elif isinstance(value, Value):
-                values[setting.name] = value
+            found = _read(setting, value)
+            if isinstance(found, Wrong):
+                problems.append(found.why)
+            else:
+                values[setting.name] = found
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
 
 
-def _wrong(setting: Setting, value: object) -> str:
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """What is wrong with a value, as a sentence for the user."""
+
+    why: str
+
+
+def _read(setting: Setting, value: object) -> Value | Wrong:
+    name = f"The setting {SECTION}.{setting.name}"
+    if isinstance(setting.default, tuple):
+        found = rules.read(value)
+        return Wrong(f"{name} is not used: {found}.") if isinstance(found, str) else found
     default = f"{setting.default!r} holds"
-    if type(value) is not type(setting.default):
-        kind = KINDS[type(setting.default)]
-        return f"The setting {SECTION}.{setting.name} must be {kind}, not {value!r}; {default}."
-    if setting.bounds is not None and isinstance(value, int):
-        least, most = setting.bounds
-        if not least <= value <= most:
-            return f"The setting {SECTION}.{setting.name} must be {least} to {most}, not {value}; {default}."
+    if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):
+        return Wrong(f"{name} must be {KINDS[type(setting.default)]}, not {value!r}; {default}.")
+    if setting.bounds is not None and not setting.bounds[0] <= int(value) <= setting.bounds[1]:
+        return Wrong(f"{name} must be {setting.bounds[0]} to {setting.bounds[1]}, not {value}; {default}.")
     if setting.choices and value not in setting.choices:
-        choices = ", ".join(setting.choices)
-        return f"The setting {SECTION}.{setting.name} must be one of {choices}, not {value!r}."
-    return ""
+        return Wrong(f"{name} must be one of {', '.join(setting.choices)}, not {value!r}.")
+    return value

@@ -31,6 +31,7 @@ from handrail.lsp.progress import Progress
 from handrail.ports import (
     Checkpoints,
     Editor,
+    Grants,
     ModelChoice,
     Ports,
     Process,
@@ -68,6 +69,7 @@ class World:
     provider: Callable[[ModelChoice], Provider]
     watch: Watch
     process: Process
+    grants: Grants
     spills: Spills
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
@@ -150,7 +152,9 @@ class State:
             approver=self.approver,
             process=self.world.process,
             spills=self.world.spills,
+            grants=self.world.grants,
             terms=Terms(
+                rules=self.settings.rules(settings.APPROVALS),
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 secrets=self.world.secrets(self.settings.text(settings.KEY_NAME)),

@@ -27,7 +27,8 @@ from handrail.core.checkpoint import (
     Target,
 )
 from handrail.core.failure import Failure
-from handrail.core.policy import Place
+from handrail.core.policy import Grant, Place
+from handrail.core.rules import Rule
 from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.shell import ParsedCommand, Ran, Run
 from handrail.core.text import Text
@@ -64,6 +65,11 @@ class Document:
     def is_open(self) -> bool:
         """Whether the editor holds it."""
         return self.version is not None
+
+    @property
+    def has_file(self) -> bool:
+        """Whether it is, or will be, a file on disk."""
+        return self.uri.startswith("file:")
 
 
 class Editor(Protocol):
@@ -285,6 +291,8 @@ class Spills(Protocol):
 
 
 ALLOW, DENY = "allow", "deny"
+FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
+LEAVE = (ALLOW, FOR_SESSION, ALWAYS, DENY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +312,7 @@ class Question:
     tool: str
     subject: str
     detail: str
-    choices: tuple[str, ...] = (ALLOW, DENY)
+    choices: tuple[str, ...] = LEAVE
 
 
 class Approver(Protocol):
@@ -315,17 +323,31 @@ class Approver(Protocol):
         ...
 
 
+class Grants(Protocol):
+    """Keeps what the user has allowed for good in this workspace."""
+
+    async def load(self) -> frozenset[Grant]:
+        """All of it."""
+        ...
+
+    async def add(self, grants: frozenset[Grant]) -> None:
+        """Allow this as well from now on."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """
     On what terms tools run: what the user has set, as it holds for a turn.
 
     Attributes:
+        rules: What the setting `approvals` says.
         output_chars: How much of one result the model reads; the rest is kept aside.
         timeout_s: After how long a command is stopped.
         secrets: Values of keys, which no result may show.
     """
 
+    rules: tuple[Rule, ...] = ()
     output_chars: int = LIMIT_CHARS
     timeout_s: float = 120.0
     secrets: tuple[str, ...] = ()
@@ -346,6 +368,7 @@ class Ports:
     provider: Provider
     checkpoints: Checkpoints
     approver: Approver
+    grants: Grants
     process: Process
     spills: Spills
     terms: Terms = field(default_factory=Terms)

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from handrail.agent.tools import ask_user, list_files, patch, read_file, read_output, search, todo, write_file
+from handrail.agent.tools import (
+    ask_user,
+    list_files,
+    patch,
+    read_file,
+    read_output,
+    search,
+    terminal,
+    todo,
+    write_file,
+)
 from handrail.agent.tools.call import Tool
 
 TOOLS: Mapping[str, Tool] = {
@@ -16,6 +26,7 @@ TOOLS: Mapping[str, Tool] = {
         read_output.TOOL,
         write_file.TOOL,
         patch.TOOL,
+        terminal.TOOL,
         ask_user.TOOL,
         todo.TOOL,
     )

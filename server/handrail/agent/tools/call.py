@@ -8,6 +8,7 @@ change of a document; or a command, which runs alone, between two snapshots of t
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -78,6 +79,14 @@ class Inquiry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """Where the output of a command goes as it comes, and what is set when the command is to be stopped."""
+
+    tell: Callable[[str], None]
+    stop: asyncio.Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """
     Runs a program, which may change what it does not name; so it runs alone, after a snapshot.
@@ -86,15 +95,15 @@ class Command:
         title: For people: what is being done.
         line: The command line, as the user is asked about it.
         run: Does it, given the places of `reads`.
-        reads: The paths it names for certain, as the model wrote them: the folder it runs in.
-        is_read_only: Whether it is known to change nothing: then it is neither asked about nor preceded by
-            a snapshot.
+        reads: The folder it runs in, as the model wrote it.
+        is_read_only: Whether the line is known to change nothing, which is found out when it is taken apart:
+            then it need not run alone, and no snapshot is taken.
     """
 
     title: str
     line: str
-    run: Callable[[Mapping[str, Place], Ports], Awaitable[str | Failure]]
-    reads: tuple[str, ...] = ()
+    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[str | Failure]]
+    reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
 
 

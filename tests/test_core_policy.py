@@ -1,0 +1,92 @@
+"""The specification of what may run: policy, rules, command lines, and what a terminal shows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from handrail.adapters import shell_parser
+from handrail.core import policy, rules, screen, shell
+from handrail.core.failure import Failure
+from spec import Case, cases
+
+
+@pytest.mark.parametrize("case", cases("policy"))
+def test_policy(case: Case) -> None:
+    """
+    The `verdict` on a call of `tool` that touches these `places`, or runs this `command`.
+
+    Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before.
+    """
+    command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
+    tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
+    places = [_place_of(line) for line in case["places"].splitlines()] if case.block("places") else []
+    given = case["rules"].splitlines() if case.block("rules") else []
+    read = rules.read(
+        [{"tool": t, "match": m, "verdict": v} for t, v, m in (line.split(" ", 2) for line in given)]
+    )
+    assert isinstance(read, tuple), read
+    granted = case["granted"].splitlines() if case.block("granted") else []
+    rights = policy.Rights(
+        rules=read,
+        grants=frozenset(
+            policy.Grant(tool=tool, subject=f"w\n{each}" if command else each) for each in granted
+        ),
+    )
+    request = policy.Request(tool=tool, places=tuple(places), command=command, folder="w")
+    match policy.verdict(request, rights):
+        case policy.Allow():
+            case.check(verdict="allow\n")
+        case policy.Ask(subject=subject, detail=detail):
+            case.check(verdict=f"ask about {subject}: {detail}\n")
+        case policy.Block(failure=failure):
+            case.check(verdict=f"block: {_failure(failure)}")
+
+
+@pytest.mark.parametrize("case", cases("rules"))
+def test_rules(case: Case) -> None:
+    """What is `wrong` with a `setting` (JSON), or what the last rule that matches `says` of each `path`."""
+    found = rules.read(json.loads(case["setting"]))
+    if isinstance(found, str):
+        case.check(wrong=found + "\n")
+        return
+    said = ""
+    for path in case["paths"].splitlines():
+        decision = rules.of_path(found, case.get("paths", "tool", "patch"), path)
+        said += f"{path}: {decision or 'nothing'}\n"
+    case.check(says=said)
+
+
+@pytest.mark.parametrize("case", cases("shell"))
+def test_shell(case: Case) -> None:
+    """Whether a command `line` is known to change nothing (`verdict`); the files it may name (`paths`)."""
+    command = shell_parser.parse(case["line"].removesuffix("\n"))
+    why = shell.why_not_read_only(command)
+    paths = "".join(path + "\n" for path in shell.paths(command))
+    case.check(verdict=f"{why or 'changes nothing'}\n", paths=paths or None)
+
+
+@pytest.mark.parametrize("case", cases("screen"))
+def test_screen(case: Case) -> None:
+    """What a terminal would show of an `output`."""
+    case.check(shown=screen.plain(case["output"]))
+
+
+# ---- Reading and showing the parts of a case ------------------------------------------------------
+
+
+def _place_of(line: str) -> policy.Place:
+    """A place: its standing, its path, and why it is protected."""
+    standing, path, *why = line.split()
+    return policy.Place(
+        uri=f"file:///w/{path}",
+        identity=path,
+        path=path,
+        standing=policy.Standing(standing),
+        why=" ".join(why),
+    )
+
+
+def _failure(failure: Failure) -> str:
+    return f"{failure.code}: {failure.message}\n"
