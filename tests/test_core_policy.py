@@ -15,13 +15,15 @@ from spec import Case, cases
 @pytest.mark.parametrize("case", cases("policy"))
 def test_policy(case: Case) -> None:
     """
-    The `verdict` on a call of `tool` that touches these `places`, or runs this `command`.
+    The `verdict` on a call of `tool` that touches these `places`, or runs this `command`, whose redirects
+    write the last of them if it has `written=yes`.
 
     Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
     places = [_place_of(line) for line in case["places"].splitlines()] if case.block("places") else []
+    written = tuple(places[-1:]) if case.get("command", "written") else ()
     given = case["rules"].splitlines() if case.block("rules") else []
     read = rules.read(
         [{"tool": t, "match": m, "verdict": v} for t, v, m in (line.split(" ", 2) for line in given)]
@@ -34,7 +36,7 @@ def test_policy(case: Case) -> None:
             policy.Grant(tool=tool, subject=f"w\n{each}" if command else each) for each in granted
         ),
     )
-    request = policy.Request(tool=tool, places=tuple(places), command=command, folder="w")
+    request = policy.Request(tool=tool, places=tuple(places), written=written, command=command, folder="w")
     match policy.verdict(request, rights):
         case policy.Allow():
             case.check(verdict="allow\n")

@@ -7,7 +7,7 @@ Nothing is judged and nothing done here. A command line is taken apart, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -86,10 +86,15 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
     """A command with all that it seems to name, relative to the folder that it runs in."""
     parsed = await ports.process.parse(action.line)
     folder = next(iter(ready.places.values()))
-    named = [ports.workspace.resolve(_uri(folder.uri, path)) for path in shell.paths(parsed)]
+
+    def places(paths: Sequence[str]) -> tuple[Place, ...]:
+        found = (ports.workspace.resolve(_uri(folder.uri, path)) for path in paths)
+        return tuple(place for place in found if isinstance(place, Place))  # else it is no path
+
     request = Request(
         tool=ready.call.name,
-        places=(folder, *(place for place in named if isinstance(place, Place))),
+        places=(folder, *places(shell.paths(parsed))),
+        written=places(shell.written(parsed)),
         command=parsed,
         folder=folder.identity,
     )

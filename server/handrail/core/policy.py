@@ -71,12 +71,14 @@ class Request:
     Attributes:
         tool: The tool that is called.
         places: All that it reads or changes; for a command all that it seems to name.
+        written: Those among them that a command's redirects write.
         command: The command line, if it is one.
         folder: The identity of the folder that a command runs in.
     """
 
     tool: str
     places: tuple[Place, ...] = ()
+    written: tuple[Place, ...] = ()
     command: ParsedCommand | None = None
     folder: str = ""
 
@@ -124,13 +126,14 @@ def verdict(request: Request, rights: Rights) -> Verdict:
 
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command that is
     known to change nothing; protected files, what lies outside, and all other commands are asked about.
-    Version control's own files are blocked for every tool that names them, whatever a rule says.
+    Version control's own files are blocked for every tool that names them, and for redirects, whatever a
+    rule says; what else a command does to them is asked about.
     """
-    if request.command is not None:
-        return _of_command(request, request.command, rights)
-    for place in request.places:
+    for place in request.places if request.command is None else request.written:
         if place.standing is Standing.VERSION_CONTROL:
             return Block(failure=_version_control(place))
+    if request.command is not None:
+        return _of_command(request, request.command, rights)
     asked: list[Place] = []
     for place in request.places:
         match rules.of_path(rights.rules, request.tool, place.path):

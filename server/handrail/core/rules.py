@@ -20,6 +20,7 @@ GROUPS: dict[str, frozenset[str]] = {
     "read": frozenset({"read_file", "search", "list_files"}),
     "edit": frozenset({"write_file", "patch"}),
 }
+BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes
 LIMIT_RULES = 500
 LIMIT_PATTERN_CHARS = 1_000
 
@@ -30,9 +31,6 @@ class Decision(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     BLOCK = "block"
-
-
-STRICTNESS = (Decision.ALLOW, Decision.ASK, Decision.BLOCK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,19 +101,24 @@ def of_part(rules: Sequence[Rule], tool: str, part: Part) -> Decision | None:
 
 
 def of_line(rules: Sequence[Rule], tool: str, command: ParsedCommand) -> Decision | None:
-    """What the rules say of a whole line: one that is written out allows it, others ask or block only."""
+    """
+    What the rules say of a whole line.
+
+    One that is written out allows it. Others ask or block only: those that are for more than one part, and
+    all if the line cannot be taken apart.
+    """
     line = _blank(command.line)
     for rule in reversed(rules):
-        exact = rule.match.strip() == command.line.strip() and "*" not in rule.match
-        matches = exact if rule.decision is Decision.ALLOW else _text_pattern(rule.match).fullmatch(line)
-        if rule.is_for(tool) and matches:
+        if not rule.is_for(tool):
+            continue
+        if rule.decision is Decision.ALLOW:
+            matches = rule.match.strip() == command.line.strip() and "*" not in rule.match
+        else:
+            is_of_line = bool(command.unclear) or BEYOND_PART.search(rule.match) is not None
+            matches = is_of_line and _text_pattern(rule.match).fullmatch(line) is not None
+        if matches:
             return rule.decision
     return None
-
-
-def strictest(decisions: Sequence[Decision]) -> Decision:
-    """The strictest of some decisions; allow if there are none."""
-    return max(decisions, key=STRICTNESS.index, default=Decision.ALLOW)
 
 
 def _spellings(part: Part) -> list[str]:

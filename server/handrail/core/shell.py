@@ -110,6 +110,12 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in found if path))
 
 
+def written(command: ParsedCommand) -> tuple[str, ...]:
+    """The files that redirects of *command* write, as far as they are known."""
+    found = (redirect.target for redirect in command.redirects if redirect.writes)
+    return tuple(dict.fromkeys(target for target in found if target and target != NOWHERE))
+
+
 def why_not_read_only(command: ParsedCommand, allowed: Set[int] = frozenset()) -> str | None:
     """
     Why *command* is not known to change nothing; None if it is.
