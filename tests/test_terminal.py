@@ -193,6 +193,28 @@ async def test_cancelling_the_turn_waits_for_no_answer(bench: Bench) -> None:
     assert snapshot(bench.root) == {}
 
 
+async def test_a_link_that_a_command_makes_leads_no_later_call_of_the_step_astray(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """All calls of a step are judged before the first one runs."""
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    (tmp_path / "secret.txt").write_text("one\n")
+    bench.says(
+        answer(
+            "",
+            call("terminal", command="ln -sf ../secret.txt a.txt"),
+            call("patch", path="a.txt", old_string="one", new_string="two"),
+            call("terminal", command="cat a.txt"),
+            call("terminal", command="ls"),
+        ),
+        answer("Done."),
+    )
+    await bench.turn()
+    assert codes(bench, "s-1") == ["", "stale-document", "stale-document", ""]
+    assert (tmp_path / "secret.txt").read_text() == "one\n"
+    assert len(bench.approver.asked) == 1
+
+
 # ---- Leave ------------------------------------------------------------------------------------------
 
 

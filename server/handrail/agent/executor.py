@@ -35,6 +35,12 @@ from handrail.ports import CheckpointError, Ports
 
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
+MOVED = Failure(
+    code=Code.STALE_DOCUMENT,
+    message="What ran before this call has changed where its paths lead. The call was not run.",
+    steps=("Send the call again.",),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
@@ -108,8 +114,18 @@ class Executor:
             ready = [each for index in batch if isinstance(each := judged[index], Ready)]
             await self._uninterrupted(self._run_batch(ready, order, done))
 
+    async def _still(self, ready: Ready) -> Ready | Refused:
+        """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
+        again = await resolve(ready.call, self.ports)
+        if isinstance(again, Ready) and again.request == ready.request:
+            return ready
+        return Refused(call=ready.call, failure=MOVED, ready=ready)
+
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
-        await self._finish(await self._batch(batch, order), done)
+        still = [await self._still(each) for each in batch]
+        await self._finish([self._refused(each, order) for each in still if isinstance(each, Refused)], done)
+        ready = [each for each in still if isinstance(each, Ready)]
+        await self._finish(await self._batch(ready, order), done)
 
     async def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
         """Tell of the outcomes of a batch, and keep its results."""
