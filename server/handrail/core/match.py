@@ -263,9 +263,11 @@ def _anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Fail
     if not _is_anchored(text, search, best) or not align.is_licensed(old, new, best.lines):
         return None
     for rival in (*others, *(_paired(text, search, window) for window in windows[3:])):
-        is_apart = rival.end <= best.first or best.end <= rival.first
-        if is_apart and (rival.score > best.score - MARGIN or _is_matched(search, rival)):
-            return refusal.near_each_other(_candidates(text, [best, rival]))
+        shared = min(rival.end, best.end) - max(rival.first, best.first)
+        if 2 * shared < best.end - best.first and (
+            rival.score > best.score - MARGIN or _is_matched(search, rival)
+        ):
+            return refusal.near_each_other(tuple(_candidate(text, each) for each in (best, rival)))
     return Match(
         span=_line_span(text, best.first, best.end),
         tier=Tier.ANCHORED,
@@ -331,10 +333,12 @@ def _candidates(text: Text, windows: Sequence[Window]) -> tuple[Candidate, ...]:
         apart = all(window.end <= other.first or other.end <= window.first for other in kept)
         if window.score >= CANDIDATE_SCORE and apart and len(kept) < CANDIDATES:
             kept.append(window)
-    return tuple(
-        Candidate(span=_line_span(text, each.first, each.end), line=each.first, score=round(each.score, 2))
-        for each in kept
-    )
+    return tuple(_candidate(text, each) for each in kept)
+
+
+def _candidate(text: Text, window: Window) -> Candidate:
+    span = _line_span(text, window.first, window.end)
+    return Candidate(span=span, line=window.first, score=round(window.score, 2))
 
 
 def count(text: Text, wanted: Sequence[str]) -> int:
