@@ -255,7 +255,7 @@ def _anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Fail
     """The one place where all that matters stands, though some of the context does not; see `Tier`."""
     old, new = rows_of(hunk)
     search = [plain(row) for row in old]
-    if not windows or not len(align.filled(old)) >= TELLING or len(old) > align.LIMIT_ROWS:
+    if not windows or len(align.filled(old)) < MIN_ROWS or len(old) > align.LIMIT_ROWS:
         return None
     best, *others = sorted(
         (_paired(text, search, window) for window in windows[:3]), key=lambda window: -window.score
