@@ -161,6 +161,7 @@ async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_wit
     bench.provider = told = Told([said("Done.")])
     await bench.turn(report.session)
     assert [type(message).__name__ for message in told.asked[0][0]] == [
+        "SystemMessage",
         "UserMessage",
         "AssistantMessage",
         "ToolMessage",
@@ -187,8 +188,8 @@ async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> N
     bench.provider = told = Told([*first, *reads, FULL, said("It is about files."), said("Done.")])
     report = await bench.turn()
     assert report.answer == "Done."
-    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 8)
-    summary = told.asked[-1][0][1]
+    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 9)
+    summary = told.asked[-1][0][2]
     assert isinstance(summary, UserMessage)
     assert "It is about files." in summary.text
     assert "0.txt: The search text is not in the document." in summary.text

@@ -181,6 +181,53 @@ export interface TurnWaitParams {
   turn: string;
 }
 
+/** Say something to a running turn. */
+export interface TurnSteerParams {
+  turn: string;
+  text: string;
+}
+
+/** All sessions of the workspace. */
+export interface SessionListParams {
+}
+
+/** A session: the first line of its first prompt, when it was last written to (RFC 3339), its turns. */
+export interface SessionInfo {
+  session: string;
+  title: string;
+  time: string;
+  turns: number;
+}
+
+/** Names the session to take up again. */
+export interface SessionResumeParams {
+  session: string;
+}
+
+/** A turn of a session; a state of null is a turn that did not come to its end. */
+export interface SessionTurn {
+  turn: string;
+  prompt: string;
+  state?: string;
+}
+
+/** The session is there again, and turns can be begun in it. */
+export interface SessionResumeResult {
+  session: string;
+  turns: SessionTurn[];
+}
+
+/** A new session with the conversation up to the end of a turn. */
+export interface SessionForkParams {
+  session: string;
+  turn: string;
+}
+
+/** The new session. */
+export interface SessionForkResult {
+  session: string;
+}
+
 /** Names the turn to stop. */
 export interface TurnCancelParams {
   turn: string;
@@ -267,11 +314,12 @@ export interface ClientOptions {
   settings?: Record<string, unknown>;
 }
 
-/** The turn has begun. */
+/** The turn has begun; `instructions` are the paths of the project's own that the model was given. */
 export interface StartedEvent {
   kind: "started";
   prompt: string;
   mode: Mode;
+  instructions?: string[];
 }
 
 /** A piece of the model's text. */
@@ -462,8 +510,20 @@ export const TURN_START = "handrail/turn/start";
 /** Answers when the turn has ended. */
 export const TURN_WAIT = "handrail/turn/wait";
 
+/** Says something to a running turn; it reaches the model at the next step. */
+export const TURN_STEER = "handrail/turn/steer";
+
 /** Stops a turn; nothing is edited after the answer. */
 export const TURN_CANCEL = "handrail/turn/cancel";
+
+/** Lists the sessions of the workspace, newest first. */
+export const SESSION_LIST = "handrail/session/list";
+
+/** Takes a session up again, also after a restart. */
+export const SESSION_RESUME = "handrail/session/resume";
+
+/** Begins a new session with the conversation up to the end of a turn. */
+export const SESSION_FORK = "handrail/session/fork";
 
 /** Lists the open failures. */
 export const FAILURE_LIST = "handrail/failure/list";

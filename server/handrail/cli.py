@@ -44,7 +44,8 @@ def serve(answer_timeout_s: float) -> int:
     from handrail.adapters.grant_file import GrantFile
     from handrail.adapters.process import Processes
     from handrail.adapters.providers import Providers
-    from handrail.adapters.shadow_repo import ShadowRepo, state_folder
+    from handrail.adapters.session_log import SessionLog
+    from handrail.adapters.shadow_repo import ShadowRepo, state_folder, workspace_folder
     from handrail.adapters.spill_folder import SpillFolder
     from handrail.adapters.watch import FileWatch
     from handrail.adapters.workspace import Folders
@@ -62,6 +63,7 @@ def serve(answer_timeout_s: float) -> int:
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(),
+        sessions=SessionLog(lambda: workspace_folder(state_folder(), folders.roots) / "sessions"),
         secrets=lambda name: keys.secrets(os.environ, name),
         watch=FileWatch(),
         process=Processes(os.environ),

@@ -19,6 +19,7 @@ from handrail.core.message import (
     Piece,
     Response,
     StopReason,
+    SystemMessage,
     ToolCall,
     ToolOffer,
 )
@@ -40,7 +41,9 @@ class Scripted:
         """The next message of the script. Raises ProviderError if there is none, or it cannot be read."""
         answers = self._read()
         number = sum(isinstance(message, AssistantMessage) for message in messages)
-        if len(messages) > 1:  # an empty answer is in no history, and was given all the same
+        if (
+            sum(not isinstance(message, SystemMessage) for message in messages) > 1
+        ):  # an empty answer is in no history, and was given all the same
             number = max(number, self._given)
         self._given = number + 1
         if number >= len(answers):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from handrail import prompts
 from handrail.agent.session import Session
 from handrail.core import compact
 from handrail.core.compact import Facts, Gauge
@@ -22,11 +23,6 @@ from handrail.core.message import (
 )
 from handrail.ports import Ports, ProviderError
 
-ASK = """\
-Summarise this conversation for the one who goes on with it and will not see it. Keep: what the user wants,
-in the user's words; decisions and their reasons; what was changed in which document; what was found out, with
-names and numbers; what is left to do. Leave out greetings and what was tried and taken back. Write plain
-sentences; do not write code that nobody needs, and do not call tools."""
 READ_CHARS = 6_000  # of one message, as the summary's reader sees it
 
 
@@ -78,7 +74,7 @@ async def _summarised(
         return messages
     told = "\n\n".join(_told(message) for message in cut.middle)
     room = int(compact.TARGET * ports.provider.context_tokens * compact.CHARS_PER_TOKEN / gauge.factor)
-    asked = UserMessage(text=f"{ASK}\n\nThe conversation:\n\n{told[-room:]}")
+    asked = UserMessage(text=f"{prompts.text('summary')}\n\nThe conversation:\n\n{told[-room:]}")
     try:
         async for piece in ports.provider.complete([asked], []):
             if isinstance(piece, Response) and piece.stop is StopReason.FINISH and piece.text.strip():

@@ -63,6 +63,8 @@ class Executor:
         misses: How many calls in a row have failed to edit each document (by identity), over all turns.
         checkpoint: The id of the turn's checkpoint, once there is one.
         outcomes: Of all steps so far, in order.
+        offered: The names of the tools that may run in this turn; None for all.
+        answered: Told every result as soon as it is there.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
     """
@@ -76,6 +78,8 @@ class Executor:
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
+    offered: frozenset[str] | None = None
+    answered: Callable[[ToolResult], None] = lambda result: None
     granted: set[Grant] = field(default_factory=set)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -105,7 +109,7 @@ class Executor:
         return _in_order(calls, done)
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
-        resolved = [await resolve(call, self.ports) for call in calls]
+        resolved = [await resolve(call, self.ports, self.offered) for call in calls]
         judged = [await self._judge(each, self._desk) for each in resolved]
         refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
         await self._finish(refused, done)
@@ -116,7 +120,7 @@ class Executor:
 
     async def _still(self, ready: Ready) -> Ready | Refused:
         """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
-        again = await resolve(ready.call, self.ports)
+        again = await resolve(ready.call, self.ports, self.offered)
         if isinstance(again, Ready) and again.request == ready.request:
             return ready
         return Refused(call=ready.call, failure=MOVED, ready=ready)
@@ -137,6 +141,7 @@ class Executor:
                 self.observe(outcome)
             result = await fitted(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=_summary(result)))
+            self.answered(result)
             done[result.call] = result
 
     @property

@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent import compare, restore
+from handrail.agent.archive import Archive
 from handrail.agent.edits import Part as EditPart
 from handrail.agent.edits import PlannedFile, outcomes
 from handrail.agent.executor import Executor
-from handrail.agent.loop import OFFERS, run_turn
+from handrail.agent.instructions import told_before
+from handrail.agent.loop import Wishes, offers, run_turn
 from handrail.agent.preimage import held, results, targets, written
 from handrail.agent.session import Session
 from handrail.core import plan, todo, verify
@@ -23,9 +25,11 @@ from handrail.core.change import PlannedHunk, Update
 from handrail.core.checkpoint import StepId
 from handrail.core.compact import Facts
 from handrail.core.failure import Code, Failure
+from handrail.core.journal import Begun, Over, ToldTurn
 from handrail.core.message import Excerpt, UserMessage
 from handrail.core.pair import paired
 from handrail.core.policy import Grant
+from handrail.core.prompt import Mode
 from handrail.core.recover import Finish
 from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.text import Text
@@ -71,6 +75,7 @@ class Host:
         new_id: Makes an id that begins as given.
         on_event: Told (session, turn, event) as it happens.
         on_ledger: Told the ledger whenever it has changed.
+        archive: Where sessions are written down.
     """
 
     ports: Callable[[], Ports]
@@ -79,27 +84,30 @@ class Host:
     on_ledger: Callable[[Ledger], None]
     ledger: Ledger = field(default_factory=Ledger)
     misses: dict[str, int] = field(default_factory=dict)
+    archive: Archive = field(default_factory=Archive)
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
+    steered: dict[str, list[str]] = field(default_factory=dict)
     steps: int = 0
 
     # ---- Turns ------------------------------------------------------------------------------------
 
-    def start(self, prompt: str, session: str | None, context: tuple[Excerpt, ...] = ()) -> Turn:
+    def start(
+        self, prompt: str, session: str | None, context: tuple[Excerpt, ...] = (), mode: Mode = Mode.EDIT
+    ) -> Turn:
         """Begin a turn in a session that is known, or in a new one. Raises UnknownId."""
         if session is not None and session not in self.sessions:
-            raise UnknownId(f"There is no session {session!r} in this server.")
-        if session is not None and any(
-            t.session == session and not t.task.done() for t in self.turns.values()
-        ):
-            raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
+            raise UnknownId(f"There is no session {session!r} in this server; it may be taken up again.")
+        if session is not None:
+            self._at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
         begun = (self.sessions.get(name) or Session(id=name)).begun(
-            UserMessage(text=prompt, context=context), OFFERS
+            UserMessage(text=prompt, context=context), offers(mode)
         )
         self.sessions[name] = begun
-        task = asyncio.create_task(self._run(begun, turn, prompt))
+        self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=mode.value))
+        task = asyncio.create_task(self._run(begun, turn, prompt, mode))
         task.add_done_callback(lambda _: self._forget(turn))
         self.turns[turn] = Turn(session=name, id=turn, task=task)
         return self.turns[turn]
@@ -111,6 +119,28 @@ class Host:
     async def cancel(self, turn: str) -> None:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
         await _stop([self._turn(turn)])
+
+    def steer(self, turn: str, text: str) -> None:
+        """Say something to a turn that runs. Raises UnknownId."""
+        if self._turn(turn).task.done():
+            raise UnknownId(f"Turn {turn!r} has ended; begin another one.")
+        self.steered.setdefault(turn, []).append(text)
+
+    async def resume(self, session: str) -> tuple[ToldTurn, ...]:
+        """Take a session up again. Raises UnknownId, UnknownSession."""
+        self._at_rest(session)
+        self.sessions[session], told = await self.archive.resumed(session, self.ports())
+        return told.turns
+
+    async def fork(self, session: str, turn: str) -> str:
+        """A new session with the conversation up to the end of *turn*. Raises UnknownSession."""
+        name = self.new_id("s")
+        self.sessions[name] = await self.archive.forked(session, turn, name, self.ports())
+        return name
+
+    def _at_rest(self, session: str) -> None:
+        if any(turn.session == session and not turn.task.done() for turn in self.turns.values()):
+            raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
 
     async def close(self) -> None:
         """Stop all turns."""
@@ -129,19 +159,33 @@ class Host:
         for turn in done[:-KEPT_TURNS]:
             del self.turns[turn]
 
-    async def _run(self, session: Session, turn: str, prompt: str) -> TurnReport:
+    async def _run(self, session: Session, turn: str, prompt: str, mode: Mode) -> TurnReport:
         def observe(event: Event) -> None:
             self.on_event(session.id, turn, event)
 
         def keep(now: Session) -> None:
             self.sessions[session.id] = now
+            self.archive.keep(now)
 
-        observe(Started(prompt=prompt))
         executor: Executor | None = None
+        started = Started(prompt=prompt, mode=mode)
         end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
-            executor = self._executor(session.id, turn, prompt, observe)
-            ended = await run_turn(session, executor, keep, lambda: self._facts(session.id))
+            try:
+                executor = self._executor(session.id, turn, prompt, observe)
+                executor.offered = frozenset(offer.name for offer in offers(mode))
+                system, instructions = await told_before(mode, executor.ports)
+                started = replace(started, instructions=instructions)
+            finally:
+                observe(started)
+            wishes = Wishes(
+                system=system,
+                offers=offers(mode),
+                keep=keep,
+                facts=lambda: self._facts(session.id),
+                steered=lambda: self.steered.pop(turn, []),
+            )
+            ended = await run_turn(session, executor, wishes)
             end = _End(state=State.FINISHED, reason=None, answer=ended.answer)
             if not isinstance(ended, Finish):
                 end = _End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
@@ -151,6 +195,8 @@ class Host:
             end = _End(state=State.FAILED, reason=str(error), answer="")
         finally:
             self._close_calls(session.id, executor)
+            self.archive.keep(self.sessions[session.id])
+            self.archive.over(session.id, Over(turn=turn, state=end.state.value, reason=end.reason))
             observe(Ended(state=end.state, reason=end.reason))
         return self._report(executor, (session.id, turn), end)
 
@@ -163,6 +209,7 @@ class Host:
             granted=self.granted.setdefault(session, set()),
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,
+            answered=lambda result: self.archive.answered(session, result),
         )
 
     def _close_calls(self, session: str, executor: Executor | None) -> None:

@@ -6,67 +6,92 @@ Every decision is a pure function of the core; this module only does what they s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from handrail.agent import compaction
 from handrail.agent.executor import Executor
 from handrail.agent.session import Session
-from handrail.agent.tools import TOOLS
+from handrail.agent.tools import CHANGING, TOOLS
 from handrail.core import guard, recover
 from handrail.core.compact import Facts
-from handrail.core.message import Response, Thought, named
+from handrail.core.message import Response, SystemMessage, Thought, ToolOffer, named
+from handrail.core.prompt import Mode
 from handrail.core.recover import Compact, Continue, Finish, GiveUp, RunTools
 from handrail.core.report import Compacted, Retried, TextDelta, ThoughtDelta
 from handrail.ports import ALLOW, ProviderDown, ProviderError, Question
 
 LIMIT_STEPS = 100
 
-OFFERS = tuple(tool.offer for tool in TOOLS.values())
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """
+    What a turn is to keep to.
+
+    Attributes:
+        system: What the model is told before the conversation.
+        offers: The tools that it may call.
+        keep: Told the session after every step, so that nothing is lost if the turn is cancelled.
+        facts: What a summary of the conversation must not lose.
+        steered: Takes what the user has said since it was last asked.
+    """
+
+    system: str
+    offers: tuple[ToolOffer, ...]
+    keep: Callable[[Session], None]
+    facts: Callable[[], Facts]
+    steered: Callable[[], Sequence[str]]
 
 
-async def run_turn(
-    session: Session, executor: Executor, keep: Callable[[Session], None], facts: Callable[[], Facts]
-) -> Finish | GiveUp:
+def offers(mode: Mode) -> tuple[ToolOffer, ...]:
+    """The tools that a model may call in *mode*."""
+    names = [name for name in TOOLS if mode is Mode.EDIT or name not in CHANGING]
+    return tuple(TOOLS[name].offer for name in names)
+
+
+async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:
     """
     Run a turn to its end.
 
     Args:
         session: With the user's message as its last one.
         executor: Runs the calls of this turn.
-        keep: Told the session after every step, so that nothing is lost if the turn is cancelled.
-        facts: What a summary of the conversation must not lose.
+        wishes: What it is to keep to.
 
     Returns:
         How it ended. Raises HandrailError, CancelledError.
     """
     for number in range(1, LIMIT_STEPS + 1):
-        session = await _fitted(session, executor, facts(), full=False) or session
-        response = await _complete(session, executor)
+        session = session.steered(wishes.steered())
+        session = await _fitted(session, executor, wishes.facts(), full=False) or session
+        response = await _complete(session, executor, wishes.system)
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(response, session.streak, session.text, offered)
-        session = session.after(response, decision, OFFERS)
-        keep(session)
+        session = session.after(response, decision, wishes.offers)
+        wishes.keep(session)
         executor.observe(session.usage)
         match decision:
             case Finish() | GiveUp():
-                return decision
+                if isinstance(decision, GiveUp) or not (said := wishes.steered()):
+                    return decision
+                session = session.steered(said)
             case RunTools(calls=calls):
                 results = await executor.execute(calls, number)
                 session = session.with_results(calls, results, executor.touched)
-                keep(session)
+                wishes.keep(session)
                 if (circle := guard.check(session.trail)) is not None:
                     if not await _may_go_on(session, executor, circle):
                         return GiveUp(reason=circle.detail, answer=session.text)
                     session = replace(session, trail=session.trail.lifted())
             case Compact():
-                fitted = await _fitted(session, executor, facts(), full=True)
+                fitted = await _fitted(session, executor, wishes.facts(), full=True)
                 if fitted is None:
                     return GiveUp(reason=_FULL, answer=session.text)
                 session = fitted
-                keep(session)
+                wishes.keep(session)
             case Continue():
                 pass
             case _:
@@ -77,12 +102,12 @@ async def run_turn(
 _FULL = "The conversation does not fit into the model's context, and nothing in it can be left out."
 
 
-async def _complete(session: Session, executor: Executor) -> Response:
+async def _complete(session: Session, executor: Executor, system: str) -> Response:
     """The model's answer; a step whose provider fails is begun anew, and the user sees that."""
     attempt = 0
     while True:
         try:
-            response = await _asked(session, executor)
+            response = await _asked(session, executor, system)
         except ProviderDown as error:
             attempt += 1
             again = recover.retry(attempt, error.wait_s)
@@ -94,8 +119,9 @@ async def _complete(session: Session, executor: Executor) -> Response:
             return replace(response, calls=named(response.calls, session.call_ids))
 
 
-async def _asked(session: Session, executor: Executor) -> Response:
-    async with aclosing(executor.ports.provider.complete(session.messages, session.offered)) as pieces:
+async def _asked(session: Session, executor: Executor, system: str) -> Response:
+    messages = (SystemMessage(text=system), *session.messages)
+    async with aclosing(executor.ports.provider.complete(messages, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
                 return piece

@@ -7,7 +7,7 @@ Nothing is judged and nothing done here. A command line is taken apart, so that 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -60,11 +60,13 @@ class Refused:
     ready: Ready | None = None
 
 
-async def resolve(call: ToolCall, ports: Ports) -> Ready | Refused:
-    """Read *call*; it is refused if it has no meaning."""
+async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Ready | Refused:
+    """Read *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
     tool = TOOLS.get(call.name)
     if tool is None:
         return Refused(call=call, failure=_unknown_tool(call.name))
+    if offered is not None and call.name not in offered:
+        return Refused(call=call, failure=_not_offered(call.name))
     arguments = _arguments(call.arguments)
     if isinstance(arguments, Failure):
         return Refused(call=call, failure=arguments)
@@ -136,6 +138,14 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
         code=Code.BAD_ARGUMENTS,
         message="The arguments must be one JSON object.",
         steps=("Send the call again with named arguments.",),
+    )
+
+
+def _not_offered(name: str) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        message=f"The tool {name} is not offered in this turn, in which nothing may be changed.",
+        steps=("Answer from what you can read.",),
     )
 
 

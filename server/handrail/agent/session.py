@@ -92,6 +92,12 @@ class Session:
             gauge=self.gauge.corrected(estimated, response.usage.input_tokens),
         )
 
+    def steered(self, said: Sequence[str]) -> Session:
+        """The session once the user has said something during the turn."""
+        if not said:
+            return self
+        return replace(self, messages=(*self.messages, *(UserMessage(text=text) for text in said)))
+
     def with_results(
         self, calls: Sequence[ToolCall], results: ToolMessage, touched: Sequence[str]
     ) -> Session:

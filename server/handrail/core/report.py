@@ -14,6 +14,7 @@ from handrail.core import sanitize
 from handrail.core.change import Tier
 from handrail.core.failure import Candidate, Code
 from handrail.core.message import Usage
+from handrail.core.prompt import Mode
 from handrail.core.text import Text
 from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
 
@@ -64,9 +65,11 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The turn has begun."""
+    """The turn has begun, in `mode`, with the project's instructions in these files."""
 
     prompt: str
+    mode: Mode = Mode.EDIT
+    instructions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -183,8 +183,10 @@ class Converter:
     def event(self, event: report.Told) -> protocol.TurnEvent:
         """An event, as clients are told."""
         match event:
-            case report.Started(prompt=prompt):
-                return protocol.StartedEvent(kind="started", prompt=prompt, mode="edit")
+            case report.Started(prompt=prompt, mode=mode, instructions=paths):
+                return protocol.StartedEvent(
+                    kind="started", prompt=prompt, mode=mode.value, instructions=list(paths) or None
+                )
             case report.TextDelta(delta=delta):
                 return protocol.TextEvent(kind="text", delta=delta)
             case report.ThoughtDelta(delta=delta):

@@ -219,6 +219,68 @@ class TurnWaitParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSteerParams:
+    """Say something to a running turn."""
+
+    turn: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionListParams:
+    """All sessions of the workspace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
+    """A session: the first line of its first prompt, when it was last written to (RFC 3339), its turns."""
+
+    session: str
+    title: str
+    time: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResumeParams:
+    """Names the session to take up again."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTurn:
+    """A turn of a session; a state of null is a turn that did not come to its end."""
+
+    turn: str
+    prompt: str
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResumeResult:
+    """The session is there again, and turns can be begun in it."""
+
+    session: str
+    turns: list[SessionTurn]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionForkParams:
+    """A new session with the conversation up to the end of a turn."""
+
+    session: str
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionForkResult:
+    """The new session."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnCancelParams:
     """Names the turn to stop."""
 
@@ -349,11 +411,12 @@ class ClientOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedEvent:
-    """The turn has begun."""
+    """The turn has begun; `instructions` are the paths of the project's own that the model was given."""
 
     kind: Literal["started"]
     prompt: str
     mode: Mode
+    instructions: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -611,6 +674,30 @@ TURN_START = Request(
 TURN_WAIT = Request(
     name="turn.wait", params=TurnWaitParams, result=TurnReport, does="Answers when the turn has ended."
 )
+TURN_STEER = Request(
+    name="turn.steer",
+    params=TurnSteerParams,
+    result=None,
+    does="Says something to a running turn; it reaches the model at the next step.",
+)
+SESSION_LIST = Request(
+    name="session.list",
+    params=SessionListParams,
+    result=list[SessionInfo],
+    does="Lists the sessions of the workspace, newest first.",
+)
+SESSION_RESUME = Request(
+    name="session.resume",
+    params=SessionResumeParams,
+    result=SessionResumeResult,
+    does="Takes a session up again, also after a restart.",
+)
+SESSION_FORK = Request(
+    name="session.fork",
+    params=SessionForkParams,
+    result=SessionForkResult,
+    does="Begins a new session with the conversation up to the end of a turn.",
+)
 TURN_CANCEL = Request(
     name="turn.cancel",
     params=TurnCancelParams,
@@ -666,7 +753,11 @@ CHECKPOINT_RESTORE = Request(
 REQUESTS = (
     TURN_START,
     TURN_WAIT,
+    TURN_STEER,
     TURN_CANCEL,
+    SESSION_LIST,
+    SESSION_RESUME,
+    SESSION_FORK,
     FAILURE_LIST,
     FAILURE_DISMISS,
     FAILURE_APPLY,

@@ -35,7 +35,7 @@ from pygls.protocol import (
 
 from handrail import __version__
 from handrail.lsp import protocol, wire
-from handrail.lsp.features import checkpoint, configuration, diagnostics, failure, sync, turn
+from handrail.lsp.features import checkpoint, configuration, diagnostics, failure, session, sync, turn
 from handrail.lsp.state import State, World, Wrong
 from handrail.ports import HandrailError
 
@@ -46,7 +46,11 @@ Handler = Callable[[State, Any], Awaitable[object]]
 HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.TURN_START, turn.start),
     (protocol.TURN_WAIT, turn.wait),
+    (protocol.TURN_STEER, turn.steer),
     (protocol.TURN_CANCEL, turn.cancel),
+    (protocol.SESSION_LIST, session.list_),
+    (protocol.SESSION_RESUME, session.resume),
+    (protocol.SESSION_FORK, session.fork),
     (protocol.FAILURE_LIST, failure.list_),
     (protocol.FAILURE_DISMISS, failure.dismiss),
     (protocol.FAILURE_APPLY, failure.apply),

@@ -83,6 +83,23 @@ CLOSED_DOCUMENTS = Setting(
         "through the editor. `disk`: always on disk."
     ),
 )
+MODE = Setting(
+    name="mode",
+    default="edit",
+    scope=Scope.WINDOW,
+    choices=("edit", "ask", "plan"),
+    does=(
+        "What a turn may do unless its client says so. `edit`: everything that is allowed. `ask` and `plan`: "
+        "read and search, but change nothing."
+    ),
+)
+BEHAVIOUR = Setting(
+    name="behaviour",
+    default="none",
+    scope=Scope.WINDOW,
+    choices=("none", "terse"),
+    does="Rules for the model's tone. `none`: its own. `terse`: to the matter, without praise and questions.",
+)
 DIAGNOSTICS = Setting(
     name="mutations.diagnostics",
     default=True,
@@ -147,6 +164,8 @@ SETTINGS = (
     BASE_URL,
     KEY_NAME,
     APPROVALS,
+    MODE,
+    BEHAVIOUR,
     CLOSED_DOCUMENTS,
     DIAGNOSTICS,
     OUTPUT_LIMIT,

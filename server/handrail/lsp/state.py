@@ -16,7 +16,9 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from handrail.agent.archive import Archive
 from handrail.agent.host import Host
+from handrail.core import prompt
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.verify import Ledger
@@ -41,6 +43,7 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
+from handrail.ports.sessions import Sessions, Unwritten
 
 logger = logging.getLogger(__name__)
 
@@ -71,6 +74,7 @@ class World:
     process: Process
     grants: Grants
     spills: Spills
+    sessions: Sessions = field(default_factory=Unwritten)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
     patience: Patience = field(default_factory=Patience)
@@ -98,6 +102,7 @@ class State:
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
+            archive=Archive(journals=world.sessions),
         )
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
         self.look: Callable[[str], None] = lambda uri: None
@@ -158,6 +163,9 @@ class State:
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 secrets=self.world.secrets(self.settings.text(settings.KEY_NAME)),
+                reasons=prompt.reasons(self.settings.text(settings.MODEL)),
+                behaviour=self.settings.text(settings.BEHAVIOUR),
+                roots=tuple(self.folders),
             ),
         )
 

@@ -345,12 +345,18 @@ class Terms:
         output_chars: How much of one result the model reads; the rest is kept aside.
         timeout_s: After how long a command is stopped.
         secrets: Values of keys, which no result may show.
+        reasons: Whether the model is known to reason by itself.
+        behaviour: The name of a preset of rules for the model's tone; "none" is none.
+        roots: The workspace folders, as people know them.
     """
 
     rules: tuple[Rule, ...] = ()
     output_chars: int = LIMIT_CHARS
     timeout_s: float = 120.0
     secrets: tuple[str, ...] = ()
+    reasons: bool = False
+    behaviour: str = "none"
+    roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

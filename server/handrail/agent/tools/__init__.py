@@ -17,6 +17,7 @@ from handrail.agent.tools import (
 )
 from handrail.agent.tools.call import Tool
 
+CHANGING = frozenset({"write_file", "patch", "terminal"})  # offered only where documents may change
 TOOLS: Mapping[str, Tool] = {
     tool.offer.name: tool
     for tool in (

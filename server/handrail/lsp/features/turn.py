@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from handrail.core.failure import Failure
 from handrail.core.message import Excerpt
-from handrail.lsp import convert, protocol
+from handrail.core.prompt import Mode
+from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import checkpoint
 from handrail.lsp.state import State, Wrong
 
@@ -15,11 +16,10 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     """Begin a turn and answer at once."""
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what is to be done, or paste a reply with edits.")
-    if params.mode not in (None, "edit"):
-        raise Wrong(f"params.mode {params.mode!r} is not offered by this version; leave it out.")
     await state.settled()
     excerpts = await _excerpts(state, params.context or ())
-    turn = state.host.start(params.prompt, params.session, excerpts)
+    mode = Mode(params.mode or state.settings.text(settings.MODE))
+    turn = state.host.start(params.prompt, params.session, excerpts, mode)
     state.follow(turn.task)
     turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
     return protocol.TurnStartResult(session=turn.session, turn=turn.id)
@@ -28,6 +28,13 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
 async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
     """Answer when the turn has ended; giving up the wait does not stop the turn."""
     return state.converter.turn_report(await state.host.wait(params.turn))
+
+
+async def steer(state: State, params: protocol.TurnSteerParams) -> None:
+    """Say something to a running turn."""
+    if not params.text.strip():
+        raise Wrong("params.text must not be empty.")
+    state.host.steer(params.turn, params.text)
 
 
 async def cancel(state: State, params: protocol.TurnCancelParams) -> None:

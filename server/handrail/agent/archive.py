@@ -1,0 +1,155 @@
+"""
+Write sessions down as they happen, and take them up again: after a restart, or from an earlier turn.
+
+A call whose result was lost is looked for in the documents: an edit that is there has landed, one that
+would still fit has not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.edits import Planner
+from handrail.agent.session import Session
+from handrail.agent.tools import TOOLS
+from handrail.agent.tools.call import Edits
+from handrail.core import journal, sanitize, todo
+from handrail.core.change import PlannedHunk
+from handrail.core.failure import Failure
+from handrail.core.journal import UNKNOWN, Answered, Begun, Entry, Over, Replaced, Said, Told, Touched
+from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult
+from handrail.core.policy import Place
+from handrail.core.verify import Mutation
+from handrail.ports import HandrailError, Ports
+from handrail.ports.sessions import Sessions, Unwritten
+
+
+class UnknownSession(HandrailError):
+    """A client named a session or turn that no journal holds."""
+
+
+@dataclass(kw_only=True)
+class Archive:
+    """The journals of all sessions; knows what is in them already."""
+
+    journals: Sessions = field(default_factory=Unwritten)
+    _written: dict[str, Session] = field(default_factory=dict)
+
+    def begun(self, session: Session, entry: Begun) -> None:
+        """A turn has begun, whose user's message is the session's last one."""
+        self.journals.append(session.id, [entry])
+        self.keep(session)
+
+    def keep(self, session: Session) -> None:
+        """Write down what is new in a session."""
+        before = self._written.get(session.id, Session(id=session.id))
+        known, entries = len(before.messages), list[Entry]()
+        if _begins_with(session.messages, before.messages):
+            entries += [Said(message=message) for message in session.messages[known:]]
+        else:
+            entries.append(Replaced(messages=session.messages))
+        if session.touched != before.touched:
+            entries.append(Touched(paths=session.touched))
+        self.journals.append(session.id, entries)
+        self._written[session.id] = session
+
+    def answered(self, session: str, result: ToolResult) -> None:
+        """A call has its result."""
+        self.journals.append(session, [Answered(result=result)])
+
+    def over(self, session: str, entry: Over) -> None:
+        """A turn has ended."""
+        self.journals.append(session, [entry])
+
+    # ---- Taking up again --------------------------------------------------------------------------
+
+    async def resumed(self, session: str, ports: Ports) -> tuple[Session, Told]:
+        """A session as its journal tells it. Raises UnknownSession."""
+        told = journal.replay(self._entries(session))
+        messages = await _settled(told.messages, ports)
+        found = _session(session, messages, told)
+        self._written[session] = _session(session, (), told)  # the next `keep` writes the repaired history
+        return found, told
+
+    async def forked(self, session: str, turn: str, name: str, ports: Ports) -> Session:
+        """A new session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
+        entries = self._entries(session)
+        told = journal.replay(entries, until=turn)
+        if turn not in {each.turn for each in told.turns}:
+            raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
+        found = _session(name, await _settled(told.messages, ports), told)
+        last = told.turns[-1]
+        self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit")])
+        self.keep(found)
+        self.over(name, Over(turn=last.turn, state=last.state or "stopped"))
+        return found
+
+    def _entries(self, session: str) -> tuple[Entry, ...]:
+        entries = self.journals.load(session)
+        if entries is None:
+            raise UnknownSession(f"There is no session {session!r}.")
+        return entries
+
+
+def _session(name: str, messages: tuple[Message, ...], told: Told) -> Session:
+    return Session(id=name, messages=messages, touched=told.touched, todos=todo.latest(told.messages))
+
+
+def _begins_with(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:
+    if len(messages) < len(known):
+        return False
+    return all(now is before or now == before for now, before in zip(messages, known, strict=False))
+
+
+async def _settled(messages: tuple[Message, ...], ports: Ports) -> tuple[Message, ...]:
+    """*messages* with results that are not known looked for in the documents."""
+    calls: Mapping[str, ToolCall] = {}
+    found: list[Message] = []
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            calls = {call.id: call for call in message.calls}
+        if isinstance(message, ToolMessage):
+            results = [
+                await _looked_for(calls[result.call], ports) if result.failure == UNKNOWN else result
+                for result in message.results
+            ]
+            found.append(replace(message, results=tuple(results)))
+        else:
+            found.append(message)
+    return tuple(found)
+
+
+async def _looked_for(call: ToolCall, ports: Ports) -> ToolResult:
+    unknown = ToolResult(call=call.id, text=sanitize.result_text(UNKNOWN), failure=UNKNOWN)
+    tool = TOOLS.get(call.name)
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return unknown
+    action = tool.parse(arguments) if tool is not None and isinstance(arguments, dict) else None
+    if not isinstance(action, Edits) or action.wrong is not None:
+        return unknown
+    places: dict[str, Place] = {}
+    for path in action.changes:
+        place = ports.workspace.resolve(path)
+        if isinstance(place, Failure):
+            return unknown
+        places[path] = place
+    planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call))
+    lines = ["handrail ended while this call ran. What the documents hold now tells what it did:"]
+    for file in await planner.plan(replace(action, partial=True)):
+        there = all(isinstance(part.planned, PlannedHunk) and not part.planned.edits for part in file.parts)
+        open_still = all(isinstance(part.planned, PlannedHunk) for part in file.parts)
+        if there and not file.changes:
+            lines.append(f"{file.path}: the edit is there.")
+        elif open_still:
+            lines.append(f"{file.path}: the edit is not there, or only in part.")
+        else:
+            lines.append(f"{file.path}: the document has changed; read it.")
+    return ToolResult(call=call.id, text="\n".join(lines))
+
+
+def _pattern(call: ToolCall) -> Mutation:
+    return Mutation(id=call.id, turn="", call=call.id, tool=call.name, order=0, uri="", identity="", path="")

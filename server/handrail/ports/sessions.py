@@ -1,0 +1,58 @@
+"""The port to what is written down of sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from handrail.core.journal import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionInfo:
+    """
+    A session as a list shows it.
+
+    Attributes:
+        id: Names it.
+        title: The first line of its first prompt.
+        time: When it was last written to, RFC 3339 with offset.
+        turns: How many turns it has.
+    """
+
+    id: str
+    title: str
+    time: str
+    turns: int
+
+
+class Sessions(Protocol):
+    """Keeps the journals of sessions; nothing is ever taken out of one."""
+
+    def append(self, session: str, entries: Sequence[Entry]) -> None:
+        """Write entries at the end of a session's journal, at once; what cannot be written is logged."""
+        ...
+
+    def load(self, session: str) -> tuple[Entry, ...] | None:
+        """All entries of a session, as far as they can be read; None if there is no such session."""
+        ...
+
+    def list(self) -> tuple[SessionInfo, ...]:
+        """All sessions, newest first."""
+        ...
+
+
+class Unwritten:
+    """Sessions port that keeps nothing."""
+
+    def append(self, session: str, entries: Sequence[Entry]) -> None:
+        """Nothing is written."""
+
+    def load(self, session: str) -> tuple[Entry, ...] | None:
+        """There is no session."""
+        return None
+
+    def list(self) -> tuple[SessionInfo, ...]:
+        """There is no session."""
+        return ()

@@ -1,0 +1,10 @@
+"""Rules for the model, one concern a file; `handrail.core.prompt` puts them together."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+
+def text(name: str) -> str:
+    """The rules in the file *name*, without its extension."""
+    return (files(__name__) / f"{name}.md").read_text(encoding="utf-8").strip()
