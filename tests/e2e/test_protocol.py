@@ -26,7 +26,6 @@ WRONG = [
     ("turn.start", {"prompt": "x", "session": 1}, INVALID, "session"),
     ("turn.start", {"prompt": "x", "session": "s-none"}, FAILED, "s-none"),
     ("turn.start", {"prompt": "x", "mode": "fly"}, INVALID, "mode"),
-    ("turn.start", {"prompt": "x", "mode": "ask"}, INVALID, "mode"),
     ("turn.start", {"prompt": "x", "context": "a.txt"}, INVALID, "context"),
     ("turn.start", {"prompt": "x", "context": [{}]}, INVALID, "uri"),
     ("turn.start", {"prompt": "x", "context": [{"uri": "a", "range": {"start": {}}}]}, INVALID, "range"),

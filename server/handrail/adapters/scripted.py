@@ -41,9 +41,8 @@ class Scripted:
         """The next message of the script. Raises ProviderError if there is none, or it cannot be read."""
         answers = self._read()
         number = sum(isinstance(message, AssistantMessage) for message in messages)
-        if (
-            sum(not isinstance(message, SystemMessage) for message in messages) > 1
-        ):  # an empty answer is in no history, and was given all the same
+        said = [message for message in messages if not isinstance(message, SystemMessage)]
+        if len(said) > 1:  # an empty answer is in no history, and was given all the same
             number = max(number, self._given)
         self._given = number + 1
         if number >= len(answers):

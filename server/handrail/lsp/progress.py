@@ -8,8 +8,9 @@ Every turn's progress is cancellable and is ended on every path.
 from __future__ import annotations
 
 import time
+import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -22,6 +23,7 @@ from handrail.lsp.convert import Converter
 
 OUTPUT_S = 0.1  # between two lines of a command's output that are shown
 OUTPUT_CHARS, LINE_CHARS = 2_000, 120  # what is looked at, and shown, of its last lines
+GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client has less to do
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class _Shown:
     failed: int = 0
     title: str = ""
     output_at: float = 0.0
+    crumbs: list[report.TextDelta | report.ThoughtDelta] = field(default_factory=list)
+    timer: asyncio.TimerHandle | None = None
 
 
 @dataclass(kw_only=True)
@@ -45,11 +49,38 @@ class Progress:
     shown: dict[str, _Shown] = field(default_factory=dict)
 
     def tell(self, session: str, turn: str, event: report.Event) -> None:
-        """Tell of one event."""
+        """Tell of one event; the model's text is gathered for a moment, since it comes in crumbs."""
         state = self.shown.setdefault(turn, _Shown())
         if isinstance(event, report.CallOutput):
             self._tell_output(turn, event.text, state)
             return
+        if isinstance(event, report.TextDelta | report.ThoughtDelta):
+            self._gather(session, turn, event, state)
+            return
+        self._flush(session, turn, state)
+        self._tell(session, turn, event, state)
+
+    def _gather(
+        self, session: str, turn: str, event: report.TextDelta | report.ThoughtDelta, state: _Shown
+    ) -> None:
+        if state.crumbs and type(event) is not type(state.crumbs[0]):
+            self._flush(session, turn, state)
+        state.crumbs.append(event)
+        if state.timer is None:
+            loop = asyncio.get_running_loop()
+            state.timer = loop.call_later(GATHER_S, self._flush, session, turn, state)
+
+    def _flush(self, session: str, turn: str, state: _Shown) -> None:
+        if state.timer is not None:
+            state.timer.cancel()
+            state.timer = None
+        if state.crumbs:
+            delta = "".join(crumb.delta for crumb in state.crumbs)
+            whole = replace(state.crumbs[0], delta=delta)
+            state.crumbs.clear()
+            self._tell(session, turn, whole, state)
+
+    def _tell(self, session: str, turn: str, event: report.Event, state: _Shown) -> None:
         state.seq += 1
         if self.client.turn_updates:
             update = protocol.TurnUpdate(

@@ -1,0 +1,103 @@
+"""Sessions, steering, modes and the project's instructions, as an editor's user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from adapters.model_server import Call, Say, model_server
+from e2e.client import refused
+from e2e.conftest import Stage
+from e2e.habits import VSCODE, Habits
+from handrail.testing import answer, call
+
+REQUEST_FAILED = -32803
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+
+
+@vscode
+async def test_a_session_lives_longer_than_its_server(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    edit = call("patch", path="a.txt", old_string="one", new_string="ONE")
+    chosen = stage.script(answer("", edit), answer("First."), answer("Second."), answer("Third."))
+    first = await stage.start(habits, settings=chosen)
+    report = await first.turn("Do it.\nNow.")
+    session = report["session"]
+
+    second = await stage.start(habits, settings=chosen)
+    (listed,) = await second.request("session.list")
+    assert (listed["session"], listed["title"], listed["turns"]) == (session, "Do it.", 1)
+    resumed = await second.request("session.resume", session=session)
+    assert resumed["turns"] == [{"turn": report["turn"], "prompt": "Do it.\nNow.", "state": "finished"}]
+    assert (await second.turn("Go on.", session=session))["answer"] == "Second."
+    fork = await second.request("session.fork", session=session, turn=report["turn"])
+    assert fork["session"] != session
+    assert (await second.turn("Go elsewhere.", session=fork["session"]))["answer"] == "Second."
+    assert len(await second.request("session.list")) == 2
+
+
+@vscode
+async def test_what_is_not_there_is_refused(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    for name, params in (
+        ("session.resume", {"session": "s-9"}),
+        ("session.fork", {"session": "s-9", "turn": "t-9"}),
+        ("turn.steer", {"turn": "t-9", "text": "x"}),
+    ):
+        with refused(REQUEST_FAILED, "There is no"):
+            await editor.request(name, **params)
+
+
+@vscode
+async def test_what_the_user_says_during_a_turn_reaches_the_model(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    async with model_server(
+        Say(calls=(Call(),), finish="tools"), Say(text="So far so good."), Say(text="In French: oui.")
+    ) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        started = await editor.start_turn("Do it.")
+        await editor.request("turn.steer", turn=started["turn"], text="In French, please.")
+        report = await editor.request("turn.wait", turn=started["turn"])
+    sent = [json.dumps(asked["messages"]) for asked in server.asked]
+    assert any("In French, please." in each for each in sent)
+    assert report["state"] == "finished"
+
+
+@vscode
+@pytest.mark.parametrize("mode", ["ask", "plan"])
+async def test_in_other_modes_nothing_is_changed(stage: Stage, habits: Habits, mode: str) -> None:
+    stage.put("a.txt", "one\n")
+    patch = '{"path": "a.txt", "old_string": "one", "new_string": "ONE"}'
+    async with model_server(
+        Say(calls=(Call(name="patch", arguments=patch), Call(id="c2")), finish="tools"), Say(text="So it is.")
+    ) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        report = await editor.turn("What is it?", mode=mode)
+    assert report["answer"] == "So it is."
+    assert (stage.root / "a.txt").read_text() == "one\n"
+    offered = {tool["function"]["name"] for tool in server.asked[0]["tools"]}
+    assert "read_file" in offered
+    assert not offered & {"patch", "write_file", "terminal"}
+    assert "is not offered in this turn" in json.dumps(server.asked[1]["messages"])
+
+
+@vscode
+async def test_the_projects_instructions_are_read_and_shown(stage: Stage, habits: Habits) -> None:
+    stage.put("AGENTS.md", "Write in verse.\n```\nfence\n```\n")
+    async with model_server(Say(text="Roses are red.")) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        await editor.turn("Hello.")
+    system = server.asked[0]["messages"][0]
+    assert system["role"] in ("system", "developer")
+    assert "Write in verse." in system["content"]
+    assert "Do not assume what a tool call came to." in system["content"]
+    assert "set clear goals" in system["content"]
+    started = [update["event"] for update in editor.updates if update["event"]["kind"] == "started"]
+    assert started[0]["instructions"] == ["AGENTS.md"]
