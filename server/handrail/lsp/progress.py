@@ -7,8 +7,8 @@ Every turn's progress is cancellable and is ended on every path.
 
 from __future__ import annotations
 
-import time
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -80,7 +80,7 @@ class Progress:
             state.crumbs.clear()
             self._tell(session, turn, whole, state)
 
-    def _tell(self, session: str, turn: str, event: report.Event, state: _Shown) -> None:
+    def _tell(self, session: str, turn: str, event: report.Told, state: _Shown) -> None:
         state.seq += 1
         if self.client.turn_updates:
             update = protocol.TurnUpdate(
