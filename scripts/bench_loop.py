@@ -1,0 +1,356 @@
+"""
+How much of a turn is our own: time for each tool call, fitting a long history, text to the client, stalls.
+
+The model is instant, the editor and the checkpoints are in memory. Stalls are what a watchdog sees that wants
+to run every millisecond on the same event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pygls.lsp.client import LanguageClient
+from pygls.lsp.server import LanguageServer
+
+from handrail.adapters.disk import Disk
+from handrail.adapters.grant_file import GrantFile
+from handrail.adapters.process import Processes
+from handrail.adapters.session_log import SessionLog
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.spill_folder import SpillFolder
+from handrail.adapters.workspace import Folders
+from handrail.agent.archive import Archive
+from handrail.agent.host import Host
+from handrail.core import compact, pair
+from handrail.core.compact import Gauge
+from handrail.core.journal import UNKNOWN
+from handrail.core.message import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Piece,
+    Response,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    ToolResult,
+    UserMessage,
+)
+from handrail.core.report import Event
+from handrail.lsp import protocol, wire
+from handrail.lsp.client import Client
+from handrail.lsp.convert import Converter
+from handrail.lsp.progress import Progress
+from handrail.ports import ALLOW, Ports, Provider, Question
+
+CALLS = 90
+RATE, SECONDS = 5_000, 2.0
+failures: list[str] = []
+
+
+def check(what: str, value: float, bound: float, unit: str = "") -> None:
+    """Print a value beside its bound, and remember a bound that is missed."""
+    ok = value <= bound
+    print(f"{'ok    ' if ok else 'MISSED'} {what}: {value:,.2f}{unit} (bound {bound:,.2f}{unit})")
+    if not ok:
+        failures.append(what)
+
+
+class Calls:
+    """A provider that makes one call after the other, and then answers."""
+
+    context_tokens = 1_000_000
+
+    def __init__(self, call: Callable[[int], ToolCall]) -> None:
+        self._call, self._numbers = call, count()
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """The next call."""
+        number = next(self._numbers)
+        if number < CALLS:
+            yield Response(text="", calls=(self._call(number),), stop=StopReason.TOOL_CALLS)
+        else:
+            yield Response(text="Done.")
+
+
+class Stream:
+    """A provider that streams tokens at a rate."""
+
+    context_tokens = 1_000_000
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """All tokens, in time."""
+        began, sent = time.perf_counter(), 0
+        while sent < RATE * SECONDS:
+            await asyncio.sleep(0.001)
+            due = int((time.perf_counter() - began) * RATE)
+            for _ in range(due - sent):
+                yield Delta(text="word ")
+            sent = due
+        yield Response(text="word " * sent)
+
+
+class Yes:
+    """An approver who always says yes."""
+
+    async def ask(self, question: Question) -> str | None:
+        """Yes."""
+        return ALLOW
+
+
+def host(folder: Path, provider: Provider, on_event: Callable[[str, str, Event], None]) -> Host:
+    """A host with all but an editor."""
+    ids = count(1)
+    folders = Folders([folder])
+    state = folder.parent / "state"
+    repo = ShadowRepo(state, lambda: folders.roots, lambda: datetime.now(UTC))
+    ports = Ports(
+        editor=Disk(),
+        workspace=folders,
+        provider=provider,
+        checkpoints=repo,
+        approver=Yes(),
+        grants=GrantFile(state, lambda: folders.roots),
+        process=Processes(os.environ),
+        spills=SpillFolder(folder.parent / "outputs"),
+    )
+    return Host(
+        ports=lambda: ports,
+        new_id=lambda kind: f"{kind}-{next(ids)}",
+        on_event=on_event,
+        on_ledger=lambda ledger: None,
+        archive=Archive(journals=SessionLog(lambda: folder.parent / "sessions")),
+    )
+
+
+@asynccontextmanager
+async def watchdog(late: list[float]) -> AsyncIterator[None]:
+    """Note in *late*, in ms, how much later than wanted the event loop ran a task every millisecond."""
+
+    async def watch() -> None:
+        while True:
+            began = time.perf_counter()
+            await asyncio.sleep(0.001)
+            late.append((time.perf_counter() - began - 0.001) * 1000)
+
+    task = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+def share(values: list[float], part: float) -> float:
+    """The value that *part* of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
+
+
+async def imports() -> None:
+    """The SDK is imported in a thread while the loop goes on; nothing else has imported it yet."""
+    assert "pydantic_ai" not in sys.modules
+    late: list[float] = []
+
+    def load() -> None:
+        import handrail.adapters.pydantic_stream  # noqa: F401, PLC0415  # this is what is measured
+
+    async with watchdog(late):
+        await asyncio.to_thread(load)
+    check("stalls while the SDK is imported, p99", share(late, 0.99), 15, " ms")
+    check("stalls while the SDK is imported, longest", max(late), 200, " ms")
+
+
+async def echoes() -> float:
+    """Seconds for a bare function through the JSON-RPC stack: the median round trip."""
+    server = LanguageServer("bench", "1")
+
+    @server.feature("bench/echo")
+    def echo(params: Any) -> object:  # pygls would hand an `object` the server
+        return params
+
+    client = LanguageClient("bench", "1")
+    ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        server.protocol.set_writer(Sender(writer))
+        ready.set_result(None)
+        await pump(server, reader)
+
+    listener = await asyncio.start_server(connected, "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
+    client.protocol.set_writer(Sender(writer))
+    reading = asyncio.create_task(pump(client, reader))
+    await ready
+    times = []
+    for number in range(400):
+        began = time.perf_counter()
+        await client.protocol.send_request_async("bench/echo", {"number": number})
+        times.append(time.perf_counter() - began)
+    reading.cancel()
+    writer.close()
+    listener.close()
+    return statistics.median(times[50:])
+
+
+class Sender:
+    """What pygls writes to."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    def write(self, data: bytes) -> None:
+        """Send."""
+        self._writer.write(data)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._writer.close()
+
+
+async def pump(peer: LanguageServer | LanguageClient, reader: asyncio.StreamReader) -> None:
+    """Hand every message to a peer."""
+    while head := await reader.readline():
+        length = int(head.partition(b":")[2])
+        while (await reader.readline()).strip():
+            pass
+        body = await reader.readexactly(length)
+        peer.protocol.handle_message(peer.protocol.structure_message(json.loads(body)))
+
+
+async def tool_calls(folder: Path, echo_s: float) -> None:
+    """A call that touches no disk, events written as JSON; journal off, since it is disk."""
+    converter = Converter(encoding="utf-16")
+
+    def tell(session: str, turn: str, event: Event) -> None:
+        update = protocol.TurnUpdate(session=session, turn=turn, seq=1, event=converter.event(event))
+        json.dumps(wire.write(update))
+
+    def call(number: int) -> ToolCall:
+        items = [{"text": f"Thing {number}", "state": "open"}]
+        return ToolCall(id=f"c{number}", name="todo", arguments=json.dumps({"items": items}))
+
+    times = []
+    for _ in range(5):
+        agent = host(folder, Calls(call), tell)
+        agent.archive = Archive()
+        began = time.perf_counter()
+        await agent.wait(agent.start("Go.", None).id)
+        times.append((time.perf_counter() - began) / CALLS)
+    ours = statistics.median(times)
+    print(f"       a tool call {ours * 1000:.3f} ms, a bare call through JSON-RPC {echo_s * 1000:.3f} ms")
+    check("our own time for each tool call, of a bare call's", ours / echo_s, 2, "x")
+
+
+def history(count_: int) -> tuple[Message, ...]:
+    """A conversation of that many messages, two kilobytes each."""
+    found: list[Message] = [UserMessage(text="x" * 2000)]
+    for number in range((count_ - 1) // 2):
+        call = ToolCall(id=f"c{number}", name="patch", arguments="x" * 2000)
+        found.append(AssistantMessage(text="", calls=(call,)))
+        found.append(ToolMessage(results=(ToolResult(call=call.id, text="x" * 2000),)))
+    return tuple(found)
+
+
+def fitting() -> None:
+    """Check and fit a history; the time must grow as the history does."""
+
+    def fit(messages: tuple[Message, ...]) -> float:
+        best = []
+        for _ in range(15):
+            began = time.perf_counter()
+            mended = pair.paired(messages, UNKNOWN)
+            compact.due(mended, (), Gauge(), 100_000)
+            compact.cut(compact.thin(mended, Gauge(), 100_000), Gauge(), 100_000)
+            best.append(time.perf_counter() - began)
+        return min(best)
+
+    check("a history of 1,000 messages checked and fitted", fit(history(1_000)) * 1000, 20, " ms")
+    check("growth from 1,000 to 8,000 messages", fit(history(8_000)) / fit(history(1_000)), 12, "x")
+
+
+class Heard:
+    """A server whose notifications are only counted."""
+
+    def __init__(self) -> None:
+        self.at: list[float] = []
+        self.protocol = self
+
+    def notify(self, method: str, params: object) -> None:
+        """Note a message with text."""
+        json.dumps(params)
+        if isinstance(params, dict) and params["event"]["kind"] == "text":
+            self.at.append(time.perf_counter())
+
+
+async def deltas(folder: Path) -> None:
+    """Text as it reaches the client."""
+    heard, late = Heard(), list[float]()
+    client = Client(turn_updates=True, progress=False)
+    progress = Progress(server=heard, client=client, converter=lambda: Converter(encoding="utf-16"))  # type: ignore[arg-type]  # it only notifies
+    agent = host(folder, Stream(), progress.tell)
+    began = time.perf_counter()
+    async with watchdog(late):
+        report = await agent.wait(agent.start("Go.", None).id)
+    rate = len(report.answer.split()) / (time.perf_counter() - began)
+    gaps = [(b - a) * 1000 for a, b in zip(heard.at, heard.at[1:], strict=False)]
+    check(f"{RATE:,} tokens a second, less a tenth, of the rate reached", RATE * 0.9 / rate, 1)
+    check("between two pieces of text, median", statistics.median(gaps), 33, " ms")
+    check("16 ms, of the median between two pieces of text", 16 / statistics.median(gaps), 1)
+    check("stalls while text streams, p99.9", share(late, 0.999), 15, " ms")
+
+
+async def edits(folder: Path) -> None:
+    """Stalls while a turn edits a document on the real disk, with checkpoints and journal."""
+    (folder / "a.txt").write_text("".join(f"line {number}\n" for number in range(2_000)))
+
+    def call(number: int) -> ToolCall:
+        new = {"path": "a.txt", "old_string": f"line {number}\n", "new_string": f"row {number}\n"}
+        return ToolCall(id=f"c{number}", name="patch", arguments=json.dumps(new))
+
+    late: list[float] = []
+    agent = host(folder, Calls(call), lambda session, turn, event: None)
+    async with watchdog(late):
+        report = await agent.wait(agent.start("Go.", None).id)
+    assert len(report.outcomes) == CALLS
+    check("stalls while a turn edits, p99.9", share(late, 0.999), 15, " ms")
+
+
+async def measure(folder: Path) -> None:
+    """All of it, the import first."""
+    await imports()
+    echo_s = await echoes()
+    await tool_calls(folder, echo_s)
+    fitting()
+    await deltas(folder)
+    await edits(folder)
+
+
+def main() -> int:
+    """Measure in a folder of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "work"
+        folder.mkdir()
+        asyncio.run(measure(folder))
+    print(f"{len(failures)} bounds missed" if failures else "all within bounds")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
