@@ -18,7 +18,7 @@ from pathlib import Path
 import environment
 
 EXTRAS = ("dev", "editors")
-LARGE = "vscode or emacs or releases"
+LARGE = "vscode or emacs or releases or model"
 
 
 def main(argv: list[str]) -> int:

