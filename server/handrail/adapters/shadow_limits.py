@@ -56,13 +56,16 @@ class Room:
     used: int = 0
     writes: int = field(default=MEASURE_EVERY)
 
-    def add(self, objects: Iterable[ShaFile]) -> int:
-        """Take note of what is about to be written; returns what will be in use then."""
+    def after(self, need: int) -> int:
+        """What will be in use once *need* more bytes are written."""
         if self.writes >= MEASURE_EVERY:
             self.measure()
+        return self.used + need
+
+    def take(self, need: int) -> None:
+        """Take note of what is written."""
         self.writes += 1
-        self.used += STEP_BYTES + sum(BLOCK_BYTES + each.raw_length() for each in objects)
-        return self.used
+        self.used += need
 
     def measure(self) -> int:
         """Look at the disk."""
@@ -70,20 +73,34 @@ class Room:
         return self.used
 
 
-def make_room(store: Store, turns: Turns, limits: Limits, room: Room, keep: str) -> list[str]:
+def bytes_of(objects: Iterable[ShaFile]) -> int:
+    """What a step takes at most that keeps these documents."""
+    return STEP_BYTES + sum(BLOCK_BYTES + each.raw_length() for each in objects)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What is about to be written: so many bytes, for the turn *keep*, which must not go for it."""
+
+    size_bytes: int = 0
+    keep: str = ""
+
+
+def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]:
     """
-    Remove the oldest turns until the repository is well below its limit.
+    Remove the oldest turns until there is room, and some to spare.
 
     Args:
-        store, turns: The repository.
+        turns: The repository's.
         limits: What is allowed.
         room: Measured anew at the end.
-        keep: The turn that is being written.
+        need: What the room is for.
 
     Returns:
         The ids of the turns that are gone. Raises CheckpointError if that is not enough.
     """
-    wanted = room.measure() - int(limits.max_bytes * ROOMY)
+    store = turns.store
+    wanted = room.measure() + need.size_bytes - int(limits.max_bytes * ROOMY)
     if wanted <= 0:
         return []
     known = sorted(turns.all(), key=lambda turn: turn.steps[0].serial)
@@ -93,19 +110,20 @@ def make_room(store: Store, turns: Turns, limits: Limits, room: Room, keep: str)
     for turn in known:
         if wanted <= 0:
             break
-        if turn.pinned or turn.name == keep:
+        if turn.pinned or turn.name == need.keep:
             continue
         gone.append(turn)
         shared.subtract(names[turn.name])
         wanted -= sum(store.size(name) for name in names[turn.name] if not shared[name])
     turns.remove(gone)
     store.drop(name for turn in gone for name in names[turn.name] if not shared[name])
-    if room.measure() > limits.max_bytes:
+    if room.measure() + need.size_bytes > limits.max_bytes:
         store.repack(everything=True)
-        if room.measure() > limits.max_bytes:
+        if room.measure() + need.size_bytes > limits.max_bytes:
             raise CheckpointError(
-                f"The checkpoints take {room.used:,} bytes, and the limit is {limits.max_bytes:,}. "
-                "Raise handrail.checkpoints.maxSize, or remove some with `handrail checkpoint prune`."
+                f"The checkpoints take {room.used:,} bytes, {need.size_bytes:,} more are needed, and the "
+                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize, or remove some with "
+                "`handrail checkpoint prune`."
             )
     return [turn.name for turn in gone]
 

@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -56,6 +57,7 @@ TEMPORARY_REF = "ref-"  # not below refs/, where it would be taken for a bad ref
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
+SYNCS = 16  # at once
 COMPRESSION = 1  # a checkpoint is waited for; packing makes up for it later
 
 
@@ -92,17 +94,27 @@ class Store:
 
     def write(self, objects: Iterable[ShaFile]) -> None:
         """Bring *objects* to the disk; those that are there already, and sound, are left alone."""
-        for each in objects:
-            name = each.id.decode()
-            folder = self.folder / "objects" / name[:2]
-            if (folder / name[2:]).exists() and self._is_sound(each):
-                continue
-            if not folder.exists():
-                _make_folders(folder.parent, folder)
-            temporary = folder / f"{TEMPORARY_OBJECT}{secrets.token_hex(8)}"
-            with _removed_on_failure(temporary):
-                _write(temporary, each.as_legacy_object(COMPRESSION))
-                os.replace(temporary, folder / name[2:])
+        temporary: dict[Path, Path] = {}
+        try:
+            for each in objects:
+                name = each.id.decode()
+                folder = self.folder / "objects" / name[:2]
+                path = folder / name[2:]
+                if path in temporary or (path.exists() and self._is_sound(each)):
+                    continue
+                if not folder.exists():
+                    _make_folders(folder.parent, folder)
+                temporary[path] = folder / f"{TEMPORARY_OBJECT}{secrets.token_hex(8)}"
+                _write(temporary[path], each.as_legacy_object(COMPRESSION), lasting=False)
+            with ThreadPoolExecutor(SYNCS) as beside:  # the disk makes one of syncs that come together
+                list(beside.map(_sync, temporary.values()))
+            for path, written in temporary.items():
+                os.replace(written, path)
+        except BaseException:
+            for written in temporary.values():
+                with suppress(OSError):
+                    os.unlink(written)
+            raise
 
     def _is_sound(self, each: ShaFile) -> bool:
         try:
@@ -259,6 +271,16 @@ def _write(path: Path, raw: bytes, *, lasting: bool = True) -> None:
         if lasting:
             files.fill(handle, raw)
         else:
-            os.write(handle, raw)
+            view = memoryview(raw)
+            while view:
+                view = view[os.write(handle, view) :]
+    finally:
+        os.close(handle)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDWR | files.BINARY)
+    try:
+        os.fsync(handle)
     finally:
         os.close(handle)

@@ -28,7 +28,7 @@ from handrail.adapters.shadow_images import (
     spots_of,
     stored_image,
 )
-from handrail.adapters.shadow_limits import Room, make_room, outdated
+from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated
 from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns
@@ -208,7 +208,7 @@ class Vault:
             shadow_tidy.drop_unnamed(store)
             removed = [turn.name for turn in gone]
             if not names:
-                removed += make_room(store, turns, self.limits, self.memory.room, "")
+                removed += make_room(turns, self.limits, self.memory.room, Need())
             return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
 
     def verify(self) -> Soundness:
@@ -236,13 +236,10 @@ class Vault:
         room = self.memory.room
         if not turn.steps and (known := self._remembered(turns)):
             turns.remove(outdated(known, self.limits, self.clock()))
-        if room.add(blobs) > self.limits.max_bytes:
-            make_room(turns.store, turns, self.limits, room, step.id.turn)
-            if room.add(blobs) > self.limits.max_bytes:
-                raise CheckpointError(
-                    f"The documents need more than the {self.limits.max_bytes:,} bytes that checkpoints may "
-                    "take. Raise handrail.checkpoints.maxSize."
-                )
+        need = Need(size_bytes=bytes_of(blobs), keep=step.id.turn)
+        if room.after(need.size_bytes) > self.limits.max_bytes:
+            make_room(turns, self.limits, room, need)
+        room.take(need.size_bytes)
         turns.write(turn, step, blobs)
 
     def _remembered(self, turns: Turns) -> Sequence[Turn]:

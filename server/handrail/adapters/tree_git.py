@@ -112,9 +112,19 @@ class Git:
         self.folder = folder
         self.work_tree = work_tree
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the repository is there."""
+        return (self.folder / "HEAD").exists()
+
+    @property
+    def borrows(self) -> bool:
+        """Whether it leans on another object store."""
+        return (self.folder / "objects" / "info" / "alternates").exists()
+
     def make(self, borrowed: Path | None) -> None:
         """Make the repository if it is not there; *borrowed* is the object store that it leans on."""
-        if (self.folder / "HEAD").exists():
+        if self.is_made:
             return
         for name in ("objects/info", "objects/pack", "refs/heads", "info"):
             os.makedirs(self.folder / name, mode=0o700, exist_ok=True)

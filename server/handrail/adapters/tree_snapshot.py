@@ -76,14 +76,22 @@ class Trees:
     def take(self) -> Taken:
         """A snapshot of now. Raises CheckpointError, OSError."""
         taken = Taken()
-        waiting = [_home(root) for root in self._roots]
-        borrows = False
+        waiting = [self._home(root) for root in self._roots]
         while waiting:
             top, user = waiting.pop()
             if os.fspath(top) not in taken.trees:
-                waiting += map(_home, self._take(top, user, taken))
-                borrows = borrows or user is not None
+                waiting += map(self._home, self._take(top, user, taken))
+        borrows = any(self._git(Path(top)).borrows for top in taken.trees)
         return replace(taken, borrows=borrows)
+
+    def _home(self, folder: Path) -> tuple[Path, UserRepository | None]:
+        """The work tree that a folder belongs to, with the user's repository if it is needed and of use."""
+        if os.path.lexists(folder / ".git") and self._git(folder).is_made:
+            return folder, None
+        user = user_repository(folder)
+        if user is None or (user.top != folder and user.ignores(folder)):
+            return folder, None
+        return user.top, user
 
     def differences(self, before: Taken, after: Taken) -> Iterator[tuple[Git, Sequence[Difference]]]:
         """What differs in each work tree, with the repository that has the blobs."""
@@ -100,7 +108,7 @@ class Trees:
     def _take(self, top: Path, user: UserRepository | None, taken: Taken) -> Sequence[Path]:
         """The tree of *top*, into *taken*; the repositories nested in it."""
         git = self._git(top)
-        is_new = not (git.folder / "HEAD").exists()
+        is_new = not git.is_made
         git.make(user.objects if user is not None else None)
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
@@ -144,14 +152,6 @@ class _Modes:
         raw = json.dumps(self.known).encode("ascii")
         if not self._path.exists() or self._path.read_bytes() != raw:
             self._path.write_bytes(raw)
-
-
-def _home(folder: Path) -> tuple[Path, UserRepository | None]:
-    """The work tree that a folder belongs to, with the user's repository if it has one that can be used."""
-    user = user_repository(folder)
-    if user is None or (user.top != folder and user.ignores(folder)):
-        return folder, None
-    return user.top, user
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,9 @@ from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
+from handrail.core.policy import Standing
 from handrail.core.text import Text, to_lf
-from handrail.ports import Document, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 
@@ -94,7 +95,8 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     touched = [each.uri for each in plan]
     before = None
     if touched:
-        before = await ports.checkpoints.ensure(step, targets(await held(ports.editor, touched)))
+        plan, before = await _kept(ports, step, plan, found)
+        touched = [each.uri for each in plan]
     for each in plan:
         await _take_back(ports, each, found)
     await ports.editor.remove_empty_folders(
@@ -110,20 +112,76 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     )
 
 
+async def _kept(
+    ports: Ports, step: StepId, plan: tuple[Restoration, ...], found: _Found
+) -> tuple[tuple[Restoration, ...], str]:
+    """Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan."""
+    try:
+        every = targets(await held(ports.editor, [each.uri for each in plan]))
+        return plan, await ports.checkpoints.ensure(step, every)
+    except CheckpointError as error:
+        kept: list[Restoration] = []
+        checkpoint = ""
+        for each in plan:
+            try:
+                one = targets(await held(ports.editor, [each.uri]))
+                checkpoint = await ports.checkpoints.ensure(step, one)
+                kept.append(each)
+            except CheckpointError as problem:
+                found.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
+        if not kept:
+            raise error
+        return tuple(kept), checkpoint
+
+
 async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
+    place = ports.workspace.resolve(each.uri)
+    if isinstance(place, Failure) or place.standing is Standing.OUTSIDE:
+        reason = "Its path leads outside the workspace folders now; nothing was changed there."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        return
     now = await ports.editor.read(each.uri)
-    if isinstance(now, Failure) and now.code is not Code.NO_SUCH_FILE:
-        found.conflicts.append(Conflict(uri=each.uri, reason=now.message))
-    elif isinstance(now, Failure):
-        await _bring_back(ports, each, found)
+    if isinstance(now, Failure):
+        if await ports.editor.read_bytes(each.uri) is None and now.code is Code.NO_SUCH_FILE:
+            await _bring_back(ports, each, found)
+        else:
+            await _take_back_bytes(ports, each, now.message, found)
     elif each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, found)
     elif (before := _text(each.before, now.text)) is None:
-        found.conflicts.append(
-            Conflict(uri=each.uri, reason="The document was no text before; it was left alone.")
-        )
+        reason = "The document was no text before; it was left alone."
+        if now.is_open:
+            found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        else:
+            await _take_back_bytes(ports, each, reason, found)
     else:
         await _rewrite(ports, each, (now, before), found)
+        if not now.is_open:
+            await _take_back_mode(ports, each)
+
+
+async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: _Found) -> None:
+    """What is no text is taken back as a whole, if nobody has changed it since; else *reason* is said."""
+    now, before = await ports.editor.read_bytes(each.uri), each.before.raw
+    if now is not None and now == before:
+        await _take_back_mode(ports, each)
+        found.unchanged.append(each.uri)
+        return
+    failure = None
+    if now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
+        failure = await ports.editor.put(each.uri, before, each.before.mode)
+        if failure is None:
+            (found.deleted if before is None else found.restored).append(each.uri)
+            return
+    found.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
+
+
+async def _take_back_mode(ports: Ports, each: Restoration) -> None:
+    """Give a file that holds again what it held the permissions back that the turn took from it."""
+    before, after = each.before, each.after
+    changed = after is not None and after.raw is not None and after.mode != before.mode
+    if changed and before.raw is not None and await ports.editor.read_bytes(each.uri) == before.raw:
+        await ports.editor.put(each.uri, before.raw, before.mode)
 
 
 def _text(image: Image | None, now: Text) -> Text | None:
@@ -197,14 +255,12 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     if now.text.content == before.content:
         (found.restored if is_back else found.unchanged).append(each.uri)
         return
-    back = _way_back(each, now.text, before)
+    back = None if _was_deleted(each) else _way_back(each, now.text, before)
     if back is None:
-        found.conflicts.append(
-            Conflict(
-                uri=each.uri,
-                reason="Lines that the turn changed were changed again since; the document was kept.",
-            )
-        )
+        reason = "Lines that the turn changed were changed again since; the document was kept."
+        if _was_deleted(each):
+            reason = "The turn deleted the document, and it was made anew since; that was kept."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
         return
     hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
     if not hunk.edits:
@@ -213,6 +269,11 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
     if now.is_open and not now.unsaved and each.before.unsaved is None:
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
+
+
+def _was_deleted(each: Restoration) -> bool:
+    """Whether the turn is known to have left no document."""
+    return each.after is not None and each.after.raw is None and each.after.unsaved is None
 
 
 def _way_back(each: Restoration, now: Text, before: Text) -> tuple[edit.TextEdit, ...] | None:

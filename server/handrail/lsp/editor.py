@@ -348,7 +348,11 @@ class LspEditor:
         except (JsonRpcException, wire.InvalidParams):
             return frozenset()
 
-    async def put(self, uri: str, raw: bytes, mode: int | None) -> Failure | None:
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """The bytes of a file, whatever the editor holds."""
+        return await self._disk.read_bytes(uri)
+
+    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
         """Write the bytes of a document that no editor holds."""
         return await self._disk.put(uri, raw, mode)
 

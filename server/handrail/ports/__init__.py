@@ -100,8 +100,12 @@ class Editor(Protocol):
         """Have the client save open documents; returns the URIs that are saved now."""
         ...
 
-    async def put(self, uri: str, raw: bytes, mode: int | None) -> Failure | None:
-        """Write the bytes of a document that no editor holds, with its mode; atomically."""
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """The bytes of a file, whatever an editor holds; None if there is none, or it cannot be read."""
+        ...
+
+    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+        """Write the bytes of a document that no editor holds, with its mode; None removes it. Atomically."""
         ...
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
