@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import handrail
 from adapters.kit import change, git, names, plan, run, shadow, step
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
@@ -310,3 +313,79 @@ async def test_a_damaged_scratch_store_is_made_anew(repo: ShadowRepo, tree: Path
     (scratch,) = (repo.folder.parent / "trees").iterdir()
     (scratch / "index").write_bytes(b"garbage")
     assert changed(await during(repo, (tree / "a").unlink)) == {"a": Kind.DELETED}
+
+
+DYING = """
+import asyncio, os, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.core.checkpoint import StepId
+
+async def main(state, root):
+    repo = ShadowRepo(state, lambda: [root], lambda: datetime.now(UTC))
+    await repo.before_command(StepId(session="s-1", turn="t-1", number=1, label="A command"))
+    (root / "a").write_bytes(b"of the command")
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2])))
+"""
+
+
+async def test_what_a_command_changed_is_kept_although_its_server_was_killed(
+    repo: ShadowRepo, state: Path, tree: Path
+) -> None:
+    before = (tree / "a").read_bytes()
+    environment = {**os.environ, "PYTHONPATH": str(Path(handrail.__file__).parents[1])}
+    command = (sys.executable, "-c", DYING, str(state), str(tree))
+    dying = await asyncio.create_subprocess_exec(*command, env=environment)
+    assert await dying.wait() == -9
+    (checkpoint,) = await repo.list()
+    assert [each.path for each in checkpoint.paths] == ["a"]
+    assert raws((await plan(repo))[uri_of(tree / "a")]) == (before, b"of the command")
+    assert not list((repo.folder.parent / "commands").iterdir())
+
+
+@pytest.fixture
+def no_git(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return monkeypatch
+
+
+async def test_without_git_small_folders_are_copied(
+    repo: ShadowRepo, root: Path, no_git: pytest.MonkeyPatch
+) -> None:
+    for name in ("changed", "deleted"):
+        (root / name).write_bytes(b"\0\r\n" + name.encode())
+
+    def act() -> None:
+        (root / "changed").write_bytes(b"of the command")
+        (root / "deleted").unlink()
+        (root / "new").mkdir()
+        (root / "new" / "created").write_bytes(b"")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {
+        "changed": Kind.CHANGED,
+        "deleted": Kind.DELETED,
+        "new/created": Kind.CREATED,
+    }
+    found = await plan(repo)
+    assert raws(found[uri_of(root / "deleted")]) == (b"\0\r\ndeleted", None)
+    assert found[uri_of(root / "new" / "created")].made_folders == (uri_of(root / "new"),)
+    no_git.undo()
+
+
+async def test_without_git_large_folders_are_said_to_be_left_out(
+    repo: ShadowRepo, root: Path, no_git: pytest.MonkeyPatch
+) -> None:
+    no_git.setattr("handrail.adapters.tree_plain.LIMIT_FILES", 1)
+    for name in ("a", "b"):
+        (root / name).write_bytes(b"")
+    snapshot = await repo.before_command(step())
+    assert "git is not installed" in snapshot.not_covered[0].reason
+    (root / "a").unlink()
+    effects = await repo.after_command(step(), snapshot)
+    assert effects.changes == ()
+    assert "git is not installed" in effects.not_covered[0].reason
+    no_git.undo()

@@ -59,6 +59,10 @@ class Rehearsal:
         """All of them: nothing waits to be saved."""
         return frozenset(uris)
 
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """The bytes on the disk, which no rehearsal changes."""
+        return await self._editor.read_bytes(uri)
+
     async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
         """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
         return None

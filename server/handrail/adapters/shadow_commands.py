@@ -11,23 +11,24 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dulwich.objects import ShaFile
 
-from handrail.adapters import files
-from handrail.adapters.shadow_record import Entry, keep
+from handrail.adapters import files, tree_plain
+from handrail.adapters.shadow_record import Entry, change, keep
 from handrail.adapters.shadow_tree import stored_path
 from handrail.adapters.tree_git import Git, is_installed, split
 from handrail.adapters.tree_snapshot import Difference, Taken, Trees
 from handrail.adapters.workspace import identity_of, root_names, shown_path
-from handrail.core.checkpoint import CommandChange, Image, Kind, NotCovered, Snapshot, StepId
+from handrail.core.checkpoint import CommandChange, Image, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
-NO_GIT = "git is not installed, so what a command changes is not known"
+NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
 LINK = 0o120000
 
 
@@ -41,6 +42,16 @@ class Found:
     not_covered: tuple[NotCovered, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touched:
+    """A file that differs; `new_folders` are all that a command has made."""
+
+    path: Path
+    before: Image
+    after: Image
+    new_folders: frozenset[Path]
+
+
 class Commands:
     """Snapshots around commands; *home* is the state folder of the workspace, and exists."""
 
@@ -51,40 +62,34 @@ class Commands:
 
     def before(self, step: StepId) -> Snapshot:
         """Take the snapshot. Raises CheckpointError, OSError."""
-        if not is_installed():
-            reasons = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
-            return Snapshot(id="", not_covered=self._not_covered(reasons))
-        taken = Trees(self._home / SCRATCH, self._roots).take_anew()
         name = f"{step.number}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
-        self._write(name, {"step": asdict(step), "roots": roots, "taken": asdict(taken)})
-        return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
+        note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
+        if is_installed():
+            taken = Trees(self._home / SCRATCH, self._roots).take_anew()
+            self._write(name, {**note, "taken": asdict(taken)})
+            return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
+        plain = tree_plain.take(self._roots)
+        if plain is None:
+            return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
+        self._write(name, {**note, "plain": plain})
+        return Snapshot(id=name)
 
     def after(self, name: str) -> Found:
         """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
         if not name:
-            reasons = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
-            return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(reasons))
-        before = self._read(name)
-        trees = Trees(self._home / SCRATCH, self._roots)
-        after = trees.take()
-        left_out = {**before.left_out, **after.left_out}
-        for path, reason in left_out.items():
-            if before.stamps.get(path) != after.stamps.get(path):
-                left_out[path] = f"changed by the command, and {reason}"
+            left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
+            return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(left_out))
+        note = self._read(name)
+        left_out = {}
+        touched = self._plain(note["plain"]) if "plain" in note else self._whole(note, left_out)
         entries, blobs, changes = [], list[ShaFile](), []
-        for git, group in trees.differences(before, after):
-            contents = git.blobs(name for each in group for name in each.blobs)
-            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), group)
-            for each in group:
-                images = _images(each, contents, before.modes)
-                if images is None:
-                    left_out[os.fspath(each.path)] = "changed by the command; it is no plain file"
-                    continue
-                entry, made = self._entry(each, images, folders)
-                entries.append(entry)
-                blobs += made
-                changes.append(self._change(each))
+        for each in touched:
+            entry, made = self._entry(each)
+            entries.append(entry)
+            blobs += made
+            if found := change(entry):
+                changes.append(CommandChange(uri=entry.uri, path=entry.path, change=found.change))
         return Found(
             entries=tuple(entries),
             blobs=tuple(blobs),
@@ -92,15 +97,54 @@ class Commands:
             not_covered=self._not_covered(left_out),
         )
 
+    def _whole(self, note: dict[str, Any], left_out: dict[str, str]) -> Iterator[_Touched]:
+        """What differs between work trees; *left_out* takes what is not known or not kept."""
+        before = Taken(**note["taken"])
+        trees = Trees(self._home / SCRATCH, self._roots)
+        after = trees.take()
+        for path, reason in {**before.left_out, **after.left_out}.items():
+            same = before.stamps.get(path) == after.stamps.get(path)
+            left_out[path] = reason if same else f"changed by the command, and {reason}"
+        for git, group in trees.differences(before, after):
+            contents = git.blobs(name for each in group for name in each.blobs)
+            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), group)
+            for each in group:
+                images = _images(each, contents, before.modes)
+                if images is None:
+                    left_out[os.fspath(each.path)] = "changed by the command; it is no plain file"
+                else:
+                    yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+
+    def _plain(self, before: tree_plain.Plain) -> Iterator[_Touched]:
+        """What differs between two copies."""
+        after = tree_plain.take(self._roots)
+        if after is None:
+            raise CheckpointError("Without git, so much cannot be compared with what was there before.")
+        new = frozenset(tree_plain.folders(after) - tree_plain.folders(before))
+        for path in sorted({**before, **after}):
+            if before.get(path) != after.get(path):
+                images = tree_plain.image(before, path), tree_plain.image(after, path)
+                yield _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+
+    def left_behind(self) -> list[tuple[str, StepId]]:
+        """The snapshots of processes that died before their command had ended."""
+        found = []
+        for path in sorted((self._home / NOTES).glob("*.json")):
+            try:
+                note = self._read(path.stem)
+                if not _lives(note["process"]):
+                    found.append((path.stem, StepId(**note["step"])))
+            except (CheckpointError, KeyError, TypeError):
+                path.unlink(missing_ok=True)
+        return found
+
     def forget(self, name: str) -> None:
         """The snapshot *name* is not wanted any more."""
         (self._home / NOTES / f"{name}.json").unlink(missing_ok=True)
 
-    def _entry(
-        self, each: Difference, images: tuple[Image, Image], folders: frozenset[Path]
-    ) -> tuple[Entry, list[ShaFile]]:
-        (before, of_before), (after, of_after) = map(keep, images)
-        made = [folder for folder in each.path.parents if before.blob is None and folder in folders]
+    def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
+        (before, of_before), (after, of_after) = map(keep, (each.before, each.after))
+        made = [folder for folder in each.path.parents if before.blob is None and folder in each.new_folders]
         entry = Entry(
             uri=files.uri_of(each.path),
             identity=files.uri_of(identity_of(each.path)),
@@ -112,11 +156,6 @@ class Commands:
             after=after,
         )
         return entry, [*of_before, *of_after]
-
-    def _change(self, each: Difference) -> CommandChange:
-        old, new = each.modes
-        kind = Kind.CREATED if not old else Kind.CHANGED if new else Kind.DELETED
-        return CommandChange(uri=files.uri_of(each.path), path=self._shown(each.path), change=kind)
 
     def _not_covered(self, reasons: dict[str, str]) -> tuple[NotCovered, ...]:
         return tuple(
@@ -131,11 +170,22 @@ class Commands:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         files.create(folder / f"{name}.json", json.dumps(note).encode("ascii"), 0o600)
 
-    def _read(self, name: str) -> Taken:
+    def _read(self, name: str) -> dict[str, Any]:
         try:
-            return Taken(**json.loads((self._home / NOTES / f"{name}.json").read_bytes())["taken"])
-        except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
+            note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
+            return note
+        except (ValueError, FileNotFoundError) as error:
             raise CheckpointError(f"The snapshot before the command cannot be read: {error}") from error
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's, so it lives
+        return True
+    return True
 
 
 def _images(

@@ -7,6 +7,7 @@ attempt that fails counts for nothing, and makes nothing.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -47,6 +48,8 @@ from handrail.core.checkpoint import (
 )
 from handrail.ports import CheckpointError
 
+logger = logging.getLogger(__name__)
+
 REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tidying.lock"
 WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
 STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
@@ -61,6 +64,7 @@ class Memory:
     room: Room
     known: dict[ObjectID, Turn] = field(default_factory=dict)
     is_swept: bool = False
+    is_recovered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,27 +137,46 @@ class Vault:
 
     def after_command(self, step_id: StepId, snapshot: Snapshot) -> CommandEffects:
         """Find what a command changed, and keep it as part of the step."""
-        commands = Commands(self.home, self.roots)
         with self._open() as store:
-            with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-                found = commands.after(snapshot.id)
-            if found.entries:
-                with self._writing(store) as turns:
-                    turn = turns.read(step_id.turn)
-                    step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                    entries = joined_in_step(step.entries, found.entries)
-                    self._write(turns, turn, replace(step, entries=entries), found.blobs)
-            commands.forget(snapshot.id)
-            return CommandEffects(
-                changes=found.changes,
-                checkpoint=step_id.turn if found.entries else None,
-                not_covered=found.not_covered,
-            )
+            return self._ended(store, step_id, snapshot.id)
+
+    def _ended(self, store: Store, step_id: StepId, name: str) -> CommandEffects:
+        commands = Commands(self.home, self.roots)
+        with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+            found = commands.after(name)
+        if found.entries:
+            with self._writing(store) as turns:
+                turn = turns.read(step_id.turn)
+                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                entries = joined_in_step(step.entries, found.entries)
+                self._write(turns, turn, replace(step, entries=entries), found.blobs)
+        commands.forget(name)
+        return CommandEffects(
+            changes=found.changes,
+            checkpoint=step_id.turn if found.entries else None,
+            not_covered=found.not_covered,
+        )
+
+    def recover(self) -> None:
+        """Keep what commands changed whose server died meanwhile; asked for once by each server."""
+        memory = self.memory
+        if memory.is_recovered or not self.home.exists():
+            return
+        memory.is_recovered = True
+        commands = Commands(self.home, self.roots)
+        for name, step_id in commands.left_behind():
+            try:
+                with self._open() as store:
+                    self._ended(store, step_id, name)
+            except CheckpointError as error:
+                logger.warning("What a command changed before a crash is not known: %s", error)
+                commands.forget(name)
 
     # ---- What is kept -----------------------------------------------------------------------------
 
     def list(self, session: str | None) -> tuple[Checkpoint, ...]:
         """All checkpoints, or those of a session."""
+        self.recover()
         with self._open() as store, self._reading():
             found = map(_checkpoint, Turns(store, self.memory.known).all())
             return tuple(each for each in found if session is None or each.session == session)
