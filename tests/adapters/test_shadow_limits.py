@@ -92,6 +92,18 @@ async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRe
     assert len(checkpoint.steps) == 7
 
 
+async def test_the_store_of_snapshots_goes_before_any_checkpoint(repo: ShadowRepo, root: Path) -> None:
+    await keep(repo, root, step(turn="t-1"), 10_000)
+    (root / "large").write_bytes(os.urandom(800_000))
+    taken = await repo.before_command(step(turn="t-2"))
+    repo.set_limits(Limits(max_bytes=1_000_000))
+    await repo.after_command(step(turn="t-2"), taken)
+    assert (repo.folder.parent / "trees").exists()
+    await keep(repo, root, step(turn="t-3"), 100_000)
+    assert not (repo.folder.parent / "trees").exists()
+    assert await ids(repo) == ["t-3", "t-1"]
+
+
 # ---- Age --------------------------------------------------------------------------------------------
 
 

@@ -67,6 +67,10 @@ class Room:
         self.writes += 1
         self.used += need
 
+    def doubt(self) -> None:
+        """Somebody else has written; measure before the next write."""
+        self.writes = MEASURE_EVERY
+
     def measure(self) -> int:
         """Look at the disk."""
         self.used, self.writes = used_bytes(self.home), 0

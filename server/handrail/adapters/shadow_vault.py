@@ -10,8 +10,9 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters import files, shadow_lock, shadow_tidy
 from handrail.adapters.disk_failure import reason
-from handrail.adapters.shadow_commands import Commands
+from handrail.adapters.shadow_commands import NOTES, SCRATCH, Commands
 from handrail.adapters.shadow_images import (
     Roots,
     entry_of,
@@ -29,7 +30,7 @@ from handrail.adapters.shadow_images import (
     spots_of,
     stored_image,
 )
-from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated
+from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns
@@ -142,6 +143,7 @@ class Vault:
 
     def _ended(self, store: Store, step_id: StepId, name: str) -> CommandEffects:
         commands = Commands(self.home, self.roots)
+        self.memory.room.doubt()
         with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
             found = commands.after(name)
         if found.entries:
@@ -261,9 +263,18 @@ class Vault:
             turns.remove(outdated(known, self.limits, self.clock()))
         need = Need(size_bytes=bytes_of(blobs), keep=step.id.turn)
         if room.after(need.size_bytes) > self.limits.max_bytes:
+            self._drop_scratch()
             make_room(turns, self.limits, room, need)
         room.take(need.size_bytes)
         turns.write(turn, step, blobs)
+
+    def _drop_scratch(self) -> None:
+        """Remove the store of snapshots, if it takes a large part of the room and no command needs it."""
+        scratch = self.home / SCRATCH
+        if used_bytes(scratch) * 4 < self.limits.max_bytes or any((self.home / NOTES).glob("*.json")):
+            return
+        with suppress(CheckpointError), shadow_lock.held(self.home / TREES, writes=True, wait_s=0):
+            shutil.rmtree(scratch, ignore_errors=True)
 
     def _remembered(self, turns: Turns) -> Sequence[Turn]:
         """The turns, read once in a while: reading all of them takes long, and they grow old slowly."""
