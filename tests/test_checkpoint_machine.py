@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -26,15 +25,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from handrail.adapters.disk import Disk
+from bench import Bench
 from handrail.adapters.files import uri_of
-from handrail.adapters.scripted import Scripted
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.spill_folder import SpillFolder
-from handrail.adapters.workspace import Folders
 from handrail.agent import restore
 from handrail.core.checkpoint import StepId, Target
-from handrail.ports import Ports
 
 NAMES = ("a.txt", "deep/b.txt", "deep/c.txt", "d.txt")
 PLACES = 4  # in each file; every change is of one of them
@@ -85,16 +79,8 @@ class Machine(RuleBasedStateMachine):
 
     def start(self) -> None:
         """A server that knows nothing but what is on the disk."""
-        folders = Folders((self.root,))
-        self.repo = ShadowRepo(self.state, lambda: folders.roots, lambda: datetime.now(UTC))
-        self.ports = Ports(
-            editor=Disk(),
-            workspace=folders,
-            provider=Scripted(self.root / "none"),
-            checkpoints=self.repo,
-            approver=Nobody(),
-            spills=SpillFolder(self.state / "outputs"),
-        )
+        bench = Bench(self.root, self.state)
+        self.repo, self.ports = bench.repo, bench.ports()
 
     def value(self) -> str:
         return f"value {next(self.numbers)}"
@@ -216,13 +202,6 @@ class Machine(RuleBasedStateMachine):
     def the_list_is_what_the_model_says(self) -> None:
         listed = {each.id for each in self.runner.run(self.repo.list())}
         assert listed == set(self.kept)
-
-
-class Nobody:
-    """Approver port that has no answer."""
-
-    async def ask(self, question: object) -> None:
-        return None
 
 
 CONFLICT: Content = ("conflict",)
