@@ -105,7 +105,14 @@ def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kep
         after=stored_image(store, entry.after) if entry.after else None,
         gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in between),
         made_folders=entry.made_folders,
+        identity=_identity(entry),
     )
+
+
+def _identity(entry: Entry) -> str:
+    """What the workspace calls the document: a file by its path."""
+    path = files.path_of(entry.identity)
+    return entry.identity if path is None else os.fspath(path)
 
 
 def stored_image(store: Store, kept: Kept) -> Image:

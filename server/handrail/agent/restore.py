@@ -17,7 +17,6 @@ from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
-from handrail.core.policy import Standing
 from handrail.core.text import Text, to_lf
 from handrail.ports import CheckpointError, Document, Ports
 
@@ -135,9 +134,8 @@ async def _kept(
 
 
 async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
-    place = ports.workspace.resolve(each.uri)
-    if isinstance(place, Failure) or place.standing is Standing.OUTSIDE:
-        reason = "Its path leads outside the workspace folders now; nothing was changed there."
+    if each.identity and identity(ports, each.uri) != each.identity:
+        reason = "Its path leads to another file now; nothing was changed there."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
         return
     now = await ports.editor.read(each.uri)

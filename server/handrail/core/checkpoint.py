@@ -6,7 +6,7 @@ How they are kept, and where, is the business of whoever implements the port `Ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from handrail.core.text import Text
@@ -120,6 +120,7 @@ class Restoration:
         after: What the turn left, as last recorded; None if that is not known.
         gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
+        identity: The document that the URI meant then, whatever it means by now.
     """
 
     uri: str
@@ -127,6 +128,7 @@ class Restoration:
     after: Image | None
     gaps: tuple[tuple[Image, Image], ...] = ()
     made_folders: tuple[str, ...] = ()
+    identity: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
