@@ -228,7 +228,7 @@ async def test_ten_thousand_hunks_for_one_file(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"a\n" * 100})
     body = "@@\n-a\n+b\n" * 10_000
     patch = f"*** Begin Patch\n*** Update File: a.txt\n{body}*** End Patch"
-    assert set(await failed(bench, call("patch", mode="v4a", patch=patch))) == {"too-large"}
+    assert await failed(bench, call("patch", mode="v4a", patch=patch)) == ["too-large"]
 
 
 class Vanishing(Disk):

@@ -235,3 +235,21 @@ def test_an_unknown_checkpoint_is_answered_with_those_that_exist(folder: Folder)
     ended = folder.handrail("checkpoint", "restore", "t-9")
     assert ended.code == 2
     assert "There is no checkpoint `t-9`. Those that exist: t-" in ended.err
+
+
+def test_input_that_no_file_can_hold_is_refused_by_a_real_server(folder: Folder) -> None:
+    """Half surrogate pairs, NUL and far too many hunks go through the wire, the report and the terminal."""
+    before = folder.files
+
+    def patch(body: str) -> dict[str, Any]:
+        text = f"*** Begin Patch\n*** Update File: {body}*** End Patch"
+        return {"name": "patch", "arguments": {"mode": "v4a", "patch": text}}
+
+    bodies = ["run.sh\n-echo one\n+\ud800\n", "\udfff.sh\n-a\n+b\n", "run.sh\n-echo one\n+\0\n"]
+    calls = [patch(body) for body in (*bodies, "run.sh\n" + "@@\n-echo one\n+echo two\n" * 10_000)]
+    model = folder.script({"text": "Half: \ud800", "calls": calls}, {"text": "Done.", "calls": []})
+    ended = folder.handrail("run", "Do it.", "--model", model, "--json")
+    assert ended.code == 1, ended.err
+    codes = [outcome["failure"]["code"] for outcome in json.loads(ended.out)["outcomes"]]
+    assert codes == ["bad-encoding"] * 3 + ["too-large"]
+    assert folder.files == before

@@ -148,6 +148,8 @@ class Planner:
 
     async def _updated(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
         place = replace(place, uri=document.uri)
+        if (wrong := plan.too_many(patch.hunks)) is not None:
+            return self._failed(place, wrong.at(document.uri))
         parts = tuple(
             Part(
                 mutation=self._mutation(place, each.hunk),

@@ -54,8 +54,8 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
         One plan for each hunk, in order. The edits of different hunks do not overlap: of two that
         would, the later fails with `bad-patch`.
     """
-    if len(hunks) > LIMIT_HUNKS:
-        return tuple(HunkPlan(hunk=hunk, result=_too_many(len(hunks))) for hunk in hunks)
+    if (wrong := too_many(hunks)) is not None:
+        return tuple(HunkPlan(hunk=hunk, result=wrong) for hunk in hunks)
     results: list[PlannedHunk | Failure] = []
     for hunk in hunks:
         bounds = Bounds(after=max((_end(result) for result in results), default=0))
@@ -107,10 +107,15 @@ def _twice(hunk: Hunk) -> Failure:
     )
 
 
-def _too_many(count: int) -> Failure:
+def too_many(hunks: Sequence[Hunk]) -> Failure | None:
+    """`too-large` for more hunks than are planned for one document."""
+    if len(hunks) <= LIMIT_HUNKS:
+        return None
     return Failure(
         code=Code.TOO_LARGE,
-        message=f"The patch has {count:,} hunks for one document; the limit for hunks is {LIMIT_HUNKS:,}.",
+        message=(
+            f"The patch has {len(hunks):,} hunks for one document; the limit for hunks is {LIMIT_HUNKS:,}."
+        ),
         steps=("Send it in several patches.", "Or write the file whole."),
     )
 

@@ -14,7 +14,7 @@ from handrail.agent.tools import call
 from handrail.core import patch as notation
 from handrail.core.failure import Failure
 from handrail.core.patch import FilePatch, Hunk, Operation
-from handrail.core.text import to_lf
+from handrail.core.text import to_lf, unwritable
 
 NAMED_FILE = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
 
@@ -31,7 +31,7 @@ def parse(arguments: call.Arguments) -> call.Edits | Failure:
     patches = reader(arguments)
     if isinstance(patches, Failure):
         path = _named_file(arguments)
-        if not path:
+        if not path or unwritable(path):
             return patches
         meant = FilePatch(path=path, operation=Operation.UPDATE)
         return call.Edits(title=f"Edit {path}", patches=(meant,), wrong=patches)
