@@ -233,6 +233,8 @@ def _written(each: FilePatch, text: Text, hunks: Sequence[PlannedHunk]) -> _File
     raw = text.encode(edit.apply(text.content, edits))
     if isinstance(raw, Failure):
         return raw.at(each.path)
+    if raw == text.raw and each.move_to is None:  # of two hunks one undoes the other
+        return _File(files={})
     if each.move_to is not None:
         return _File(tiers=tiers, files={each.path: None, each.move_to: raw})
     return _File(tiers=tiers, files={each.path: raw})
