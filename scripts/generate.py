@@ -184,7 +184,11 @@ def protocol_ts() -> str:
         out += [f"export type {name} = {choices};", ""]
     for value in values():
         notes = attributes(value)
-        out += [f"/** {described(value)} */", f"export interface {value.__name__} {{"]
+        out += [f"/** {described(value)} */"]
+        if not list(fields_of(value)):
+            out += [f"export type {value.__name__} = Record<string, never>;", ""]
+            continue
+        out += [f"export interface {value.__name__} {{"]
         for field in fields_of(value):
             out += [f"  /** {notes[field.name]} */"] if field.name in notes else []
             out += [f"  {field.name}{'?' if field.optional else ''}: {typescript(field.kind)};"]

@@ -188,8 +188,7 @@ export interface TurnSteerParams {
 }
 
 /** All sessions of the workspace. */
-export interface SessionListParams {
-}
+export type SessionListParams = Record<string, never>;
 
 /** A session: the first line of its first prompt, when it was last written to (RFC 3339), its turns. */
 export interface SessionInfo {
@@ -293,8 +292,7 @@ export interface CheckpointPruned {
 }
 
 /** Nothing is needed. */
-export interface CheckpointVerifyParams {
-}
+export type CheckpointVerifyParams = Record<string, never>;
 
 /** How many checkpoints were read, and what is wrong; nothing if `problems` is empty. */
 export interface CheckpointSoundness {
