@@ -11,6 +11,7 @@ import {
   State,
 } from "vscode-languageclient/node";
 
+import { offersModels } from "./model";
 import type { ClientOptions } from "./protocol";
 
 class QuietClient extends LanguageClient {
@@ -21,7 +22,7 @@ class QuietClient extends LanguageClient {
 
 /** A client for the server, not yet started. A server that ran and ended by itself is started again, a few times. */
 export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
-  const handrail: ClientOptions = { turnUpdates: true, services: ["save"] };
+  const handrail: ClientOptions = { turnUpdates: true, services: offersModels() ? ["save", "model"] : ["save"] };
   let hasRun = false;
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),

@@ -3,11 +3,12 @@
  *
  * A start that failed is shown once; the next request tries again.
  */
-import { type Disposable, EventEmitter, type ExtensionContext, type LogOutputChannel } from "vscode";
-import { type LanguageClient, State } from "vscode-languageclient/node";
+import { type CancellationToken, type Disposable, EventEmitter, type ExtensionContext, type LogOutputChannel } from "vscode";
+import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
 
 import { createClient } from "./client";
 import { showFailure, UserError } from "./messages";
+import { answerModel } from "./model";
 import * as protocol from "./protocol";
 import { answerSave } from "./save";
 import { findServer } from "./server";
@@ -20,6 +21,8 @@ export interface Requests {
   [protocol.CHECKPOINT_LIST]: [protocol.CheckpointListParams, protocol.Checkpoint[]];
   [protocol.CHECKPOINT_RESTORE]: [protocol.CheckpointRestoreParams, protocol.RestoreReport];
 }
+
+const MODEL_TEXT = new ProgressType<{ delta: string }>();
 
 export type ConnectionState = "starting" | "running" | "stopped";
 
@@ -104,6 +107,11 @@ export class Connection implements Disposable {
       this.updateEmitter.fire(update);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
+    client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
+      answerModel(params, token, (delta) => {
+        void client.sendProgress(MODEL_TEXT, params.partialResultToken, { delta });
+      }),
+    );
     this.client = client;
     try {
       await this.run(client);

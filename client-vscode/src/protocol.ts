@@ -469,22 +469,26 @@ export interface ModelTool {
   schema: Record<string, unknown>;
 }
 
-/** Ask the client's model; text streams as `{delta}` by `$/progress` on the token. */
+/** Ask the client's model; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed (-32803) says that asking again would not help; after any other one the step is begun anew. */
 export interface ModelParams {
   messages: ModelMessage[];
   tools: ModelTool[];
+  /** `model` is the id, family or name of the model that the user wants, if any. */
   options: Record<string, unknown>;
   partialResultToken: string;
 }
 
-/** What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused". */
+/** What the client's model answers, whole. */
 export interface ModelResponse {
   text?: string;
   calls?: ModelCall[];
+  /** "stop", "toolCalls", "length" or "refused". */
   stop?: string;
   reason?: string;
   inputTokens?: number;
   outputTokens?: number;
+  /** How much the model can read at once. */
+  contextTokens?: number;
 }
 
 /** Something that happens in a turn. */

@@ -1,5 +1,6 @@
 """
-The main job in a real VS Code: the extension, installed from its VSIX, applies a reply and takes it back.
+The main job in a real VS Code: the extension, installed from its VSIX, applies a reply and takes it back; and
+a language model that another extension brings to VS Code answers turns.
 
 The steps and their assertions run inside VS Code's extension host (`vscode/host/index.cjs`); this module
 builds what a user would install, gives it an empty profile and a workspace, and reads what the steps
@@ -109,6 +110,8 @@ def scenario() -> dict[str, object]:
         "before": unsaved.decode(),
         "after": after.decode(),
         "fixed": fixed.decode(),
+        "edit": {"path": OPEN, "old_string": "TAX = 0.19", "new_string": "TAX = 0.21"},
+        "raised": unsaved.decode().replace("TAX = 0.19", "TAX = 0.21"),
         "problemLine": after.decode().split("\r\n").index("    return sum(items) * (1 + TAX)"),
         "disk": {
             "before": {name: base64.b64encode(data).decode() for name, data in DISK_BEFORE.items()},

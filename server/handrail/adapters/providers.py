@@ -51,6 +51,6 @@ def provider(choice: ModelChoice) -> Provider:
         )
     raise ProviderError(
         f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
-        "'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
+        "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
         "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."
     )

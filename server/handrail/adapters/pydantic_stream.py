@@ -8,7 +8,6 @@ wire format; empty is empty; arguments arrive as they were sent. Importing this 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 
@@ -27,7 +26,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from handrail.adapters.pydantic_ai import Address
-from handrail.core import prompt, redact, sanitize
+from handrail.core import prompt, recover, redact, sanitize
 from handrail.core.message import (
     AssistantMessage,
     Delta,
@@ -54,11 +53,6 @@ STOPS = {
     "content_filter": StopReason.REFUSED,
     "tool_call": StopReason.TOOL_CALLS,
 }
-FULL = re.compile(
-    r"context.{0,20}(?:length|window|size|limit)|(?:prompt|input|request).{0,20}too (?:long|large)"
-    r"|maximum.{0,20}tokens",
-    re.IGNORECASE,
-)
 AGAIN = (  # what waiting may mend
     exceptions.ModelRateLimitError,
     exceptions.ModelUnavailableError,
@@ -132,7 +126,7 @@ class Engine:
         """The response that stands for a context that is full, if that is what the error says."""
         status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
         said = isinstance(error, exceptions.ModelContextWindowExceededError)
-        if said or (status in (400, 413, 422, 500) and FULL.search(str(error))):
+        if said or (status in (400, 413, 422, 500) and recover.is_context_full(str(error))):
             return Response(text="", stop=StopReason.CONTEXT_FULL, reason=self._reason(error))
         return None
 

@@ -276,6 +276,20 @@ def _prose_call(text: str, tools: Set[str]) -> str:
     return name if isinstance(name, str) and name in tools else ""
 
 
+# ---- What a provider says of an error ---------------------------------------------------------------
+
+FULL = re.compile(
+    r"context.{0,20}(?:length|window|size|limit)|(?:prompt|input|request).{0,20}too (?:long|large)"
+    r"|maximum.{0,20}tokens",
+    re.IGNORECASE,
+)
+
+
+def is_context_full(error: str) -> bool:
+    """Whether an error says that the conversation is longer than the model can read; no code tells it."""
+    return FULL.search(error) is not None
+
+
 # ---- A provider that cannot be reached --------------------------------------------------------------
 
 LIMIT_RETRIES = 5

@@ -11,12 +11,14 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from handrail.core import prompt
+from handrail.core import prompt, recover, sanitize
 from handrail.core.message import (
     AssistantMessage,
     Delta,
@@ -33,10 +35,12 @@ from handrail.core.message import (
 )
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports import Provider, ProviderDown, ProviderError
 
 SERVICE = "model"
-CONTEXT = 64_000  # tokens; the client does not say
+CONTEXT = 64_000  # tokens; what is assumed of a model until the client says
+REQUEST_FAILED = -32803  # the client's word for: asking again would not help
+LIMIT_REASON_CHARS = 600
 STOPS: dict[str, StopReason] = {
     "stop": StopReason.FINISH,
     "toolCalls": StopReason.TOOL_CALLS,
@@ -46,24 +50,31 @@ STOPS: dict[str, StopReason] = {
 
 
 class EditorModel:
-    """Provider port for one client's model; `client` is what the client said of itself."""
-
-    context_tokens = CONTEXT
+    """The models of one client; `client` is what the client said of itself."""
 
     def __init__(self, server: LanguageServer) -> None:
         self._server = server
         self._listeners: dict[str, asyncio.Queue[str | None]] = {}
+        self._contexts: dict[str, int] = {}
         self.client = Client()
+
+    def named(self, name: str) -> Provider:
+        """The model that the user calls *name*; the client's choice if that is empty."""
+        return _Named(models=self, name=name)
+
+    def context_tokens(self, name: str) -> int:
+        """How much that model can read, as far as the client has said."""
+        return self._contexts.get(name, CONTEXT)
 
     def hear(self, token: object, value: object) -> None:
         """Take a piece of text that the client streams; one for nobody is ignored."""
         if isinstance(token, str) and token in self._listeners and isinstance(value, Mapping):
             self._listeners[token].put_nowait(str(value.get("delta", "")))
 
-    async def complete(
-        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    async def ask(
+        self, name: str, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
-        """Ask the client. Raises ProviderError."""
+        """Ask the client for that model's answer. Raises ProviderError."""
         if SERVICE not in self.client.services:
             raise ProviderError(
                 "The setting handrail.model is 'editor', but this editor offers no model of its own."
@@ -71,22 +82,72 @@ class EditorModel:
         token = f"model-{uuid.uuid4().hex[:12]}"
         heard = self._listeners[token] = asyncio.Queue()
         sent = self._server.protocol.send_request_async(
-            protocol.CLIENT_MODEL, wire.write(_params(messages, tools, token)), token
+            protocol.CLIENT_MODEL, wire.write(_params(name, messages, tools, token)), token
         )
         answered = asyncio.ensure_future(sent)
         answered.add_done_callback(lambda _: heard.put_nowait(None))
         try:
             while (delta := await heard.get()) is not None:
                 yield Delta(text=delta)
-            yield _response(answered)
+            yield self._response(name, answered)
         finally:
             del self._listeners[token]
             if not answered.done():
                 self._server.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=token))
                 answered.cancel()
 
+    def _response(self, name: str, answered: asyncio.Future[object]) -> Response:
+        try:
+            found = wire.read(protocol.ModelResponse, answered.result())
+        except JsonRpcException as error:
+            return _failed(error)
+        except wire.InvalidParams as error:
+            raise ProviderError(f"The editor's model answered with something else: {error}") from error
+        if found.context_tokens is not None and found.context_tokens > 0:
+            self._contexts[name] = found.context_tokens
+        return Response(
+            text=found.text,
+            calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in found.calls or ()),
+            stop=STOPS.get(found.stop, StopReason.FINISH),
+            reason=found.reason or "",
+            usage=Usage(
+                steps=1, input_tokens=found.input_tokens or 0, output_tokens=found.output_tokens or 0
+            ),
+        )
 
-def _params(messages: Sequence[Message], tools: Sequence[ToolOffer], token: str) -> protocol.ModelParams:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """Provider port for one of a client's models."""
+
+    models: EditorModel
+    name: str
+
+    @property
+    def context_tokens(self) -> int:
+        return self.models.context_tokens(self.name)
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        async with aclosing(self.models.ask(self.name, messages, tools)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+
+def _failed(error: JsonRpcException) -> Response:
+    """The response that stands for a context that is full. Raises ProviderError for any other error."""
+    said = sanitize.clean(error.message, LIMIT_REASON_CHARS)
+    if recover.is_context_full(said):
+        return Response(text="", stop=StopReason.CONTEXT_FULL, reason=said)
+    if error.code == REQUEST_FAILED:
+        raise ProviderError(said) from error
+    raise ProviderDown(f"The editor's model cannot be reached: {said}") from error
+
+
+def _params(
+    name: str, messages: Sequence[Message], tools: Sequence[ToolOffer], token: str
+) -> protocol.ModelParams:
     return protocol.ModelParams(
         messages=[_message(message) for message in messages],
         tools=[
@@ -94,7 +155,7 @@ def _params(messages: Sequence[Message], tools: Sequence[ToolOffer], token: str)
             for tool in tools
         ],
         partial_result_token=token,
-        options={},
+        options={"model": name} if name else {},
     )
 
 
@@ -110,19 +171,3 @@ def _message(message: Message) -> protocol.ModelMessage:
         case ToolMessage(results=results):
             found = [protocol.ModelResult(call=result.call, text=result.text) for result in results]
             return protocol.ModelMessage(role="tool", results=found)
-
-
-def _response(answered: asyncio.Future[object]) -> Response:
-    try:
-        found = wire.read(protocol.ModelResponse, answered.result())
-    except JsonRpcException as error:
-        raise ProviderDown(f"The editor's model cannot be reached: {error.message}") from error
-    except wire.InvalidParams as error:
-        raise ProviderError(f"The editor's model answered with something else: {error}") from error
-    return Response(
-        text=found.text,
-        calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in found.calls or ()),
-        stop=STOPS.get(found.stop, StopReason.FINISH),
-        reason=found.reason or "",
-        usage=Usage(steps=1, input_tokens=found.input_tokens or 0, output_tokens=found.output_tokens or 0),
-    )

@@ -617,7 +617,13 @@ class ModelTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelParams:
-    """Ask the client's model; text streams as `{delta}` by `$/progress` on the token."""
+    """
+    Ask the client's model; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed
+    (-32803) says that asking again would not help; after any other one the step is begun anew.
+
+    Attributes:
+        options: `model` is the id, family or name of the model that the user wants, if any.
+    """
 
     messages: list[ModelMessage]
     tools: list[ModelTool]
@@ -627,7 +633,13 @@ class ModelParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
-    """What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused"."""
+    """
+    What the client's model answers, whole.
+
+    Attributes:
+        stop: "stop", "toolCalls", "length" or "refused".
+        context_tokens: How much the model can read at once.
+    """
 
     text: str = ""
     calls: list[ModelCall] | None = None
@@ -635,6 +647,7 @@ class ModelResponse:
     reason: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,8 +53,9 @@ MODEL = Setting(
         "Who answers. `paste`: no model at all, the prompt is a reply copied from any chat. "
         "`openai-chat:NAME`, `openai-responses:NAME`, `anthropic:NAME`, `ollama:NAME`: a model, in the usual "
         "form of pydantic-ai; `openai:NAME` speaks Chat Completions if a base URL is set, else Responses. "
-        "`editor`: the editor's own model, where the client offers it. `scripted:FILE`: answers read from a "
-        "JSON file, for tests and demos; `record:FILE.json:MODEL` writes such a file."
+        "`editor` or `editor:NAME`: the editor's own models, where the client offers them; in VS Code, those "
+        "that extensions bring. `scripted:FILE`: answers read from a JSON file, for tests and demos; "
+        "`record:FILE.json:MODEL` writes such a file."
     ),
 )
 BASE_URL = Setting(

@@ -47,7 +47,7 @@ from handrail.ports.sessions import Sessions, Unwritten
 
 logger = logging.getLogger(__name__)
 
-EDITOR = "editor"  # the value of the setting `model` that means the client's own
+EDITOR = "editor"  # in the setting `model` it means the client's own, and may be followed by a name
 SETTLE_S = 2.0  # a turn begins with the defaults if the client has not told its settings by then
 
 
@@ -171,8 +171,9 @@ class State:
 
     def _provider(self) -> Provider:
         model = self.settings.text(settings.MODEL)
-        if model == EDITOR:
-            return self.editor_model
+        kind, _, name = model.partition(":")
+        if kind == EDITOR:
+            return self.editor_model.named(name)
         return self.world.provider(
             ModelChoice(
                 model=model,

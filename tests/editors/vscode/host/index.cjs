@@ -37,6 +37,29 @@ async function picture(name, text) {
 let document;
 let report;
 
+/** A language model as an extension brings it to VS Code; it answers as the tests say, and keeps what it was asked. */
+const model = {
+  asked: [],
+  answer: async () => {},
+  provideLanguageModelChatInformation: () => [
+    { id: "parrot", name: "Parrot", family: "birds", version: "1", maxInputTokens: 30_000, maxOutputTokens: 4_000, capabilities: { toolCalling: true } },
+  ],
+  provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
+    model.asked.push({ messages, tools: options.tools, token });
+    await model.answer(progress, token, model.asked.length);
+  },
+  provideTokenCount: async () => 1,
+};
+const say = (progress, text) => progress.report(new vscode.LanguageModelTextPart(text));
+const settings = () => vscode.workspace.getConfiguration("handrail");
+
+/** Runs a turn with the editor's own model, which answers so. */
+async function turnWith(answer) {
+  Object.assign(model, { asked: [], answer });
+  const { turn } = await command("handrail.turn.start", { prompt: "Raise the tax." });
+  return { turn, report: command("handrail.turn.wait", { turn }) };
+}
+
 const STEPS = {
   "an unsaved CRLF document is open": async () => {
     document = await vscode.workspace.openTextDocument(uriOf(scenario.open));
@@ -99,6 +122,53 @@ const STEPS = {
     assert.equal(document.getText(), scenario.before);
     assert(document.isDirty);
     for (const [name, bytes] of Object.entries(scenario.disk.before)) assert.equal(onDisk(name), bytes, name);
+  },
+  "a language model of VS Code answers a turn, with a tool call": async () => {
+    vscode.lm.registerLanguageModelChatProvider("handrail-host-tests", model);
+    await settings().update("model", "editor:parrot", vscode.ConfigurationTarget.Global);
+    const turn = await turnWith(async (progress, token, number) => {
+      if (number === 1) {
+        say(progress, "I raise it.");
+        progress.report(new vscode.LanguageModelToolCallPart("call-1", "patch", scenario.edit));
+        return;
+      }
+      say(progress, "It is ");
+      say(progress, "raised.");
+    });
+    const ended = await turn.report;
+    assert.deepEqual([ended.state, ended.answer], ["finished", "It is raised."], ended.reason);
+    assert.deepEqual(ended.outcomes.map(({ status }) => status), ["landed"]);
+    assert.equal(document.getText(), scenario.raised);
+    const [first, second] = model.asked;
+    assert(first.tools.some(({ name, inputSchema }) => name === "patch" && inputSchema.properties.path));
+    assert.equal(first.messages.at(-1).content[0].value, "Raise the tax.");
+    const [assistant, result] = second.messages.slice(-2);
+    assert.deepEqual(assistant.content[1].input, scenario.edit);
+    assert.equal(result.content[0].callId, "call-1");
+    assert.match(result.content[0].content[0].value, /^Landed: prices\.py/);
+    await command("handrail.checkpoint.restore", { checkpoint: ended.checkpoint });
+    assert.equal(document.getText(), scenario.before);
+  },
+  "a model that is blocked ends the turn, and is not asked again": async () => {
+    const turn = await turnWith(async () => {
+      throw vscode.LanguageModelError.Blocked("Your quota is used up.");
+    });
+    const ended = await turn.report;
+    assert.equal(ended.state, "failed");
+    assert.match(ended.reason, /blocked for now, by a quota or a filter\. Parrot says: .*Your quota is used up\./);
+    assert.equal(model.asked.length, 1);
+  },
+  "Stop ends a model's answer": async () => {
+    const turn = await turnWith((progress, token) => new Promise((resolve) => token.onCancellationRequested(resolve)));
+    await until("the model is asked", () => model.asked.length === 1);
+    await command("handrail.turn.cancel", { turn: turn.turn });
+    assert.equal((await turn.report).state, "cancelled");
+    await until("the model hears of it", () => model.asked[0].token.isCancellationRequested);
+  },
+  "a model that VS Code does not have is said to be missing": async () => {
+    await settings().update("model", "editor:eagle", vscode.ConfigurationTarget.Global);
+    const ended = await (await turnWith(async () => {})).report;
+    assert.match(ended.reason, /no language model “eagle”\. It has: .*parrot/);
   },
 };
 
