@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from handrail.adapters.disk import Disk
 from handrail.adapters.grant_file import GrantFile
@@ -16,6 +17,7 @@ from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.adapters.spill_folder import SpillFolder
 from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
+from handrail.agent.restore import RestoreReport, Wish
 from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
 from handrail.core.report import Event, TurnReport
 from handrail.ports import ALLOW, Editor, Ports, Provider, Question, Terms
@@ -137,6 +139,9 @@ class Bench:
 
     async def turn(self, session: str | None = None) -> TurnReport:
         return await self.host.wait(self.host.start("Do it.", session).id)
+
+    async def restore(self, checkpoint: str, **wished: Any) -> RestoreReport:
+        return await self.host.restore(Wish(checkpoint=checkpoint, **wished))
 
     def texts(self, session: str = "s-1") -> list[str]:
         """The text of every result in the history."""

@@ -37,7 +37,7 @@ async def test_a_restore_keeps_what_was_typed_between_two_steps(bench: Bench) ->
     assert file.read_bytes() == b"ONE\ntwo\nTHREE\nfour\nfive, typed\n"
 
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
 
     assert file.read_bytes() == b"one\ntwo\nthree\nfour\nfive, typed\n"
     assert not restored.conflicts
@@ -54,7 +54,7 @@ async def test_a_restore_of_lines_typed_over_between_two_steps_is_a_conflict(ben
     )
     report = await bench.turn()
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert [conflict.uri for conflict in restored.conflicts] == [file.as_uri()]
     assert file.read_bytes() == b"ONE, typed\ntwo\nTHREE\n"
 
@@ -71,12 +71,12 @@ async def test_a_restore_can_be_taken_back_and_a_step_restored_alone(bench: Benc
     after = snapshot(bench.root)
     assert report.checkpoint is not None
 
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == before
     assert not (bench.root / "new").exists()
-    await bench.host.restore(restored.checkpoint, None)
+    await bench.restore(restored.checkpoint)
     assert snapshot(bench.root) == after
-    await bench.host.restore(f"{report.checkpoint}.2", None)
+    await bench.restore(f"{report.checkpoint}.2")
     assert snapshot(bench.root) == before | {"a.txt": b"ONE\r\ntwo\r\n"}
 
 
@@ -139,7 +139,7 @@ async def test_without_a_checkpoint_nothing_is_changed(bench: Bench) -> None:
     bench.says(answer("", replace("a.txt", "one", "ONE")), answer("Done."))
     report = await bench.turn()
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert (bench.root / "a.txt").read_bytes() == b"one\n"
 
 
@@ -229,7 +229,7 @@ async def test_an_unknown_id_is_said_so(bench: Bench) -> None:
     with pytest.raises(UnknownId, match="s-9"):
         bench.host.start("x", "s-9")
     with pytest.raises(CheckpointError, match="t-9"):
-        await bench.host.restore("t-9", None)
+        await bench.restore("t-9")
 
 
 def test_a_script_that_is_no_script_is_a_provider_error(tmp_path: Path) -> None:

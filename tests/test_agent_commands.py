@@ -54,7 +54,7 @@ async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench
         ("c.txt", Status.LANDED),
     ]
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert not restored.conflicts
     assert snapshot(bench.root) == before
 
@@ -115,5 +115,5 @@ async def test_a_command_runs_alone_between_edits(bench: Bench) -> None:
     report = await bench.turn()
     assert snapshot(bench.root) == {"a.txt": b"four\n", "b.txt": b"two\n"}
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {"a.txt": b"one\n"}

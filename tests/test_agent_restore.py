@@ -41,11 +41,11 @@ async def test_bytes_that_are_no_text_come_back_as_a_whole(bench: Bench) -> None
         (bench.root / "created").write_bytes(OTHER)
 
     await command(bench, act)
-    report = await bench.host.restore("t-9", None)
+    report = await bench.restore("t-9")
     assert reasons(report) == []
     assert snapshot(bench.root) == {"changed": BINARY, "deleted": BINARY}
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {"changed": OTHER, "created": OTHER}
 
 
@@ -53,7 +53,7 @@ async def test_bytes_that_somebody_changed_since_are_kept(bench: Bench) -> None:
     lay_out(bench.root, {"a": BINARY})
     await command(bench, lambda: (bench.root / "a").write_bytes(OTHER))
     (bench.root / "a").write_bytes(OTHER + b"\0")
-    report = await bench.host.restore("t-9", None)
+    report = await bench.restore("t-9")
     assert len(reasons(report)) == 1
     assert snapshot(bench.root) == {"a": OTHER + b"\0"}
 
@@ -69,7 +69,7 @@ async def test_permissions_come_back(bench: Bench) -> None:
         (bench.root / "both.sh").write_bytes(b"changed\n")
 
     await command(bench, act)
-    await bench.host.restore("t-9", None)
+    await bench.restore("t-9")
     for name in ("run.sh", "both.sh"):
         path = bench.root / name
         assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"#!/bin/sh\n", 0o755)
@@ -80,7 +80,7 @@ async def test_equal_files_are_not_rewritten(bench: Bench) -> None:
     await command(bench, lambda: (bench.root / "a").write_bytes(b"two\n"))
     (bench.root / "a").write_bytes(b"one\n")
     before = (bench.root / "a").stat()
-    report = await bench.host.restore("t-9", None)
+    report = await bench.restore("t-9")
     after = (bench.root / "a").stat()
     assert report.unchanged == ((bench.root / "a").as_uri(),)
     assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
@@ -94,7 +94,7 @@ async def test_a_path_that_became_a_link_to_outside_is_left_alone(bench: Bench, 
     (bench.root / "a").unlink()
     (bench.root / "a").symlink_to(tmp_path / "secret")
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert "leads to another file" in reasons(restored)[0]
     assert (tmp_path / "secret").read_bytes() == b"two\n"
 
@@ -107,7 +107,7 @@ async def test_a_file_that_became_a_folder_is_left_alone(bench: Bench) -> None:
     (bench.root / "a").unlink()
     lay_out(bench.root, {"a/b": b"the user's\n"})
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert "it is a folder" in reasons(restored)[0]
     assert snapshot(bench.root) == {"a/b": b"the user's\n", "c": b"one\n"}
 
@@ -125,10 +125,10 @@ async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_
         assert (await bench.turn()).checkpoint is not None
     known = await bench.repo.list()
     assert len(known) < 7, "the limit has been hit"
-    restored = await bench.host.restore(known[0].id, None)
+    restored = await bench.restore(known[0].id)
     assert (bench.root / "a").read_bytes() == contents[-2]
     assert restored.checkpoint is not None
-    await bench.host.restore(restored.checkpoint, None)
+    await bench.restore(restored.checkpoint)
     assert (bench.root / "a").read_bytes() == contents[-1]
 
 
@@ -148,7 +148,7 @@ async def test_a_patch_over_three_files_in_two_roots_is_taken_back_in_both(
     report = await bench.turn()
     assert snapshot(other) == {"b": b"B\n", "c": b"C\n"}
     assert report.checkpoint is not None
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert len(restored.restored) == 3
     assert snapshot(bench.root) | snapshot(other) == {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
 
@@ -161,7 +161,7 @@ async def test_a_checkpoint_of_another_project_is_refused(bench: Bench, tmp_path
     lay_out(tmp_path / "other", {"a": b"two\n"})
     bench.folders.replace((tmp_path / "other",))
     with pytest.raises(CheckpointError, match="no checkpoint"):
-        await bench.host.restore(report.checkpoint, None)
+        await bench.restore(report.checkpoint)
     assert snapshot(tmp_path / "other") == {"a": b"two\n"}
 
 
@@ -169,7 +169,7 @@ async def test_line_ends_stay_whatever_attributes_say(bench: Bench) -> None:
     files = {".gitattributes": b"* text=auto\n", "a": b"one\r\ntwo\r\n", "b": b"one\ntwo\r\n"}
     lay_out(bench.root, files)
     await command(bench, lambda: [(bench.root / name).unlink() for name in files])
-    await bench.host.restore("t-9", None)
+    await bench.restore("t-9")
     assert snapshot(bench.root) == files
 
 
@@ -179,7 +179,7 @@ async def test_two_restores_at_once_are_both_whole(bench: Bench) -> None:
     for name in ("a", "b"):
         bench.says(answer("", call("write_file", path=name, content="two\n")), answer("Done."))
         turns.append((await bench.turn()).checkpoint)
-    restores: list[Awaitable[RestoreReport]] = [bench.host.restore(str(turn), None) for turn in turns]
+    restores: list[Awaitable[RestoreReport]] = [bench.restore(str(turn)) for turn in turns]
     found = await asyncio.gather(*restores)
     assert [reasons(each) for each in found] == [[], []]
     assert snapshot(bench.root) == {"a": b"one\n", "b": b"one\n"}
@@ -197,6 +197,6 @@ async def test_what_somebody_made_where_the_turn_had_deleted_a_file_is_kept(benc
     assert report.checkpoint is not None
     assert snapshot(bench.root) == {}
     lay_out(bench.root, {"a.txt": b"the user's own\n"})
-    restored = await bench.host.restore(report.checkpoint, None)
+    restored = await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {"a.txt": b"the user's own\n"}
     assert len(restored.conflicts) == 1

@@ -73,6 +73,18 @@ def test_every_action(shell: Shell) -> None:
     assert "There is no checkpoint" in shell.run("checkpoint", "show", first, code=2)
 
 
+def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
+    first = shell.turn("a.txt", "one", "ONE")
+    shown = shell.run("checkpoint", "restore", first, "--no-files", "--conversation")
+    assert "turns that it has now: 0" in shown
+    assert snapshot(shell.root)["a.txt"] == b"ONE\ntwo\n"
+    undo = shown.split(" undo this with: handrail ")[1].split(" --workspace")[0].split()
+    assert undo[-1] == "--conversation"
+    found = json.loads(shell.run(*undo, "--json"))
+    assert [turn["turn"] for turn in found["conversation"]["turns"]] == [first]
+    assert "only be false with" in shell.run("checkpoint", "restore", first, "--no-files", code=2)
+
+
 def test_damage_is_an_exit_code(shell: Shell) -> None:
     shell.turn("a.txt", "one", "ONE")
     (repository,) = shell.state.glob("handrail/*/checkpoints.git")

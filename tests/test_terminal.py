@@ -60,7 +60,7 @@ async def test_what_a_command_changes_is_listed_and_can_be_taken_back(bench: Ben
         )
     )
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == before
 
 
@@ -165,7 +165,7 @@ async def test_cancelling_the_turn_ends_the_command_and_all_its_children(
     assert bench.texts(turn.session)[0].startswith("STOPPED by the user:")
     assert codes(bench, turn.session) == ["", "cut-short"]
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {}
 
 
@@ -289,7 +289,7 @@ async def test_what_lies_outside_is_blocked_where_nobody_answers(bench: Bench, t
     assert codes(bench, "s-1") == ["outside-workspace"]
     assert (tmp_path / "a.txt").read_text() == "two\n"
     assert report.checkpoint is not None
-    await bench.host.restore(report.checkpoint, None)
+    await bench.restore(report.checkpoint)
     assert (tmp_path / "a.txt").read_text() == "one\n", (
         "its pre-image is in the checkpoint of the first folder"
     )

@@ -141,19 +141,35 @@ export interface Checkpoint {
   paths: CheckpointPath[];
 }
 
+/** A turn of a session; a state of null is a turn that did not come to its end. */
+export interface SessionTurn {
+  turn: string;
+  prompt: string;
+  state?: string;
+}
+
+/** The session is there again, and turns can be begun in it. */
+export interface SessionResumeResult {
+  session: string;
+  turns: SessionTurn[];
+}
+
 /** A document that a restore left as it is, and why. */
 export interface RestoreConflict {
   uri: string;
   reason: string;
 }
 
-/** What a restore came to; `checkpoint` was taken before it, null if it had nothing to do. */
+/** What a restore came to. */
 export interface RestoreReport {
   restored: string[];
   unchanged: string[];
   deleted: string[];
   conflicts: RestoreConflict[];
+  /** Taken before it, null if it had nothing to do; restoring that takes the restore back. */
   checkpoint: string | null;
+  /** The session that went back as well, with the turns that it has now. */
+  conversation?: SessionResumeResult;
 }
 
 /** Something the user points at: a document, or a range of it. */
@@ -201,19 +217,6 @@ export interface SessionInfo {
 /** Names the session to take up again. */
 export interface SessionResumeParams {
   session: string;
-}
-
-/** A turn of a session; a state of null is a turn that did not come to its end. */
-export interface SessionTurn {
-  turn: string;
-  prompt: string;
-  state?: string;
-}
-
-/** The session is there again, and turns can be begun in it. */
-export interface SessionResumeResult {
-  session: string;
-  turns: SessionTurn[];
 }
 
 /** A new session with the conversation up to the end of a turn. */
@@ -275,9 +278,12 @@ export interface CheckpointRestoreParams {
   checkpoint: string;
   /** Only these documents. */
   uris?: string[];
+  /** The session goes back as well, to before the turn or the step; what came later in it is out of the conversation, and stays in the session's journal. */
   conversation?: boolean;
   /** All later turns as well. */
   following?: boolean;
+  /** Restore documents; `false`, with `conversation`, leaves them all as they are. */
+  files?: boolean;
 }
 
 /** Remove these checkpoints, whatever the limits say; without any, what the limits do not allow. */

@@ -27,6 +27,7 @@ from handrail.adapters.shadow_repo import ShadowRepo, state_folder
 from handrail.adapters.spill_folder import SpillFolder
 from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
+from handrail.agent.restore import Wish
 from handrail.core.failure import Code, Failure
 from handrail.core.report import CallOutput, Event, Superseded, TurnReport
 from handrail.core.verify import Outcome, Status
@@ -131,7 +132,7 @@ class _Applying:
     async def _taken_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
         assert report.checkpoint is not None
         try:
-            restored = await turn.host.restore(report.checkpoint, None)
+            restored = await turn.host.restore(Wish(checkpoint=report.checkpoint))
         except CheckpointError as error:
             self.show.note(f"error: what landed could not be taken back: {error}")
             return report

@@ -137,7 +137,13 @@ def _checkpoint(options: argparse.Namespace) -> int:
             command = run.diff_checkpoint(chosen, wish)
         case "restore":
             uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
-            wish = {"checkpoint": options.id, "following": options.following, **uris}
+            wish = {
+                "checkpoint": options.id,
+                "following": options.following,
+                "conversation": options.conversation,
+                "files": options.files,
+                **uris,
+            }
             command = run.restore_checkpoint(chosen, wish)
         case "prune":
             command = run.prune_checkpoints(chosen, options.ids)
@@ -216,6 +222,14 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     restore = actions.add_parser("restore", help="take a turn or a step back")
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="and all later turns")
+    restore.add_argument(
+        "--conversation",
+        action="store_true",
+        help="its session goes back as well, to before it",
+    )
+    restore.add_argument(
+        "--no-files", dest="files", action="store_false", help="leave the files; with --conversation"
+    )
     restore.add_argument(
         "--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated"
     )

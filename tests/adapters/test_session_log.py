@@ -16,7 +16,7 @@ from bench import Bench
 from handrail.adapters.session_log import SessionLog
 from handrail.agent.archive import Archive, UnknownSession
 from handrail.core import journal
-from handrail.core.journal import UNKNOWN, Answered, Begun, Over, Replaced, Said, Touched
+from handrail.core.journal import UNKNOWN, Answered, Begun, Over, Replaced, Rewound, Said, Touched
 from handrail.core.message import (
     AssistantMessage,
     Excerpt,
@@ -41,6 +41,7 @@ ENTRIES = (
     Touched(paths=("a", "b")),
     Replaced(messages=(UserMessage(text="short"),)),
     Over(turn="t-1", state="finished", reason=None),
+    Rewound(id="r-1", before="t-1", call="c1"),
 )
 
 
@@ -110,6 +111,19 @@ async def test_a_session_is_taken_up_by_another_server(kept: Bench) -> None:
     assert (await kept.turn("s-1")).answer == "Again."
     with pytest.raises(UnknownSession, match="s-9"):
         await kept.host.resume("s-9")
+
+
+async def test_a_session_that_is_taken_up_again_and_again_says_nothing_twice(kept: Bench) -> None:
+    kept.says(*map(answer, ("First.", "Second.", "Third.")))
+    session = (await kept.turn()).session
+    for _ in range(2):
+        kept.host.archive = Archive(journals=kept.host.archive.journals)
+        await kept.host.resume(session)
+        await kept.turn(session)
+    kept.host.archive = Archive(journals=kept.host.archive.journals)
+    assert len(await kept.host.resume(session)) == 3
+    said = [message.text for message in kept.history(session) if isinstance(message, AssistantMessage)]
+    assert said == ["First.", "Second.", "Third."]
 
 
 async def test_a_fork_has_the_conversation_up_to_a_turn(kept: Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from adapters.model_server import Call, Say, model_server
 from e2e.client import refused
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import VSCODE, Habits, opting_in
+from e2e.texts import Json
 from handrail.testing import answer, call
 
 REQUEST_FAILED = -32803
@@ -35,6 +37,61 @@ async def test_a_session_lives_longer_than_its_server(stage: Stage, habits: Habi
     assert fork["session"] != session
     assert (await second.turn("Go elsewhere.", session=fork["session"]))["answer"] == "Second."
     assert len(await second.request("session.list")) == 2
+
+
+async def test_a_session_goes_back_with_its_documents(stage: Stage, habits: Habits) -> None:
+    uri = (stage.root / "a.txt").as_uri()
+    stage.put("a.txt", "one\ntwo\n")
+    edits = [call("patch", path="a.txt", old_string=old, new_string=old.upper()) for old in ("one", "two")]
+    script = [answer("", edits[0]), answer("First."), answer("", edits[1]), answer("Second.")]
+    editor = await stage.start(habits, settings=stage.script(*script))
+    editor.desk.open(stage.root / "a.txt")
+    first = await editor.turn("One.")
+    session = first["session"]
+    second = await editor.turn("Two.", session=session)
+    kept = [{"turn": first["turn"], "prompt": "One.", "state": "finished"}]
+    restored = await editor.request("checkpoint.restore", checkpoint=second["checkpoint"], conversation=True)
+    if restored is None:  # a command is not waited for longer than an editor can stand still
+        await editor.until(lambda: any("gone back" in each.message for each in editor.messages))
+    else:
+        assert restored["conversation"] == {"session": session, "turns": kept}
+    assert editor.desk[uri] == "ONE\ntwo\n"
+
+    later = await stage.start(habits, settings=stage.script(*script))
+    later.desk.open(stage.root / "a.txt", editor.desk[uri])
+    assert (await later.request("session.resume", session=session))["turns"] == kept
+    assert (await later.turn("Two, again.", session=session))["answer"] == "Second."
+    assert later.desk[uri] == "ONE\nTWO\n"
+
+
+@vscode
+async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    edit = call("patch", path="a.txt", old_string="one", new_string="ONE")
+    asking = call("ask_user", question="Which?", choices=["this", "that"])
+    editor = await stage.start(
+        habits,
+        settings=stage.script(answer("", edit), answer("Done."), answer("", asking), answer("So.")),
+        options=opting_in("save", approvals=True),
+    )
+    answered = asyncio.Event()
+
+    async def wait(params: Json) -> Json:
+        editor.questions.append(params)
+        await answered.wait()
+        return {"choice": None}
+
+    editor.handle("handrail/approval/request", wait)
+    first = await editor.turn("One.")
+    second = await editor.start_turn("Two.", session=first["session"])
+    await editor.until(lambda: editor.questions)
+    with refused(REQUEST_FAILED, "still runs"):
+        await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], conversation=True)
+    assert (stage.root / "a.txt").read_text() == "ONE\n"
+    with refused(-32602, "params.files"):
+        await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], files=False)
+    answered.set()
+    await editor.request("turn.wait", turn=second["turn"])
 
 
 @vscode

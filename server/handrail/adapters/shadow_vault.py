@@ -95,7 +95,7 @@ class Vault:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
             kept = {entry.identity for entry in known.entries} if known else set()
             spots = [spot for spot in spots_of(targets, self.roots) if spot.identity not in kept]
-            if not spots:
+            if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
             self._refuse_inside()
             entries: list[Entry] = []
@@ -373,6 +373,7 @@ def _checkpoint(turn: Turn) -> Checkpoint:
             CheckpointStep(
                 id=f"{turn.name}.{step.id.number}",
                 paths=tuple(entry.path for entry in step.entries if change(entry)),
+                call=step.id.call,
             )
             for step in turn.steps
         ),

@@ -18,7 +18,18 @@ from handrail.agent.tools.call import Edits
 from handrail.core import journal, sanitize, todo
 from handrail.core.change import PlannedHunk
 from handrail.core.failure import Failure
-from handrail.core.journal import UNKNOWN, Answered, Begun, Entry, Over, Replaced, Said, Told, Touched
+from handrail.core.journal import (
+    UNKNOWN,
+    Answered,
+    Begun,
+    Entry,
+    Over,
+    Replaced,
+    Rewound,
+    Said,
+    Told,
+    Touched,
+)
 from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Place
 from handrail.core.verify import Mutation
@@ -69,9 +80,25 @@ class Archive:
         """A session as its journal tells it. Raises UnknownSession."""
         told = journal.replay(self._entries(session))
         messages = await _settled(told.messages, ports)
-        found = _session(session, messages, told)
-        self._written[session] = _session(session, (), told)  # the next `keep` writes the repaired history
-        return found, told
+        self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
+        return _session(session, messages, told), told
+
+    def changes(self, session: str, wanted: Rewound) -> bool:
+        """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
+        entries = self._entries(session)
+        begun = {each.turn for each in entries if isinstance(each, Begun)}
+        rewound = {each.id for each in entries if isinstance(each, Rewound)}
+        if wanted.before not in begun | rewound:
+            raise UnknownSession(f"Session {session!r} knows nothing of {wanted.before!r}.")
+        return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
+
+    async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:
+        """A session once it has gone back. Raises UnknownSession if that cannot be written down."""
+        if self.changes(session, wanted):
+            self.journals.append(session, [wanted])
+            if wanted not in self._entries(session):
+                raise UnknownSession(f"Session {session!r} stays as it is: its journal cannot be written.")
+        return await self.resumed(session, ports)
 
     async def forked(self, session: str, turn: str, name: str, ports: Ports) -> Session:
         """A new session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""

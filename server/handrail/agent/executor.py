@@ -95,7 +95,7 @@ class Executor:
             Results in call order; what they tried is added to `outcomes`. When cancelled, what runs is
             finished first; the results, complete as well, are then in `interrupted`.
         """
-        self.step = replace(self.step, number=number)
+        self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
         done: dict[str, ToolResult] = {}
         try:

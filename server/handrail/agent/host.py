@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from handrail.agent import compare, restore
+from handrail.agent import compare, restore, rewind
 from handrail.agent.archive import Archive
 from handrail.agent.edits import Part as EditPart
 from handrail.agent.edits import PlannedFile, outcomes
@@ -89,6 +89,7 @@ class Host:
     turns: dict[str, Turn] = field(default_factory=dict)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
     steered: dict[str, list[str]] = field(default_factory=dict)
+    rewinding: set[str] = field(default_factory=set)
     steps: int = 0
 
     # ---- Turns ------------------------------------------------------------------------------------
@@ -139,6 +140,8 @@ class Host:
         return name
 
     def _at_rest(self, session: str) -> None:
+        if session in self.rewinding:
+            raise UnknownId(f"Session {session!r} is going back to an earlier turn; wait until it has.")
         if any(turn.session == session and not turn.task.done() for turn in self.turns.values()):
             raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
 
@@ -331,17 +334,24 @@ class Host:
         self.on_ledger(self.ledger)
         return found
 
-    async def restore(
-        self, checkpoint: str, uris: Sequence[str] | None, *, following: bool = False
-    ) -> restore.RestoreReport:
-        """Take a turn or a step back, with all later turns if *following*. Raises CheckpointError."""
+    async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
+        """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession."""
         ports = self.ports()
-        known = await ports.checkpoints.list()
-        restored = next((one for one in known if checkpoint in (one.id, *(s.id for s in one.steps))), None)
-        label = f"Before restoring: {restored.label}" if restored else f"Before restoring {checkpoint}"
-        step = StepId(session="", turn=self.new_id("r"), number=1, label=_label(label), pinned=True)
-        wish = restore.Wish(checkpoint=checkpoint, uris=uris, following=following)
-        return await restore.restore(ports, step, wish)
+        own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
+        step, back = rewind.place(await ports.checkpoints.list(), wish, own)
+        step = replace(step, label=_label(step.label))
+        if back is None:
+            return await restore.restore(ports, step, wish)
+        self._at_rest(step.session)
+        self.archive.changes(step.session, back)  # raises before anything is touched
+        self.rewinding.add(step.session)
+        try:
+            report = await restore.restore(ports, step, wish)
+            self.sessions[step.session], told = await self.archive.rewound(step.session, back, ports)
+        finally:
+            self.rewinding.discard(step.session)
+        now = restore.Conversation(session=step.session, turns=told.turns)
+        return replace(report, conversation=now)
 
     async def compare(self, checkpoint: str, against: str | None, uri: str | None) -> str:
         """A checkpoint as a unified diff; see `compare.compare`. Raises CheckpointError."""

@@ -17,6 +17,7 @@ from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
+from handrail.core.journal import ToldTurn
 from handrail.core.text import Text, to_lf
 from handrail.ports import CheckpointError, Document, Ports
 
@@ -32,12 +33,21 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A session and the turns that it has, in order."""
+
+    session: str
+    turns: tuple[ToldTurn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
     What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the four.
 
     Attributes:
         checkpoint: The id of the checkpoint taken before; None if nothing was to be touched.
+        conversation: The session that has gone back as well, as it is now; None if none was to.
     """
 
     restored: tuple[str, ...]
@@ -45,6 +55,7 @@ class RestoreReport:
     deleted: tuple[str, ...]
     conflicts: tuple[Conflict, ...]
     checkpoint: str | None
+    conversation: Conversation | None = None
 
 
 @dataclass(kw_only=True)
@@ -64,11 +75,15 @@ class Wish:
         checkpoint: The id of a turn, or of a step: that step and what follows in its turn.
         uris: The documents; None for all.
         following: Whether all later turns are to be taken back as well.
+        files: Whether documents are to be restored at all.
+        conversation: Whether the session is to go back as well, to before the turn or the step.
     """
 
     checkpoint: str
     uris: Sequence[str] | None = None
     following: bool = False
+    files: bool = True
+    conversation: bool = False
 
 
 async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
@@ -84,6 +99,8 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
     plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
+    if not wish.files:
+        plan = ()
     found = _Found()
     if wish.uris is not None:
         wanted = {identity(ports, uri): uri for uri in wish.uris}
@@ -93,7 +110,7 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         found.conflicts += [Conflict(uri=wanted[each], reason=reason) for each in wanted if each in missing]
     touched = [each.uri for each in plan]
     before = None
-    if touched:
+    if touched or wish.conversation:
         plan, before = await _kept(ports, step, plan, found)
         touched = [each.uri for each in plan]
     for each in plan:

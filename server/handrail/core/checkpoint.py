@@ -21,6 +21,7 @@ class StepId:
         number: Counts the steps of the turn from 1.
         label: What the turn is about, for people.
         pinned: Whether no limit may remove it: what a restore took away is nowhere else.
+        call: The step's first call, by which its place in the conversation is found; empty if it has none.
     """
 
     session: str
@@ -28,6 +29,7 @@ class StepId:
     number: int
     label: str
     pinned: bool = False
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +66,11 @@ class CheckpointPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointStep:
-    """One step of a checkpoint: restoring its id takes this step and what follows back."""
+    """One step of a checkpoint: restoring its id takes this step and what follows back; see `StepId.call`."""
 
     id: str
     paths: tuple[str, ...]
+    call: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

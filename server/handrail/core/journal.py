@@ -2,13 +2,14 @@
 What is written down of a session, one entry a line, and what a session is once its entries are read again.
 
 An entry is written before what follows from it is done, so that after any end of the program every call
-that was begun is known. What cannot be read is skipped: at most the line that was being written.
+that was begun is known. Going back is an entry as well: nothing is ever cut off. What cannot be read is
+skipped: at most the line that was being written.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.failure import Code, Failure
@@ -77,7 +78,23 @@ class Over:
     reason: str | None = None
 
 
-Entry = Begun | Said | Answered | Replaced | Touched | Over
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewound:
+    """
+    The session is again what it was before a turn, or before an earlier rewinding.
+
+    Attributes:
+        id: Names this event, so that it can be taken back as well.
+        before: The turn, or the id of the earlier event.
+        call: The first call of the step of that turn before which the session is again; empty for all of it.
+    """
+
+    id: str
+    before: str
+    call: str = ""
+
+
+Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +127,8 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     turns: list[ToldTurn] = []
     touched: tuple[str, ...] = ()
     taken: list[Entry] = []
-    for entry in entries:
+    for entry in _standing(entries if until is None else _up_to(entries, until)):
         if isinstance(entry, Begun):
-            if until is not None and turns and turns[-1].turn == until:
-                break
             turns.append(ToldTurn(turn=entry.turn, prompt=entry.prompt))
         elif isinstance(entry, Over):
             turns = [_ended(each, entry) for each in turns]
@@ -122,6 +137,43 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
         else:
             taken.append(entry)
     return Told(messages=paired(_conversation(taken), UNKNOWN), turns=tuple(turns), touched=touched)
+
+
+def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
+    """The entries up to the end of a turn."""
+    has_begun = False
+    for entry in entries:
+        if has_begun and isinstance(entry, Begun | Rewound):
+            return
+        has_begun = has_begun or (isinstance(entry, Begun) and entry.turn == turn)
+        yield entry
+
+
+def _standing(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries that still count; what was taken back does not, and no rewinding is left."""
+    standing: list[Entry] = []
+    marks: dict[str, tuple[list[Entry], int]] = {}  # so many of a list that only grows
+    for entry in entries:
+        if isinstance(entry, Rewound):
+            then, count = marks.get(entry.before, (standing, len(standing)))
+            marks[entry.id] = standing, len(standing)
+            standing = then[: _place(then, count, entry.call)]
+            continue
+        if isinstance(entry, Begun):
+            marks[entry.turn] = standing, len(standing)
+        standing.append(entry)
+    return standing
+
+
+def _place(entries: Sequence[Entry], begin: int, call: str) -> int:
+    """How many of *entries* come before the message with that call, looked for from *begin* on."""
+    for at in range(begin, len(entries) if call else begin):
+        match entries[at]:
+            case Said(message=AssistantMessage(calls=calls)) if call in {each.id for each in calls}:
+                return at
+            case _:
+                pass
+    return begin
 
 
 def _conversation(entries: Iterable[Entry]) -> list[Message]:
@@ -181,6 +233,8 @@ def _written(entry: Entry) -> Json:
             return {"kind": "touched", "paths": list(paths)}
         case Over(turn=turn, state=state, reason=reason):
             return {"kind": "over", "turn": turn, "state": state, "reason": reason}
+        case Rewound(id=name, before=before, call=call):
+            return {"kind": "rewound", "id": name, "before": before, "call": call}
 
 
 def _message(message: Message) -> Json:
@@ -222,6 +276,10 @@ def _read(found: Mapping[str, object]) -> Entry:
                 turn=_str(found["turn"]),
                 state=_str(found["state"]),
                 reason=None if reason is None else _str(reason),
+            )
+        case "rewound":
+            return Rewound(
+                id=_str(found["id"]), before=_str(found["before"]), call=_str(found.get("call", ""))
             )
         case _:
             raise ValueError("an entry of an unknown kind")

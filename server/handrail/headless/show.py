@@ -110,10 +110,15 @@ class Show:
             self._line(f"unchanged  {self._name(uri)}", DIM)
         for uri, reason in report.conflicts:
             self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
-        if not (report.restored or report.deleted or report.unchanged or report.conflicts):
+        undo: tuple[str, ...] = ()
+        if report.conversation is not None:
+            session, turns = report.conversation
+            self._line(f"session    {session} has gone back; turns that it has now: {turns}", GREEN)
+            undo = ("--conversation",)
+        elif not (report.restored or report.deleted or report.unchanged or report.conflicts):
             self._line("there was nothing to restore: the checkpoint has no changed document", DIM)
-        if report.checkpoint is not None and (report.restored or report.deleted):
-            self._line(f"  undo this with: {self._restore(report.checkpoint)}", DIM)
+        if report.checkpoint is not None and (report.restored or report.deleted or undo):
+            self._line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
 
     def diff(self, diff: str) -> None:
         """Show a unified diff, as `patch` reads it."""
@@ -242,8 +247,9 @@ class Show:
             self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._out.flush()
 
-    def _restore(self, checkpoint: str) -> str:
-        return shlex.join(("handrail", "checkpoint", "restore", checkpoint, "--workspace", str(self._root)))
+    def _restore(self, checkpoint: str, *more: str) -> str:
+        command = ("handrail", "checkpoint", "restore", checkpoint, *more, "--workspace", str(self._root))
+        return shlex.join(command)
 
     def _name(self, uri: str) -> str:
         try:

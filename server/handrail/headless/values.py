@@ -73,13 +73,14 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """What became of taking back; `conflicts` are (uri, reason)."""
+    """What became of taking back; `conflicts` are (uri, reason), `conversation` is (session, its turns)."""
 
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
     conflicts: tuple[tuple[str, str], ...]
     checkpoint: str | None
+    conversation: tuple[str, int] | None
 
 
 def turn_report(json: Any) -> TurnReport:
@@ -139,13 +140,20 @@ def checkpoint(json: Any) -> Checkpoint:
 def restore_report(json: Any) -> RestoreReport:
     """Read a `RestoreReport`; raises ServerGarbledError."""
     fields = _Fields("RestoreReport", json)
+    session = fields.get("conversation")
     return RestoreReport(
         restored=fields.each("restored", str),
         unchanged=fields.each("unchanged", str),
         deleted=fields.each("deleted", str),
         conflicts=fields.each("conflicts", lambda conflict: _pair("conflict", conflict, "uri", "reason")),
         checkpoint=fields.text_or_none("checkpoint"),
+        conversation=None if session is None else _conversation(session),
     )
+
+
+def _conversation(json: Any) -> tuple[str, int]:
+    fields = _Fields("conversation", json)
+    return fields.text("session"), len(fields.each("turns", lambda turn: turn))
 
 
 def diff(json: Any) -> str:

@@ -19,6 +19,7 @@ from handrail.core.checkpoint import Checkpoint
 from handrail.core.edit import TextEdit
 from handrail.core.failure import Candidate, Span
 from handrail.core.failure import Failure as CoreFailure
+from handrail.core.journal import ToldTurn
 from handrail.core.message import Usage
 from handrail.core.text import Text
 from handrail.core.verify import Ledger, Mutation, OpenFailure, Outcome
@@ -249,12 +250,20 @@ def checkpoint(found: Checkpoint) -> protocol.Checkpoint:
     )
 
 
+def session(name: str, turns: Sequence[ToldTurn]) -> protocol.SessionResumeResult:
+    """A session with its turns."""
+    told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
+    return protocol.SessionResumeResult(session=name, turns=told)
+
+
 def restore_report(found: RestoreReport) -> protocol.RestoreReport:
     """What a restore came to, as clients are told."""
+    now = found.conversation
     return protocol.RestoreReport(
         restored=list(found.restored),
         unchanged=list(found.unchanged),
         deleted=list(found.deleted),
         conflicts=[protocol.RestoreConflict(uri=each.uri, reason=each.reason) for each in found.conflicts],
         checkpoint=found.checkpoint,
+        conversation=None if now is None else session(now.session, now.turns),
     )

@@ -164,6 +164,23 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTurn:
+    """A turn of a session; a state of null is a turn that did not come to its end."""
+
+    turn: str
+    prompt: str
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResumeResult:
+    """The session is there again, and turns can be begun in it."""
+
+    session: str
+    turns: list[SessionTurn]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreConflict:
     """A document that a restore left as it is, and why."""
 
@@ -173,13 +190,20 @@ class RestoreConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """What a restore came to; `checkpoint` was taken before it, null if it had nothing to do."""
+    """
+    What a restore came to.
+
+    Attributes:
+        checkpoint: Taken before it, null if it had nothing to do; restoring that takes the restore back.
+        conversation: The session that went back as well, with the turns that it has now.
+    """
 
     restored: list[str]
     unchanged: list[str]
     deleted: list[str]
     conflicts: list[RestoreConflict]
     checkpoint: str | None
+    conversation: SessionResumeResult | None = None
 
 
 # ---- Client to server -----------------------------------------------------------------------------
@@ -246,23 +270,6 @@ class SessionResumeParams:
     """Names the session to take up again."""
 
     session: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTurn:
-    """A turn of a session; a state of null is a turn that did not come to its end."""
-
-    turn: str
-    prompt: str
-    state: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionResumeResult:
-    """The session is there again, and turns can be begun in it."""
-
-    session: str
-    turns: list[SessionTurn]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,13 +355,17 @@ class CheckpointRestoreParams:
 
     Attributes:
         uris: Only these documents.
+        conversation: The session goes back as well, to before the turn or the step; what came later in it is
+            out of the conversation, and stays in the session's journal.
         following: All later turns as well.
+        files: Restore documents; `false`, with `conversation`, leaves them all as they are.
     """
 
     checkpoint: str
     uris: list[str] | None = None
     conversation: bool = False
     following: bool = False
+    files: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from lsprotocol import types as lsp
 
+from handrail.agent.restore import Wish
 from handrail.lsp import convert, protocol
 from handrail.lsp.state import State, Wrong
 from handrail.ports import CheckpointError
@@ -25,10 +26,16 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
 
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
     """Take a turn or a step back."""
-    if params.conversation:
-        raise Wrong("params.conversation is not offered by this version; leave it out.")
-    report = await state.host.restore(params.checkpoint, params.uris, following=params.following)
-    return convert.restore_report(report)
+    if not params.files and (params.uris is not None or not params.conversation):
+        raise Wrong("params.files may only be false with params.conversation, and without params.uris.")
+    wish = Wish(
+        checkpoint=params.checkpoint,
+        uris=params.uris,
+        following=params.following,
+        files=params.files,
+        conversation=params.conversation,
+    )
+    return convert.restore_report(await state.host.restore(wish))
 
 
 async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.CheckpointDiff:
@@ -75,7 +82,10 @@ async def verify(state: State, params: protocol.CheckpointVerifyParams) -> proto
 
 
 def tell(state: State, report: protocol.RestoreReport) -> None:
-    """Say which documents were not restored: editors drop the result of a command."""
+    """Say which documents were not restored, and where the session is: editors drop a command's result."""
+    if report.conversation is not None:
+        turns = len(report.conversation.turns)
+        state.say(f"session {report.conversation.session} has gone back; turns that it has now: {turns}.")
     for conflict in report.conflicts:
         state.say(f"{state.shown(conflict.uri)} was not restored: {conflict.reason}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.lsp import protocol
+from handrail.lsp import convert, protocol
 from handrail.lsp.state import State
 
 
@@ -18,9 +18,7 @@ async def list_(state: State, params: protocol.SessionListParams) -> list[protoc
 async def resume(state: State, params: protocol.SessionResumeParams) -> protocol.SessionResumeResult:
     """Take a session up again."""
     await state.settled()
-    turns = await state.host.resume(params.session)
-    told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
-    return protocol.SessionResumeResult(session=params.session, turns=told)
+    return convert.session(params.session, await state.host.resume(params.session))
 
 
 async def fork(state: State, params: protocol.SessionForkParams) -> protocol.SessionForkResult:

@@ -1,0 +1,223 @@
+"""Going back in a session with a checkpoint: its conversation, with or without its documents, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from bench import Bench
+from handrail.adapters.disk import Disk
+from handrail.adapters.session_log import SessionLog
+from handrail.agent.archive import Archive, UnknownSession
+from handrail.agent.host import UnknownId
+from handrail.core import journal
+from handrail.core.change import Change, Landing
+from handrail.core.checkpoint import Snapshot, StepId
+from handrail.core.journal import Begun, Entry, Rewound, Said
+from handrail.core.message import AssistantMessage, UserMessage
+from handrail.ports import CheckpointError
+from handrail.testing import answer, call, lay_out, snapshot
+
+
+@pytest.fixture
+def kept(bench: Bench) -> Bench:
+    """A bench that writes its sessions down, with one file."""
+    bench.host.archive = Archive(journals=SessionLog(lambda: bench.state.parent / "sessions"))
+    lay_out(bench.root, {"a.txt": b"0\n"})
+    return bench
+
+
+async def turns(bench: Bench, count: int) -> list[str]:
+    """Turns of one session, each with two steps, each of which changes the file; the ids of the turns."""
+    answers: list[dict[str, object]] = []
+    for number in range(count):
+        for step in (1, 2):
+            content = f"{number + 1}.{step}\n"
+            answers.append(answer(f"I write {content}", call("write_file", path="a.txt", content=content)))
+        answers.append(answer(f"Done {number + 1}."))
+    bench.says(*answers)
+    found = []
+    for number in range(count):
+        report = await bench.turn("s-1" if number else None)
+        found.append(report.turn)
+    return found
+
+
+def said(bench: Bench) -> list[str]:
+    return [each.text.strip() for each in bench.history() if isinstance(each, AssistantMessage)]
+
+
+def restarted(bench: Bench) -> None:
+    """Another server, which knows only what is written down."""
+    bench.host.sessions.clear()
+    bench.host.turns.clear()
+    bench.host.archive = Archive(journals=bench.host.archive.journals)
+
+
+FIRST = ["I write 1.1", "I write 1.2", "Done 1."]
+SECOND = ["I write 2.1", "I write 2.2", "Done 2."]
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_a_session_goes_back_to_before_a_turn(kept: Bench, is_restarted: bool) -> None:
+    first, second = await turns(kept, 2)
+    if is_restarted:
+        restarted(kept)
+    report = await kept.restore(second, conversation=True)
+    assert report.conversation is not None
+    assert report.conversation.session == "s-1"
+    assert [each.turn for each in report.conversation.turns] == [first]
+    assert snapshot(kept.root) == {"a.txt": b"1.2\n"}
+    assert said(kept) == FIRST
+    restarted(kept)
+    assert [each.turn for each in await kept.host.resume("s-1")] == [first]
+    assert said(kept) == FIRST
+    kept.says(*[answer("")] * 3, answer("Otherwise."))
+    await kept.turn("s-1")
+    assert said(kept) == [*FIRST, "Otherwise."]
+
+
+async def test_to_before_a_step_and_before_the_first_turn(kept: Bench) -> None:
+    first, second = await turns(kept, 2)
+    await kept.restore(f"{second}.2", conversation=True)
+    assert (said(kept), snapshot(kept.root)) == ([*FIRST, SECOND[0]], {"a.txt": b"2.1\n"})
+    report = await kept.restore(first, following=True, conversation=True)
+    assert report.conversation is not None
+    assert report.conversation.turns == ()
+    assert (said(kept), snapshot(kept.root)) == ([], {"a.txt": b"0\n"})
+
+
+async def test_the_conversation_alone_and_back_again(kept: Bench) -> None:
+    first, second = await turns(kept, 2)
+    report = await kept.restore(first, files=False, conversation=True)
+    assert said(kept) == []
+    assert snapshot(kept.root) == {"a.txt": b"2.2\n"}
+    assert report.checkpoint is not None
+    restarted(kept)
+    redone = await kept.restore(report.checkpoint, conversation=True)
+    assert said(kept) == FIRST + SECOND
+    assert redone.conversation is not None
+    assert [each.turn for each in redone.conversation.turns] == [first, second]
+    assert redone.checkpoint is not None
+    await kept.restore(redone.checkpoint, conversation=True)
+    assert said(kept) == []
+
+
+async def test_documents_and_conversation_are_redone_together(kept: Bench) -> None:
+    _, second = await turns(kept, 2)
+    report = await kept.restore(second, conversation=True)
+    assert report.checkpoint is not None
+    await kept.restore(report.checkpoint, conversation=True)
+    assert (said(kept), snapshot(kept.root)) == (FIRST + SECOND, {"a.txt": b"2.2\n"})
+
+
+async def test_nothing_is_cut_off_the_journal(kept: Bench) -> None:
+    first, second = await turns(kept, 2)
+    before = kept.host.archive.journals.load("s-1")
+    assert before is not None
+    await kept.restore(first, files=False, conversation=True)
+    after = kept.host.archive.journals.load("s-1")
+    assert after is not None
+    assert after[: len(before)] == before
+    fork = await kept.host.fork("s-1", second)
+    assert len(kept.history(fork)) == 12, "what was taken back can still be gone on with elsewhere"
+
+
+async def test_a_turn_that_was_taken_back_is_not_taken_back_twice(kept: Bench) -> None:
+    first, second = await turns(kept, 2)
+    await kept.restore(first, files=False, conversation=True)
+    kept.says(answer("Anew."))
+    await kept.turn("s-1")
+    report = await kept.restore(second, files=False, conversation=True)
+    assert report.conversation is not None
+    assert len(report.conversation.turns) == 1
+    assert said(kept) == ["Anew."]
+
+
+async def test_a_running_turn_is_not_taken_from_under_its_feet(kept: Bench) -> None:
+    first, *_ = await turns(kept, 1)
+    kept.provider = type(kept)(kept.root, kept.state).provider  # one that does not answer
+    running = kept.host.start("Go on.", "s-1")
+    with pytest.raises(UnknownId, match="still runs"):
+        await kept.restore(first, conversation=True)
+    assert snapshot(kept.root) == {"a.txt": b"1.2\n"}
+    await kept.host.cancel(running.id)
+    await kept.restore(first, conversation=True)
+    assert snapshot(kept.root) == {"a.txt": b"0\n"}
+
+
+async def test_no_turn_begins_while_its_session_goes_back(kept: Bench) -> None:
+    first, *_ = await turns(kept, 1)
+    refused = []
+
+    class Hasty(Disk):
+        """Begins a turn whenever a document is changed."""
+
+        async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+            with pytest.raises(UnknownId, match="going back"):
+                kept.host.start("Go on.", "s-1")
+            refused.append(label)
+            return await super().apply(changes, label)
+
+    kept.editor = Hasty()
+    await kept.restore(first, conversation=True)
+    assert refused
+    assert said(kept) == []
+
+
+async def test_what_has_no_conversation_is_refused_before_anything_is_touched(kept: Bench) -> None:
+    step = StepId(session="", turn="q-7", number=1, label="A quick fix")
+    await kept.repo.after_command(step, await changed(kept, step))
+    with pytest.raises(CheckpointError, match="belongs to no conversation"):
+        await kept.restore("q-7", conversation=True)
+    step = StepId(session="s-9", turn="t-7", number=1, label="Of another journal")
+    await kept.repo.after_command(step, await changed(kept, step))
+    with pytest.raises(UnknownSession, match="s-9"):
+        await kept.restore("t-7", conversation=True)
+    with pytest.raises(CheckpointError, match="no checkpoint t-8"):
+        await kept.restore("t-8", conversation=True)
+    assert snapshot(kept.root) == {"a.txt": b"t-7\n"}
+
+
+async def changed(bench: Bench, step: StepId) -> Snapshot:
+    """The snapshot before a command that writes the turn's name."""
+    taken = await bench.repo.before_command(step)
+    (bench.root / "a.txt").write_text(f"{step.turn}\n")
+    return taken
+
+
+async def test_the_record_says_where_in_the_conversation(kept: Bench) -> None:
+    (first,) = await turns(kept, 1)
+    (checkpoint,) = await kept.repo.list()
+    calls = [each.calls[0].id for each in kept.history() if isinstance(each, AssistantMessage) and each.calls]
+    assert [step.call for step in checkpoint.steps] == calls
+    assert (checkpoint.session, checkpoint.turn) == ("s-1", first)
+
+
+# ---- The journal alone ------------------------------------------------------------------------------
+
+
+def told(entries: Sequence[Entry]) -> list[str]:
+    return [getattr(message, "text", "") for message in journal.replay(entries).messages]
+
+
+def test_any_number_of_ways_back() -> None:
+    entries: list[Entry] = []
+    for number in (1, 2, 3):
+        entries.append(Begun(turn=f"t-{number}", prompt="", mode="edit"))
+        entries.append(Said(message=UserMessage(text=str(number))))
+    entries.append(Rewound(id="r-1", before="t-2"))
+    assert told(entries) == ["1"]
+    entries += [Begun(turn="t-4", prompt="", mode="edit"), Said(message=UserMessage(text="4"))]
+    assert told(entries) == ["1", "4"]
+    entries.append(Rewound(id="r-2", before="r-1"))
+    assert told(entries) == ["1", "2", "3"]
+    entries.append(Rewound(id="r-3", before="t-3"))
+    assert told(entries) == ["1", "2"]
+    entries.append(Rewound(id="r-4", before="r-2"))
+    assert told(entries) == ["1", "4"]
+    entries.append(Rewound(id="r-5", before="t-1"))
+    assert told(entries) == []
+    entries.append(Rewound(id="r-6", before="nothing known"))
+    assert told(entries) == []
