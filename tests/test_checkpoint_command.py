@@ -73,6 +73,16 @@ def test_every_action(shell: Shell) -> None:
     assert "There is no checkpoint" in shell.run("checkpoint", "show", first, code=2)
 
 
+def test_some_lines_of_a_file(shell: Shell) -> None:
+    turn = shell.turn("a.txt", "one", "ONE")
+    command = ("checkpoint", "restore", turn, "--file", "a.txt", "--lines")
+    assert "unchanged  a.txt" in shell.run(*command, "2-9")
+    assert "restored   a.txt" in shell.run(*command, "1")
+    assert snapshot(shell.root)["a.txt"] == b"one\ntwo\n"
+    assert "the one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
+    assert "invalid _lines value" in shell.run(*command, "2-1", code=2)
+
+
 def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     first = shell.turn("a.txt", "one", "ONE")
     shown = shell.run("checkpoint", "restore", first, "--no-files", "--conversation")

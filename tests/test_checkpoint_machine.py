@@ -219,7 +219,7 @@ def taken_back(change: Change, now: Content) -> Content:
     if after is None:
         return CONFLICT
     touched = [at for at in range(PLACES) if before[at] != after[at]]
-    if any(now[at] != after[at] for at in touched):
+    if any(now[at] not in (before[at], after[at]) for at in touched):
         return CONFLICT
     return tuple(before[at] if at in touched else now[at] for at in range(PLACES))
 

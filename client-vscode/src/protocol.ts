@@ -284,6 +284,8 @@ export interface CheckpointRestoreParams {
   following?: boolean;
   /** Restore documents; `false`, with `conversation`, leaves them all as they are. */
   files?: boolean;
+  /** In the one document of `uris` as it is now: only what the turn changed in these lines. */
+  range?: Range;
 }
 
 /** Remove these checkpoints, whatever the limits say; without any, what the limits do not allow. */

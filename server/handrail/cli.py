@@ -142,6 +142,7 @@ def _checkpoint(options: argparse.Namespace) -> int:
                 "following": options.following,
                 "conversation": options.conversation,
                 "files": options.files,
+                "range": options.lines,
                 **uris,
             }
             command = run.restore_checkpoint(chosen, wish)
@@ -150,6 +151,15 @@ def _checkpoint(options: argparse.Namespace) -> int:
         case _:
             command = run.verify_checkpoints(chosen)
     return asyncio.run(command)
+
+
+def _lines(given: str) -> dict[str, dict[str, int]]:
+    """The LSP range of whole lines: `A` or `A-B`, counted from 1."""
+    first, _, last = given.partition("-")
+    begin, end = int(first), int(last or first)
+    if not 0 < begin <= end:
+        raise ValueError
+    return {"start": {"line": begin - 1, "character": 0}, "end": {"line": end, "character": 0}}
 
 
 def _uri(file: Path) -> str:
@@ -232,6 +242,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     )
     restore.add_argument(
         "--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated"
+    )
+    restore.add_argument(
+        "--lines", type=_lines, metavar="A-B", help="only what it changed in these lines of the one --file"
     )
     prune = actions.add_parser("prune", help="remove checkpoints, or what the limits do not allow")
     prune.add_argument("ids", nargs="*", metavar="ID", help=named)

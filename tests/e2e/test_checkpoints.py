@@ -217,6 +217,21 @@ async def test_lines_that_were_changed_again_are_a_conflict(stage: Stage, editor
     assert editor.desk[uri] == "one\nTWO and more\nthree\n"
 
 
+async def test_only_some_lines_are_taken_back(stage: Stage, editor: Editor) -> None:
+    """Those of the document as it is now, what the user typed in it included."""
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\nfour\n"))
+    report = await editor.turn(block("a.txt", "one", "ONE") + block("a.txt", "four", "FOUR"))
+    editor.desk.type(uri, "typed\n", before="two")
+    editor.desk.tell()
+    wanted = {"checkpoint": report["checkpoint"], "uris": [uri]}
+    span = {"start": {"line": 4, "character": 2}, "end": {"line": 4, "character": 3}}
+    restored = await editor.request("checkpoint.restore", **wanted, range=span)
+    assert (restored["restored"], restored["conflicts"]) == ([uri], [])
+    assert editor.desk[uri] == "ONE\ntyped\ntwo\nthree\nfour\n"
+    with refused(-32602, "params.range"):
+        await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], range=span)
+
+
 async def test_an_open_document_that_was_closed_since(stage: Stage, editor: Editor) -> None:
     """Saved and closed: the restore goes to the disk, or through the editor where that can save."""
     path = stage.put("a.txt", "one\r\ntwo\r\n")

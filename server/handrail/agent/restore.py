@@ -19,6 +19,7 @@ from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.journal import ToldTurn
 from handrail.core.text import Text, to_lf
+from handrail.core.wayback import Lines, way_back
 from handrail.ports import CheckpointError, Document, Ports
 
 LABEL = "handrail: restore checkpoint"
@@ -77,6 +78,7 @@ class Wish:
         following: Whether all later turns are to be taken back as well.
         files: Whether documents are to be restored at all.
         conversation: Whether the session is to go back as well, to before the turn or the step.
+        lines: Of the one document in *uris*, as it is now: only what touches them is taken back.
     """
 
     checkpoint: str
@@ -84,6 +86,7 @@ class Wish:
     following: bool = False
     files: bool = True
     conversation: bool = False
+    lines: Lines | None = None
 
 
 async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
@@ -114,7 +117,10 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         plan, before = await _kept(ports, step, plan, found)
         touched = [each.uri for each in plan]
     for each in plan:
-        await _take_back(ports, each, found)
+        if wish.lines is None:
+            await _take_back(ports, each, found)
+        else:
+            await _take_back_lines(ports, each, wish.lines, found)
     await ports.editor.remove_empty_folders(
         sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
     )
@@ -173,6 +179,17 @@ async def _take_back(ports: Ports, each: Restoration, found: _Found) -> None:
         await _rewrite(ports, each, (now, before), found)
         if not now.is_open:
             await _take_back_mode(ports, each)
+
+
+async def _take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: _Found) -> None:
+    """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
+    now = await ports.editor.read(each.uri)
+    before = None if isinstance(now, Failure) else _text(each.before, now.text)
+    if isinstance(now, Failure) or before is None or _was_deleted(each):
+        reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+    else:
+        await _write_back(ports, each, now, _way_back(each, now.text, before, lines), found)
 
 
 async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: _Found) -> None:
@@ -270,17 +287,24 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     if now.text.content == before.content:
         (found.restored if is_back else found.unchanged).append(each.uri)
         return
-    back = None if _was_deleted(each) else _way_back(each, now.text, before)
-    if back is None:
-        reason = "Lines that the turn changed were changed again since; the document was kept."
-        if _was_deleted(each):
-            reason = "The turn deleted the document, and it was made anew since; that was kept."
+    if _was_deleted(each):
+        reason = "The turn deleted the document, and it was made anew since; that was kept."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
         return
-    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-    if not hunk.edits:
+    await _write_back(ports, each, now, _way_back(each, now.text, before), found)
+
+
+async def _write_back(
+    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit] | None, found: _Found
+) -> None:
+    if back is None:
+        reason = "Lines that the turn changed were changed again since; the document was kept."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        return
+    if not back:
         found.unchanged.append(each.uri)
         return
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
     await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
     if now.is_open and not now.unsaved and each.before.unsaved is None:
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
@@ -291,23 +315,18 @@ def _was_deleted(each: Restoration) -> bool:
     return each.after is not None and each.after.raw is None and each.after.unsaved is None
 
 
-def _way_back(each: Restoration, now: Text, before: Text) -> tuple[edit.TextEdit, ...] | None:
-    """
-    The edits of *now* that undo what the turn did, and only that; None if others changed the same lines.
-
-    What others did between two steps stays: each stretch of the turn is undone for itself, last one first.
-    """
+def _way_back(
+    each: Restoration, now: Text, before: Text, lines: Lines | None = None
+) -> tuple[edit.TextEdit, ...] | None:
+    """The edits of *now* that undo what the turn did; what others did between two of its steps stays."""
     after = _text(each.after, now) or now
-    ends = [before, *(_text(image, now) for gap in each.gaps for image in gap), after]
-    content = now.content
-    for found, left in reversed(list(zip(ends[::2], ends[1::2], strict=True))):
-        if found is None or left is None:
+    ends = [before]
+    for image in (*(image for gap in each.gaps for image in gap), None):
+        text = after if image is None else _text(image, now)
+        if text is None:
             return None
-        moved = edit.rebase(left, edit.between(left.content, found.content), content)
-        if any(one.conflict for one in moved):
-            return None
-        content = edit.apply(content, [one.edit for one in moved])
-    return edit.between(now.content, content)
+        ends.append(text)
+    return way_back(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
 
 
 async def _apply(ports: Ports, change: Change, done: list[str], found: _Found) -> None:

@@ -47,6 +47,12 @@ def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -
     return text.starts[place.line] + from_units(row, place.character, encoding)
 
 
+def lines(span: protocol.Range) -> tuple[int, int]:
+    """The first and the last line that a range has anything of, or lies in."""
+    first, last = span.start.line, span.end.line
+    return first, max(first, last - 1 if span.end.character == 0 else last)
+
+
 def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
     """The range of a span."""
     return lsp.Range(start=position(text, span.start, encoding), end=position(text, span.end, encoding))

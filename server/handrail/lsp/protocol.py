@@ -359,6 +359,7 @@ class CheckpointRestoreParams:
             out of the conversation, and stays in the session's journal.
         following: All later turns as well.
         files: Restore documents; `false`, with `conversation`, leaves them all as they are.
+        range: In the one document of `uris` as it is now: only what the turn changed in these lines.
     """
 
     checkpoint: str
@@ -366,6 +367,7 @@ class CheckpointRestoreParams:
     conversation: bool = False
     following: bool = False
     files: bool = True
+    range: Range | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,12 +28,15 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
     """Take a turn or a step back."""
     if not params.files and (params.uris is not None or not params.conversation):
         raise Wrong("params.files may only be false with params.conversation, and without params.uris.")
+    if params.range is not None and len(params.uris or ()) != 1:
+        raise Wrong("params.range needs the one document that it is of in params.uris.")
     wish = Wish(
         checkpoint=params.checkpoint,
         uris=params.uris,
         following=params.following,
         files=params.files,
         conversation=params.conversation,
+        lines=None if params.range is None else convert.lines(params.range),
     )
     return convert.restore_report(await state.host.restore(wish))
 
