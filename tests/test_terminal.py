@@ -117,9 +117,16 @@ async def test_what_is_no_command_line_is_refused(bench: Bench, line: object) ->
 
 async def test_a_command_that_takes_too_long_is_told_so(bench: Bench) -> None:
     bench.terms = Terms(timeout_s=0.3)
-    (text,) = await run(bench, "echo begun; sleep 60")
-    assert text.startswith("TIMED OUT after 0.3 s")
-    assert "begun" in text
+    (text,) = await run(bench, "echo begun; touch made.txt; sleep 60")
+    assert text.startswith("[TOOL_ERROR] timed-out: The command took longer than 0.3 s")
+    assert "\nIt had printed:\nbegun\nFiles that changed meanwhile: made.txt (created)." in text
+    assert codes(bench, "s-1") == ["timed-out"]
+
+
+async def test_a_command_that_takes_too_long_and_prints_nothing(bench: Bench) -> None:
+    bench.terms = Terms(timeout_s=0.3)
+    (text,) = await run(bench, "sleep 60")
+    assert text.endswith("It had printed nothing.")
 
 
 async def test_what_a_command_left_running_is_said(bench: Bench) -> None:
@@ -162,8 +169,8 @@ async def test_cancelling_the_turn_ends_the_command_and_all_its_children(
     running = Path(f"/proc/{pid.strip()}/stat")
     assert not running.exists() or running.read_text().rpartition(")")[2].split()[0] in "ZX"
     assert not (bench.root / "never.txt").exists()
-    assert bench.texts(turn.session)[0].startswith("STOPPED by the user:")
-    assert codes(bench, turn.session) == ["", "cut-short"]
+    assert bench.texts(turn.session)[0].startswith("[TOOL_ERROR] cut-short: The user stopped the turn")
+    assert codes(bench, turn.session) == ["cut-short", "cut-short"]
     assert report.checkpoint is not None
     await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {}

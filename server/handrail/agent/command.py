@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.resolve import Ready
-from handrail.agent.tools.call import Command, Console
+from handrail.agent.tools.call import Command, Console, Printed
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
@@ -25,7 +25,7 @@ SHOWN = 10  # of each list that a result ends with
 class Ran:
     """What a command answered, with what became of files below it, and what it changed."""
 
-    found: str | Failure
+    found: Printed | Failure
     effects: CommandEffects
 
 
@@ -82,12 +82,14 @@ def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
     return Outcome(mutation=named, status=Status.LANDED)
 
 
-def _with(found: str | Failure, *notes: str) -> str | Failure:
+def _with(found: Printed | Failure, *notes: str) -> Printed | Failure:
     """The answer with *notes* below it."""
     said = [note for note in notes if note]
     if isinstance(found, Failure):
         return replace(found, steps=(*found.steps, *said))
-    return "\n".join((found.rstrip("\n"), *said)).lstrip("\n") if said else found
+    if not said:
+        return found
+    return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
 
 
 def _changed(changes: Sequence[CommandChange]) -> str:

@@ -20,7 +20,7 @@ from handrail.agent.output import fitted
 from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.resolve import Ready, Refused, resolve
 from handrail.agent.takeback import whole_or_nothing
-from handrail.agent.tools.call import Command, Console, Edits, Inquiry
+from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
 from handrail.core import policy, report, sanitize, schedule, verify
 from handrail.core.change import Landing
 from handrail.core.checkpoint import StepId
@@ -327,7 +327,11 @@ def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> Tool
     return ToolMessage(results=tuple(results))
 
 
-def _result(call: ToolCall, found: str | Failure) -> ToolResult:
-    if isinstance(found, Failure):
-        return _failed_result(call, found)
-    return ToolResult(call=call.id, text=found)
+def _result(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
+    match found:
+        case Failure():
+            return _failed_result(call, found)
+        case Printed(text=text, failure=failure):
+            return ToolResult(call=call.id, text=text, failure=failure)
+        case str():
+            return ToolResult(call=call.id, text=found)

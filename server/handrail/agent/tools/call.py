@@ -87,6 +87,14 @@ class Console:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """How a command ended and what it printed, as the model reads it; `failure` says if it was ended early."""
+
+    text: str
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
     """
     Runs a program, which may change what it does not name; so it runs alone, after a snapshot.
@@ -102,7 +110,7 @@ class Command:
 
     title: str
     line: str
-    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[str | Failure]]
+    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[Printed | Failure]]
     reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
 

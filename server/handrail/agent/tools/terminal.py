@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from handrail.agent.tools import call
-from handrail.agent.tools.call import Console
-from handrail.core.failure import Failure
+from handrail.agent.tools.call import Console, Printed
+from handrail.core import sanitize
+from handrail.core.failure import Code, Failure
 from handrail.core.policy import Place
 from handrail.core.shell import End, Ran, Run
 from handrail.ports import Ports
@@ -28,7 +29,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         return folder
     where = folder or "."
 
-    async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> str | Failure:
+    async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
         terms = ports.terms
         wanted = Run(line=line, folder=places[where].uri, timeout_s=terms.timeout_s, secrets=terms.secrets)
         ran = await ports.process.run(wanted, console.stop, console.tell)
@@ -39,20 +40,36 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     return call.Command(title=title, line=line, run=run, reads=(where,))
 
 
-def _shown(ran: Ran, timeout_s: float) -> str:
+def _shown(ran: Ran, timeout_s: float) -> Printed:
     """How the command ended, then what it printed."""
-    match ran.end:
-        case End.TIMED_OUT:
-            head = f"TIMED OUT after {timeout_s:g} s: the command and all that it had started were ended."
-        case End.STOPPED:
-            head = "STOPPED by the user: the command and all that it had started were ended."
-        case End.EXITED if ran.code is not None and ran.code < 0:
-            head = f"Ended by signal {-ran.code}."
-        case _:
-            head = f"Exit code {ran.code}."
-    if ran.end is End.EXITED and ran.left_processes:
+    if ran.end is not End.EXITED:
+        failure = _ended(ran.end, timeout_s)
+        printed = f"It had printed:\n{ran.output}" if ran.output else "It had printed nothing."
+        return Printed(text=f"{sanitize.result_text(failure)}\n{printed}", failure=failure)
+    if ran.code is not None and ran.code < 0:
+        head = f"Ended by signal {-ran.code}."
+    else:
+        head = f"Exit code {ran.code}."
+    if ran.left_processes:
         head += f" It left {ran.left_processes} running, which were ended: start nothing in the background."
-    return f"{head}\n{ran.output}"
+    return Printed(text=f"{head}\n{ran.output}")
+
+
+def _ended(end: End, timeout_s: float) -> Failure:
+    """Why a command was ended before its end."""
+    if end is End.STOPPED:
+        return Failure(
+            code=Code.CUT_SHORT,
+            message="The user stopped the turn; the command and all that it had started were ended.",
+        )
+    return Failure(
+        code=Code.TIMED_OUT,
+        message=(
+            f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. What "
+            "it had changed by then is changed."
+        ),
+        steps=("Run only a part of it, or something that ends sooner.",),
+    )
 
 
 TOOL = call.Tool(
