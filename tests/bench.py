@@ -100,6 +100,7 @@ class Bench:
     events: list[Event] = field(default_factory=list)
     terms: Terms = field(default_factory=Terms)
     editor: Editor = field(default_factory=Disk)
+    secrets: tuple[str, ...] = ()
     pauses: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -126,6 +127,7 @@ class Bench:
             process=Processes(os.environ),
             spills=self.spills,
             terms=self.terms,
+            secrets=lambda: self.secrets,
             pause=self.pause,
         )
 

@@ -24,12 +24,12 @@ def parse(arguments: tool.Arguments) -> tool.Command | Failure:
     if isinstance(line, Failure):
         return line
 
-    async def run(places: Mapping[str, Place], ports: Ports, console: tool.Console) -> str:
+    async def run(places: Mapping[str, Place], ports: Ports, console: tool.Console) -> tool.Printed:
         running = await asyncio.create_subprocess_shell(
             line, cwd=str(Path(places["."].identity.removeprefix("file://"))), stdout=asyncio.subprocess.PIPE
         )
         said, _ = await running.communicate()
-        return said.decode()
+        return tool.Printed(text=said.decode())
 
     return tool.Command(title=line, line=line, run=run, reads=(".",))
 

@@ -189,8 +189,21 @@ def test_truncate(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases("redact"))
 def test_redact(case: Case) -> None:
-    """The `text` without its `secrets`, one a line, is what is `read`."""
-    case.check(read=redact.redact(case["text"], case["secrets"].splitlines()))
+    """
+    The `text` without its `secrets`, one a line, is what is `read`; of text that comes with `pieces=N`
+    characters at a time, what is told at once is given line by line in `told`.
+    """
+    secrets, size = case["secrets"].splitlines(), int(case.get("text", "pieces", "0"))
+    if not size:
+        case.check(read=redact.redact(case["text"], secrets))
+        return
+    told, held = list[str](), ""
+    for start in range(0, len(case["text"]), size):
+        now, held = redact.settled(held + case["text"][start : start + size], secrets)
+        told.append(now)
+    told.append(redact.redact(held, secrets))
+    assert "".join(told) == redact.redact(case["text"], secrets)
+    case.check(told="".join(f"{piece!r}\n" for piece in told))
 
 
 # ---- Reading the parts of a case ------------------------------------------------------------------

@@ -137,7 +137,8 @@ async def test_what_a_command_left_running_is_said(bench: Bench) -> None:
 
 
 async def test_long_output_is_kept_aside_without_keys(bench: Bench) -> None:
-    bench.terms = Terms(output_chars=2_000, secrets=("sk-very-secret",))
+    bench.terms = Terms(output_chars=2_000)
+    bench.secrets = ("sk-very-secret",)
     (text,) = await run(bench, "seq 5000; echo sk-very-'secret'")
     assert "Where <<cut-1>> stands" in text
     assert text.endswith("4999\n5000\n[key removed by handrail]\n")
@@ -147,7 +148,7 @@ async def test_long_output_is_kept_aside_without_keys(bench: Bench) -> None:
 
 
 async def test_output_is_told_while_it_comes(bench: Bench) -> None:
-    bench.terms = Terms(secrets=("sk-very-secret",))
+    bench.secrets = ("sk-very-secret",)
     await run(bench, "echo sk-very-secret")
     told = [event for event in bench.events if isinstance(event, CallOutput)]
     assert [event.text for event in told] == ["[key removed by handrail]\n"]

@@ -127,7 +127,7 @@ async def test_an_unknown_output_is_said_so(bench: Bench, spill: str) -> None:
 
 
 async def test_keys_are_in_no_result(bench: Bench) -> None:
-    bench.terms = Terms(secrets=("sk-very-secret",))
+    bench.secrets = ("sk-very-secret",)
     lay_out(bench.root, {"a.txt": b"key = sk-very-secret\n"})
     text = await result(bench, "read_file", path="a.txt")
     assert "sk-very-secret" not in text

@@ -348,6 +348,14 @@ export interface ToolCallEvent {
   title: string;
 }
 
+/** A running tool call has printed `text`, and before it as many characters that are `skipped`. */
+export interface ToolOutputEvent {
+  kind: "toolOutput";
+  call: string;
+  text: string;
+  skipped?: number;
+}
+
 /** A tool call has its result. */
 export interface ToolResultEvent {
   kind: "toolResult";
@@ -477,25 +485,22 @@ export interface ModelTool {
   schema: Record<string, unknown>;
 }
 
-/** Ask the client's model; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed (-32803) says that asking again would not help; after any other one the step is begun anew. */
+/** Ask the client's model, `options.model` if the user names one; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed (-32803) says that asking again would not help. */
 export interface ModelParams {
   messages: ModelMessage[];
   tools: ModelTool[];
-  /** `model` is the id, family or name of the model that the user wants, if any. */
   options: Record<string, unknown>;
   partialResultToken: string;
 }
 
-/** What the client's model answers, whole. */
+/** What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused". */
 export interface ModelResponse {
   text?: string;
   calls?: ModelCall[];
-  /** "stop", "toolCalls", "length" or "refused". */
   stop?: string;
   reason?: string;
   inputTokens?: number;
   outputTokens?: number;
-  /** How much the model can read at once. */
   contextTokens?: number;
 }
 
@@ -505,6 +510,7 @@ export type TurnEvent =
   | TextEvent
   | ThinkingEvent
   | ToolCallEvent
+  | ToolOutputEvent
   | ToolResultEvent
   | OutcomeEvent
   | SupersededEvent

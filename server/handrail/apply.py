@@ -29,7 +29,7 @@ from handrail.adapters.workspace import Folders
 from handrail.agent.host import Host
 from handrail.agent.restore import Wish
 from handrail.core.failure import Code, Failure
-from handrail.core.report import CallOutput, Event, Superseded, TurnReport
+from handrail.core.report import CallFailed, Event, Superseded, TurnReport
 from handrail.core.verify import Outcome, Status
 from handrail.headless import terminal, values
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
@@ -150,8 +150,8 @@ class _Applying:
         return code
 
     def _tell(self, event: Event) -> None:
-        if isinstance(event, CallOutput):
-            return  # a reply runs no command
+        if isinstance(event, CallFailed):
+            return  # the outcome tells the same
         self.told += 1
         text = event.text if isinstance(event, Outcome) else None
 

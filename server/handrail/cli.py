@@ -39,9 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(answer_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
-    from handrail.adapters import keys
     from handrail.adapters.disk import Disk
     from handrail.adapters.grant_file import GrantFile
+    from handrail.adapters.keys import Keys
     from handrail.adapters.process import Processes
     from handrail.adapters.providers import Providers
     from handrail.adapters.session_log import SessionLog
@@ -57,14 +57,14 @@ def serve(answer_timeout_s: float) -> int:
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
-    folders = Folders(())
+    folders, keys = Folders(()), Keys(os.environ)
     world = World(
         disk=Disk(),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
-        provider=Providers(),
+        provider=Providers(keys),
         sessions=SessionLog(lambda: workspace_folder(state_folder(), folders.roots) / "sessions"),
-        secrets=lambda name: keys.secrets(os.environ, name),
+        secrets=keys.secrets,
         watch=FileWatch(),
         process=Processes(os.environ),
         grants=GrantFile(state_folder(), lambda: folders.roots),

@@ -74,6 +74,7 @@ class ModelServer:
 
     answers: list[Say | Refuse | Drop] = field(default_factory=list)
     asked: list[Json] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     hung: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
     port: int = 0
@@ -90,6 +91,7 @@ class ModelServer:
             body = json.loads(await reader.readexactly(int(headers["content-length"])))
             self.asked.append(body)
             key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+            self.keys.append(key)
             answer = self.answers.pop(0)
             match answer:
                 case Drop():

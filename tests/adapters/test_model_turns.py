@@ -12,6 +12,7 @@ from keyring.backend import KeyringBackend
 from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, model_server
 from bench import Bench
 from handrail.adapters import keys
+from handrail.adapters.keys import Keys
 from handrail.adapters.providers import Providers
 from handrail.adapters.pydantic_ai import Address, Remote
 from handrail.adapters.record import Record
@@ -30,7 +31,7 @@ EDIT = Call(
 
 
 def remote(server: ModelServer, kind: str) -> Provider:
-    return Remote(Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), 0.3)
+    return Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), 0.3)
 
 
 async def turn(bench: Bench, server: ModelServer, kind: str) -> TurnReport:
@@ -137,7 +138,7 @@ async def test_what_was_recorded_is_replayed(bench: Bench, tmp_path: Path) -> No
 
 
 def test_which_provider_a_setting_names(tmp_path: Path) -> None:
-    choose = Providers()
+    choose = Providers(Keys({}))
     assert isinstance(choose(ModelChoice(model="anthropic:m")), Remote)
     assert isinstance(choose(ModelChoice(model=f"record:{tmp_path}/r.json:ollama:m:7b")), Record)
     assert isinstance(choose(ModelChoice(model=f"scripted:{tmp_path}/r.json")), Scripted)
@@ -159,7 +160,7 @@ def test_which_values_are_secrets() -> None:
     }
     assert keys.secrets(environment) == ("sk-0123456789", "ghp-0123456789")
     assert keys.secrets(environment, "MY_OWN") == ("sk-0123456789", "mine-0123456789", "ghp-0123456789")
-    assert keys.without(environment, "MY_OWN").keys() == {"TOKENIZERS_PARALLELISM", "PATH"}
+    assert keys.without(environment).keys() == {"TOKENIZERS_PARALLELISM", "PATH", "MY_OWN"}
 
 
 def test_a_key_comes_from_the_environment_or_the_keyring() -> None:
@@ -175,8 +176,11 @@ def test_a_key_comes_from_the_environment_or_the_keyring() -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(Memory())
     try:
-        assert keys.find("MY_KEY", {}) == "handrail/MY_KEY"
-        assert keys.find("MY_KEY", {"MY_KEY": "from the environment"}) == "from the environment"
-        assert keys.find("OTHER", {}) is None
+        found = Keys({"OTHER_KEY": "from the environment"})
+        assert found.secrets() == ("from the environment",)
+        assert found.find("MY_KEY") == "handrail/MY_KEY"
+        assert found.find("OTHER_KEY") == "from the environment"
+        assert found.find("OTHER") == ""
+        assert found.secrets() == ("from the environment", "handrail/MY_KEY")
     finally:
         keyring.set_keyring(before)

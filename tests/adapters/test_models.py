@@ -11,6 +11,7 @@ from contextlib import aclosing
 import pytest
 
 from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, event_count, model_server
+from handrail.adapters.keys import Keys
 from handrail.adapters.pydantic_ai import Address, Remote, address
 from handrail.core.message import (
     AssistantMessage,
@@ -25,7 +26,7 @@ from handrail.core.message import (
     ToolResult,
     UserMessage,
 )
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports import ModelChoice, ProviderDown, ProviderError
 
 KEY = "sk-very-secret-key-0123456789"
 HELLO: tuple[Message, ...] = (SystemMessage(text="Rules."), UserMessage(text="Hello."))
@@ -42,7 +43,7 @@ async def ask(
     server: ModelServer, kind: str, messages: Sequence[Message] = HELLO, silence_s: float = 20.0
 ) -> tuple[str, Response]:
     """The text as it streamed, and the response."""
-    remote = Remote(Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), silence_s)
+    remote = Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), silence_s)
     streamed = ""
     async for piece in remote.complete(messages, [READ]):
         if isinstance(piece, Delta):
@@ -216,7 +217,7 @@ async def test_a_cancelled_call_hangs_up(kind: str) -> None:
 @each_format
 async def test_a_stream_that_is_closed_hangs_up(kind: str) -> None:
     async with model_server(Say(text=LONG.text, hangs_after=6)) as server:
-        remote = Remote(Address(kind=kind, name="m", base_url=server.url(kind), key=KEY))
+        remote = Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY))
         async with aclosing(remote.complete(HELLO, [])) as pieces:
             async for _ in pieces:
                 break
@@ -261,17 +262,21 @@ async def test_a_history_with_all_that_went_wrong_in_it_is_sent(kind: str) -> No
 def test_what_a_name_means(
     model: str, base_url: str, environment: dict[str, str], expected: tuple[str, str]
 ) -> None:
-    found = address(model, base_url, environment.get)
+    found = address(ModelChoice(model=model, base_url=base_url), Keys(environment))
     assert (found.kind, found.base_url) == expected
     assert found.name == model.partition(":")[2]
 
 
 def test_where_a_key_comes_from() -> None:
     environment = {"OPENAI_API_KEY": "one", "ANTHROPIC_API_KEY": "two", "MINE": "three"}
-    assert address("openai:m", "", environment.get).key == "one"
-    assert address("anthropic:m", "", environment.get).key == "two"
-    assert address("anthropic:m", "", environment.get, "MINE").key == "three"
-    assert address("anthropic:m", "", environment.get, "NOT_THERE").key == ""
+
+    def key(model: str, name: str = "") -> str:
+        return address(ModelChoice(model=model, key_name=name), Keys(environment)).key
+
+    assert key("openai:m") == "one"
+    assert key("anthropic:m") == "two"
+    assert key("anthropic:m", "MINE") == "three"
+    assert key("anthropic:m", "NOT_THERE") == ""
 
 
 @pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
@@ -279,11 +284,11 @@ async def test_without_a_key_the_user_is_told(kind: str, monkeypatch: pytest.Mon
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ProviderError, match="_API_KEY"):
-        async for _ in Remote(Address(kind=kind, name="m")).complete(HELLO, []):
+        async for _ in Remote(lambda: Address(kind=kind, name="m")).complete(HELLO, []):
             pass
 
 
 async def test_a_model_of_an_unknown_kind() -> None:
     with pytest.raises(ProviderError, match="nonsense"):
-        async for _ in Remote(Address(kind="nonsense", name="m")).complete(HELLO, []):
+        async for _ in Remote(lambda: Address(kind="nonsense", name="m")).complete(HELLO, []):
             pass

@@ -59,7 +59,7 @@ def serve() -> Iterator[Serve]:
 
 
 def remote(base_url: str) -> Remote:
-    return Remote(Address(kind="openai-chat", name="smollm2", base_url=base_url))
+    return Remote(lambda: Address(kind="openai-chat", name="smollm2", base_url=base_url))
 
 
 async def test_a_call_is_streamed_and_run(bench: Bench, serve: Serve) -> None:

@@ -18,9 +18,32 @@ KEY_NAME = re.compile(
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
 
 
-def find(name: str, environment: Mapping[str, str]) -> str | None:
-    """The key called *name*: the variable of that name, else the keyring's entry; None without both."""
-    return environment.get(name, "").strip() or _from_keyring(name)
+class Keys:
+    """Finds keys, and knows the values of all that no output may show."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._kept: set[str] = set()
+
+    def variable(self, name: str) -> str:
+        """The variable of the environment called *name*; empty if it is not set."""
+        return self._environment.get(name, "").strip()
+
+    def find(self, name: str) -> str:
+        """
+        The key called *name*: the variable of that name, else the keyring's entry; empty without both.
+
+        The keyring may be slow, and may wait for its user to unlock it.
+        """
+        if key := self.variable(name):
+            return key
+        key = _from_keyring(name) or ""
+        self._kept.update({key} if len(key) >= SHORTEST_CHARS else ())
+        return key
+
+    def secrets(self, also: str = "") -> tuple[str, ...]:
+        """The values of the environment's keys, of the variable *also*, and of what the keyring has given."""
+        return (*secrets(self._environment, also), *self._kept)
 
 
 def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
@@ -29,9 +52,9 @@ def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
     return tuple(value for value in values if len(value) >= SHORTEST_CHARS)
 
 
-def without(environment: Mapping[str, str], also: str = "") -> dict[str, str]:
+def without(environment: Mapping[str, str]) -> dict[str, str]:
     """*environment* as commands may have it: without keys."""
-    return {name: value for name, value in environment.items() if name != also and not KEY_NAME.search(name)}
+    return {name: value for name, value in environment.items() if not KEY_NAME.search(name)}
 
 
 def _from_keyring(name: str) -> str | None:

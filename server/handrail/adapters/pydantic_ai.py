@@ -14,8 +14,9 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from handrail.adapters.keys import Keys
 from handrail.core.message import Message, Piece, ToolOffer
-from handrail.ports import ProviderError
+from handrail.ports import ModelChoice, ProviderError
 
 if TYPE_CHECKING:
     from handrail.adapters.pydantic_stream import Engine
@@ -63,29 +64,26 @@ def key_name(model: str) -> str:
     return KEYS.get(kind, f"{kind.upper().replace('-', '_')}_API_KEY")
 
 
-def address(model: str, base_url: str, find: Callable[[str], str | None], key: str = "") -> Address:
+def address(choice: ModelChoice, keys: Keys) -> Address:
     """
-    How *model* is reached.
+    How a model is reached, whose name is `kind:name`.
 
-    Args:
-        model: `kind:name`.
-        base_url: From the settings; the environment's variable of that kind holds if it is empty.
-        find: The value of a variable or a key, by its name.
-        key: The name of the key, if the user has set one.
+    Without a base URL in the settings, the environment's variable for that kind holds. Asks the keyring.
     """
-    kind, _, name = model.partition(":")
-    base_url = base_url or (find(BASE_URLS[kind]) or "" if kind in BASE_URLS else "")
+    kind, _, name = choice.model.partition(":")
+    base_url = choice.base_url or keys.variable(BASE_URLS.get(kind, ""))
     if kind == "openai":
         kind = "openai-chat" if base_url else "openai-responses"
     if kind == "ollama":
         base_url = base_url or OLLAMA
-    return Address(kind=kind, name=name, base_url=base_url, key=find(key or key_name(model)) or "")
+    key = keys.find(choice.key_name or key_name(choice.model))
+    return Address(kind=kind, name=name, base_url=base_url, key=key)
 
 
 class Remote:
-    """Provider port for one model behind HTTP."""
+    """Provider port for one model behind HTTP; its address is asked for in a thread, when first needed."""
 
-    def __init__(self, address: Address, silence_s: float = SILENCE_S) -> None:
+    def __init__(self, address: Callable[[], Address], silence_s: float = SILENCE_S) -> None:
         self._address, self._silence_s = address, silence_s
         self._engine: Engine | None = None
 
@@ -111,4 +109,4 @@ class Remote:
             raise ProviderError(
                 f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
             ) from error
-        return Engine(self._address, DEFAULT_CONTEXT, self._silence_s)
+        return Engine(self._address(), DEFAULT_CONTEXT, self._silence_s)

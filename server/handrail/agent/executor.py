@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from handrail.agent import command
 from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
-from handrail.agent.output import fitted
+from handrail.agent.output import Live, fitted
 from handrail.agent.preimage import Held, held, results, targets, written
 from handrail.agent.resolve import Ready, Refused, resolve
 from handrail.agent.takeback import whole_or_nothing
@@ -28,7 +28,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Grant, Place
 from handrail.core.redact import redact
-from handrail.core.report import CallEnded, CallOutput, CallStarted, Event
+from handrail.core.report import CallEnded, CallFailed, CallOutput, CallStarted, Event
 from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports
@@ -81,6 +81,7 @@ class Executor:
     offered: frozenset[str] | None = None
     answered: Callable[[ToolResult], None] = lambda result: None
     granted: set[Grant] = field(default_factory=set)
+    _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -97,6 +98,7 @@ class Executor:
         """
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
+        self._tools = {call.id: call.name for call in calls}
         done: dict[str, ToolResult] = {}
         try:
             await self._run(calls, order, done)
@@ -139,6 +141,7 @@ class Executor:
         for each in batch:
             for outcome in each.outcomes:
                 self.observe(outcome)
+            self._log(each)
             result = await fitted(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=_summary(result)))
             self.answered(result)
@@ -241,11 +244,15 @@ class Executor:
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
-        console = Console(stop=self._stop, tell=lambda text: self._tell(ready.call, text))
+        name = ready.call.id
+        live = Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
+        console = Console(stop=self._stop, tell=live.add)
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console)
         except CheckpointError as error:
             return self._unprotected(ready, error, order)
+        finally:
+            live.end()
         self.checkpoint = ran.effects.checkpoint or self.checkpoint
         found = tuple(
             command.outcome(change, self._mutation(ready.call, order), self.ports)
@@ -253,8 +260,13 @@ class Executor:
         )
         return Done(result=_result(ready.call, ran.found), outcomes=found)
 
-    def _tell(self, call: ToolCall, output: str) -> None:
-        self.observe(CallOutput(call=call.id, text=redact(output, self.ports.terms.secrets)))
+    def _log(self, done: Done) -> None:
+        """Tell failures as they were: what the model reads of them is made harmless, and short."""
+        failed = [outcome.failure for outcome in done.outcomes] or [done.result.failure]
+        for failure in failed:
+            if failure is not None:
+                said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
+                self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         planned: list[tuple[PlannedFile, ...]] = []

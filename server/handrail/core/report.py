@@ -97,10 +97,20 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutput:
-    """A running tool call has printed something."""
+    """A running tool call has printed something, and before it as many characters that are `skipped`."""
 
     call: str
     text: str
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailed:
+    """A tool call has failed, or an edit of it; what is `said` is for the user's log, not for the model."""
+
+    tool: str
+    code: Code
+    said: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +166,7 @@ Told = (
     | TextDelta
     | ThoughtDelta
     | CallStarted
+    | CallOutput
     | CallEnded
     | Asked
     | Outcome
@@ -165,7 +176,7 @@ Told = (
     | Usage
     | Ended
 )
-Event = Told | CallOutput  # output is shown while it comes, and told with the result
+Event = Told | CallFailed  # which is logged
 
 
 class Severity(StrEnum):

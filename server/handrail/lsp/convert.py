@@ -211,9 +211,11 @@ class Converter:
 
 
 def _short_event(
-    event: report.Asked | report.Retried | report.Compacted | Usage | report.Ended,
+    event: report.CallOutput | report.Asked | report.Retried | report.Compacted | Usage | report.Ended,
 ) -> protocol.TurnEvent:
     match event:
+        case report.CallOutput(call=call, text=text, skipped=skipped):
+            return protocol.ToolOutputEvent(kind="toolOutput", call=call, text=text, skipped=skipped)
         case report.Asked(call=call, subject=subject, choice=choice):
             return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
         case report.Retried(reason=reason, in_s=in_s):

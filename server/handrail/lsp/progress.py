@@ -8,7 +8,6 @@ Every turn's progress is cancellable and is ended on every path.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -21,8 +20,9 @@ from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 
-OUTPUT_S = 0.1  # between two lines of a command's output that are shown
-OUTPUT_CHARS, LINE_CHARS = 2_000, 120  # what is looked at, and shown, of its last lines
+OUTPUT_S = 0.1  # so long a command's output is gathered; nobody reads faster
+OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
+LINE_CHARS = 120  # of the last line, where only one is shown
 GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client has less to do
 
 
@@ -34,8 +34,8 @@ class _Shown:
     landed: int = 0
     failed: int = 0
     title: str = ""
-    output_at: float = 0.0
     crumbs: list[report.TextDelta | report.ThoughtDelta] = field(default_factory=list)
+    outputs: dict[str, report.CallOutput] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
 
 
@@ -49,26 +49,27 @@ class Progress:
     shown: dict[str, _Shown] = field(default_factory=dict)
 
     def tell(self, session: str, turn: str, event: report.Event) -> None:
-        """Tell of one event; the model's text is gathered for a moment, since it comes in crumbs."""
+        """Tell of one event; text and output are gathered for a moment, since they come in crumbs."""
         state = self.shown.setdefault(turn, _Shown())
-        if isinstance(event, report.CallOutput):
-            self._tell_output(turn, event.text, state)
-            return
-        if isinstance(event, report.TextDelta | report.ThoughtDelta):
-            self._gather(session, turn, event, state)
-            return
-        self._flush(session, turn, state)
-        self._tell(session, turn, event, state)
+        match event:
+            case report.CallFailed():
+                self._log(event)
+            case report.CallOutput():
+                state.outputs[event.call] = _more(state.outputs.get(event.call), event)
+                self._flush_in(OUTPUT_S, session, turn, state)
+            case report.TextDelta() | report.ThoughtDelta():
+                if state.crumbs and type(event) is not type(state.crumbs[0]):
+                    self._flush(session, turn, state)
+                state.crumbs.append(event)
+                self._flush_in(GATHER_S, session, turn, state)
+            case _:
+                self._flush(session, turn, state)
+                self._tell(session, turn, event, state)
 
-    def _gather(
-        self, session: str, turn: str, event: report.TextDelta | report.ThoughtDelta, state: _Shown
-    ) -> None:
-        if state.crumbs and type(event) is not type(state.crumbs[0]):
-            self._flush(session, turn, state)
-        state.crumbs.append(event)
+    def _flush_in(self, seconds: float, session: str, turn: str, state: _Shown) -> None:
         if state.timer is None:
             loop = asyncio.get_running_loop()
-            state.timer = loop.call_later(GATHER_S, self._flush, session, turn, state)
+            state.timer = loop.call_later(seconds, self._flush, session, turn, state)
 
     def _flush(self, session: str, turn: str, state: _Shown) -> None:
         if state.timer is not None:
@@ -79,6 +80,9 @@ class Progress:
             whole = replace(state.crumbs[0], delta=delta)
             state.crumbs.clear()
             self._tell(session, turn, whole, state)
+        outputs, state.outputs = state.outputs, {}
+        for output in outputs.values():
+            self._tell(session, turn, replace(output, text=screen.plain(output.text)), state)
 
     def _tell(self, session: str, turn: str, event: report.Told, state: _Shown) -> None:
         state.seq += 1
@@ -99,6 +103,9 @@ class Progress:
             case report.CallStarted(title=title):
                 state.title = title
                 self._report(turn, title)
+            case report.CallOutput(text=text):
+                lines = text.strip().splitlines()
+                self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS] if lines else '…'}")
             case Outcome(status=status):
                 state.landed += status is not Status.FAILED
                 state.failed += status is Status.FAILED
@@ -111,14 +118,6 @@ class Progress:
             case _:
                 pass
 
-    def _tell_output(self, turn: str, output: str, state: _Shown) -> None:
-        """Show the last line of what a command prints, but not more often than people can read."""
-        lines = screen.plain(output[-OUTPUT_CHARS:]).strip().splitlines()
-        now = time.monotonic()
-        if self.client.progress and lines and now - state.output_at >= OUTPUT_S:
-            state.output_at = now
-            self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS]}")
-
     def _begin(self, turn: str, prompt: str) -> None:
         # The token is in order even if the client refuses it: it then shows nothing.
         self.server.protocol.send_request(
@@ -130,8 +129,19 @@ class Progress:
     def _report(self, turn: str, message: str) -> None:
         self._notify(turn, lsp.WorkDoneProgressReport(message=message, cancellable=True))
 
+    def _log(self, event: report.CallFailed) -> None:
+        said = f"{event.tool} failed: {event.code}: {event.said}"
+        self.server.window_log_message(lsp.LogMessageParams(type=lsp.MessageType.Warning, message=said))
+
     def _notify(self, turn: str, value: object) -> None:
         self.server.protocol.notify(lsp.PROGRESS, lsp.ProgressParams(token=turn, value=value))
+
+
+def _more(before: report.CallOutput | None, output: report.CallOutput) -> report.CallOutput:
+    """Both together; of much the end."""
+    text = output.text if before is None else before.text + output.text
+    skipped = max(len(text) - OUTPUT_CHARS, 0)
+    return replace(output, text=text[skipped:], skipped=skipped + (before.skipped if before else 0))
 
 
 def _counts(state: _Shown) -> str:

@@ -459,6 +459,16 @@ class ToolCallEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutputEvent:
+    """A running tool call has printed `text`, and before it as many characters that are `skipped`."""
+
+    kind: Literal["toolOutput"]
+    call: str
+    text: str
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultEvent:
     """A tool call has its result."""
 
@@ -531,6 +541,7 @@ TurnEvent = (
     | TextEvent
     | ThinkingEvent
     | ToolCallEvent
+    | ToolOutputEvent
     | ToolResultEvent
     | OutcomeEvent
     | SupersededEvent
@@ -631,11 +642,8 @@ class ModelTool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelParams:
     """
-    Ask the client's model; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed
-    (-32803) says that asking again would not help; after any other one the step is begun anew.
-
-    Attributes:
-        options: `model` is the id, family or name of the model that the user wants, if any.
+    Ask the client's model, `options.model` if the user names one; text streams as `{delta}` by `$/progress`
+    on the token. The error RequestFailed (-32803) says that asking again would not help.
     """
 
     messages: list[ModelMessage]
@@ -646,13 +654,7 @@ class ModelParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelResponse:
-    """
-    What the client's model answers, whole.
-
-    Attributes:
-        stop: "stop", "toolCalls", "length" or "refused".
-        context_tokens: How much the model can read at once.
-    """
+    """What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused"."""
 
     text: str = ""
     calls: list[ModelCall] | None = None

@@ -162,11 +162,11 @@ class State:
                 rules=self.settings.rules(settings.APPROVALS),
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
-                secrets=self.world.secrets(self.settings.text(settings.KEY_NAME)),
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
             ),
+            secrets=lambda: self.world.secrets(self.settings.text(settings.KEY_NAME)),
         )
 
     def _provider(self) -> Provider:

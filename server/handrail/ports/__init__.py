@@ -348,7 +348,6 @@ class Terms:
         rules: What the setting `approvals` says.
         output_chars: How much of one result the model reads; the rest is kept aside.
         timeout_s: After how long a command is stopped.
-        secrets: Values of keys, which no result may show.
         reasons: Whether the model is known to reason by itself.
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
@@ -357,7 +356,6 @@ class Terms:
     rules: tuple[Rule, ...] = ()
     output_chars: int = LIMIT_CHARS
     timeout_s: float = 120.0
-    secrets: tuple[str, ...] = ()
     reasons: bool = False
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
@@ -370,6 +368,7 @@ class Ports:
 
     Attributes:
         terms: On which its tools run.
+        secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
     """
 
@@ -382,4 +381,5 @@ class Ports:
     process: Process
     spills: Spills
     terms: Terms = field(default_factory=Terms)
+    secrets: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep

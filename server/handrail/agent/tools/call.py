@@ -88,7 +88,7 @@ class Console:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
-    """How a command ended and what it printed, as the model reads it; `failure` says if it was ended early."""
+    """How a command ended and what it printed, as the model reads it; a failure if it was ended early."""
 
     text: str
     failure: Failure | None = None

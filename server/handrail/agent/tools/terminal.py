@@ -30,10 +30,10 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     where = folder or "."
 
     async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
-        terms = ports.terms
-        wanted = Run(line=line, folder=places[where].uri, timeout_s=terms.timeout_s, secrets=terms.secrets)
+        timeout_s, secrets = ports.terms.timeout_s, tuple(ports.secrets())
+        wanted = Run(line=line, folder=places[where].uri, timeout_s=timeout_s, secrets=secrets)
         ran = await ports.process.run(wanted, console.stop, console.tell)
-        return ran if isinstance(ran, Failure) else _shown(ran, wanted.timeout_s)
+        return ran if isinstance(ran, Failure) else _shown(ran, timeout_s)
 
     first = line.strip().partition("\n")[0]
     title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"
@@ -65,8 +65,8 @@ def _ended(end: End, timeout_s: float) -> Failure:
     return Failure(
         code=Code.TIMED_OUT,
         message=(
-            f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. What "
-            "it had changed by then is changed."
+            f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. "
+            "What it had changed by then is changed."
         ),
         steps=("Run only a part of it, or something that ends sooner.",),
     )
