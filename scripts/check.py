@@ -18,6 +18,7 @@ from pathlib import Path
 import environment
 
 EXTRAS = ("dev", "editors")
+PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
 LARGE = "vscode or emacs or releases or model"
 
 
@@ -36,7 +37,7 @@ def main(argv: list[str]) -> int:
         if code:
             return code
     selected = () if options.all else ("-m", f"not ({LARGE})")
-    return _run((str(python), "-m", "pytest", *selected, *rest))
+    return _run((str(python), "-m", "pytest", *PARALLEL, *selected, *rest))
 
 
 def _steps(python: Path, *, everything: bool) -> list[tuple[str, tuple[str, ...]]]:

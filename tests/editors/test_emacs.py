@@ -24,7 +24,7 @@ import pytest
 from editors import four_patches, installed
 from editors.four_patches import replace
 
-pytestmark = pytest.mark.emacs
+pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
 
 HERE = Path(__file__).resolve().parent / "emacs"
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.el"

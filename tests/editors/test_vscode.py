@@ -30,7 +30,7 @@ PICTURES = ROOT / ".cache" / "vscode"
 sys.path.append(str(ROOT / "scripts"))
 editors = importlib.import_module("install_editors")
 
-pytestmark = pytest.mark.vscode
+pytestmark = [pytest.mark.vscode, pytest.mark.xdist_group("large")]
 
 OPEN = "prices.py"
 TYPED = "# Not saved yet.\n"  # typed into the editor; VS Code gives it the document's own line end

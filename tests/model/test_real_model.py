@@ -25,7 +25,7 @@ from test_core_loop_properties import is_well_formed
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import install_editors  # found once the path is set
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("large")]
 Serve = Callable[[int], str]
 
 
