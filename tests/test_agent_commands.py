@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bench import Bench, Yes
+from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools import call as tool
+from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
+from handrail.core.report import CallOutput, Event, Notice
 from handrail.core.verify import Status
-from handrail.ports import DENY, Ports
+from handrail.ports import DENY, Ports, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 
 
@@ -99,6 +104,78 @@ async def test_without_a_snapshot_no_command_runs(bench: Bench) -> None:
     report = await bench.turn()
     assert report.checkpoint is not None
     assert not (bench.root / "a.txt").exists()
+
+
+async def test_without_a_snapshot_it_runs_if_the_user_has_set_so(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.state.write_bytes(b"a file where the state folder should be")
+    bench.terms = Terms(needs_checkpoint=False)
+    bench.says(
+        answer("", call("write_file", path="a.txt", content="two\n"), call("shell", line="cp a.txt b.txt")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert snapshot(bench.root) == {"a.txt": b"two\n", "b.txt": b"two\n"}
+    assert report.checkpoint is None
+    (outcome,) = report.outcomes
+    assert outcome.uncovered is not None
+    edited, ran = bench.texts()
+    assert edited == f"Landed: a.txt. It cannot be taken back: {outcome.uncovered}"
+    assert "Nothing that the command changes can be taken back: The checkpoints in" in ran
+    told = [event for event in bench.events if isinstance(event, Notice)]
+    assert [each.is_warning for each in told] == [True, True]
+    assert "a.txt is changed although that cannot be taken back" in told[0].text
+    # What can be kept is.
+    bench.state.unlink()
+    bench.says(answer("", call("write_file", path="a.txt", content="three\n")), answer("Done."))
+    report = await bench.turn()
+    assert report.outcomes[0].uncovered is None
+    assert report.checkpoint is not None
+
+
+async def test_what_no_snapshot_covers_is_told_before_the_command_and_once(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    with (bench.root / "large").open("wb") as file:
+        file.truncate(20_000_001)
+    os.mkfifo(bench.root / "pipe")
+    bench.says(answer("", call("shell", line="echo two > a.txt; echo x >> large")), answer("Done."))
+    await bench.turn()
+    told = [(type(event), event.text) for event in bench.events if isinstance(event, Notice | CallOutput)]
+    # git does not list what is no file and no folder, so the pipe is nothing that a command could lose
+    warning = "Not covered by the checkpoint: large (20,000,001 bytes are too large)."
+    assert told == [(Notice, warning)]
+    names = [type(event).__name__ for event in bench.events]
+    assert names.index("CallStarted") < names.index("Notice") < names.index("Outcome")
+    assert "large (changed by the command, and 20,000,003 bytes are too large)" in bench.texts()[0]
+    bench.events.clear()
+    bench.says(answer("", call("shell", line="echo three > a.txt")), answer("Done."))
+    await bench.turn()
+    assert not [event for event in bench.events if isinstance(event, Notice)]
+
+
+async def test_a_snapshot_that_takes_long_is_told(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    told = asyncio.Event()
+
+    class Slow(ShadowRepo):
+        """Takes its time: until somebody has been told."""
+
+        async def before_command(self, step: StepId) -> Snapshot:
+            await told.wait()
+            return await super().before_command(step)
+
+    class Events(list[Event]):
+        def append(self, event: Event) -> None:
+            super().append(event)
+            if isinstance(event, Notice):
+                told.set()
+
+    bench.repo = Slow(bench.state, lambda: bench.folders.roots, lambda: datetime.now(UTC))
+    bench.events = Events()
+    bench.says(answer("", call("shell", line="echo two > a.txt")), answer("Done."))
+    assert (await bench.turn()).checkpoint is not None
+    (notice,) = [event for event in bench.events if isinstance(event, Notice)]
+    assert (notice.text, notice.is_warning) == ("Taking the checkpoint before the command ...", False)
 
 
 async def test_a_command_runs_alone_between_edits(bench: Bench) -> None:

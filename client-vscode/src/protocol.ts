@@ -90,6 +90,8 @@ export interface Outcome {
   failure?: Failure;
   /** The change that landed, as a unified diff for people. */
   diff?: string;
+  /** Why no checkpoint can take it back, if it landed without one. */
+  uncovered?: string;
 }
 
 /** Tokens and price over a number of model calls; the price is null where it is not known. */
@@ -363,6 +365,14 @@ export interface ToolResultEvent {
   summary: string;
 }
 
+/** What a person should know of a call; a warning, of what cannot be taken back, is a message as well. */
+export interface NoticeEvent {
+  kind: "notice";
+  call: string;
+  text: string;
+  warning: boolean;
+}
+
 /** What came of one mutation: the outcome's own fields. */
 export interface OutcomeEvent {
   kind: "outcome";
@@ -375,6 +385,7 @@ export interface OutcomeEvent {
   tier?: Tier;
   failure?: Failure;
   diff?: string;
+  uncovered?: string;
 }
 
 /** A failure is open no longer. */
@@ -512,6 +523,7 @@ export type TurnEvent =
   | ToolCallEvent
   | ToolOutputEvent
   | ToolResultEvent
+  | NoticeEvent
   | OutcomeEvent
   | SupersededEvent
   | ApprovalEvent

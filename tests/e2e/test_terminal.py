@@ -76,6 +76,35 @@ async def test_what_only_looks_is_not_asked_about(stage: Stage, habits: Habits) 
     assert (results(editor), editor.questions, report["checkpoint"]) == (["Exit code 0."], [], None)
 
 
+async def test_what_no_snapshot_covers_is_a_message_and_an_event(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    with (stage.root / "large").open("wb") as file:
+        file.truncate(20_000_001)
+    settings = stage.script(answer("", call("terminal", command="echo two > a.txt")), answer("Done."))
+    editor = await stage.start(habits, settings=settings, options=opted(habits, approvals=True))
+    editor.answers = ["allow"]
+    report = await editor.turn("Run it.")
+    (told,) = [each["event"] for each in editor.updates if each["event"]["kind"] == "notice"]
+    assert told["warning"] is True
+    assert told["text"] == "Not covered by the checkpoint: large (20,000,001 bytes are too large)."
+    assert [each.message for each in editor.messages] == [f"handrail: {told['text']}"]
+    assert report["checkpoint"]
+
+
+async def test_an_edit_without_a_checkpoint_says_so(stage: Stage, habits: Habits) -> None:
+    path = stage.put("a.txt", "one\n")
+    stage.state.write_text("a file where the folder should be")
+    settings = stage.script(answer("", patch("a.txt", "one", "ONE")), answer("Done."))
+    own = opted(habits, settings={"checkpoints.required": False})
+    editor = await stage.start(habits, settings=settings, options=own)
+    report = await editor.turn("Edit it.")
+    (outcome,) = report["outcomes"]
+    assert (outcome["status"], report["checkpoint"]) == ("landed", None)
+    assert "out of reach" in outcome["uncovered"]
+    assert path.read_text() == "ONE\n"
+    assert "cannot be taken back" in editor.messages[0].message
+
+
 async def test_one_question_at_a_time(stage: Stage, habits: Habits) -> None:
     """Two turns ask at once, and the second question comes when the first one is answered."""
     settings = stage.script(answer("", call("terminal", command="touch made")), answer("Done."))

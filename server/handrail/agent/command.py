@@ -1,13 +1,16 @@
 """
 Run a command between two snapshots of the workspace folders.
 
-The first is taken once the call is allowed, and without it nothing runs; the second says what the command
-changed. Those files become part of the turn's checkpoint and of its outcomes, as if a tool had named them.
+The first is taken once the call is allowed, and without it nothing runs unless the user has set so; what it
+does not cover is told before the command runs. The second says what the command changed. Those files become
+part of the turn's checkpoint and of its outcomes, as if a tool had named them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from handrail.agent.resolve import Ready
@@ -19,6 +22,7 @@ from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports
 
 SHOWN = 10  # of each list that a result ends with
+SLOW_S = 1.0  # from then on people wonder whether anything happens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +45,7 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         console: Where its output goes, and what stops it.
 
     Raises:
-        CheckpointError: No snapshot could be taken, so the command did not run.
+        CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
     """
     # What the user typed is saved before the snapshot: taking the command back must not take it away.
     unsaved = await _save(ports)
@@ -49,10 +53,21 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         return Ran(
             found=_with(await action.run(ready.places, ports, console), unsaved), effects=CommandEffects()
         )
-    snapshot = await ports.checkpoints.before_command(step)
+    try:
+        with _told_if_slow(console, "Taking the checkpoint before the command ..."):
+            snapshot = await ports.checkpoints.before_command(step)
+    except CheckpointError as error:
+        if ports.terms.needs_checkpoint:
+            raise
+        lost = f"Nothing that the command changes can be taken back: {error}"
+        console.notice(lost, True)
+        found = await action.run(ready.places, ports, console)
+        return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
+    _name(snapshot.not_covered, console)
     found = await action.run(ready.places, ports, console)
     try:
-        effects = await ports.checkpoints.after_command(step, snapshot)
+        with _told_if_slow(console, "Looking for what the command has changed ..."):
+            effects = await ports.checkpoints.after_command(step, snapshot)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
         return Ran(
@@ -60,6 +75,23 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         )
     notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
     return Ran(found=_with(found, *notes), effects=effects)
+
+
+@contextmanager
+def _told_if_slow(console: Console, what: str) -> Iterator[None]:
+    timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
+    """Tell the user what no snapshot covers, once, before anything happens to it."""
+    new = [each for each in not_covered if each.path not in console.named]
+    console.named.update(each.path for each in new)
+    if new:
+        console.notice(_left_out(new), True)
 
 
 async def _save(ports: Ports) -> str:

@@ -28,7 +28,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Grant, Place
 from handrail.core.redact import redact
-from handrail.core.report import CallEnded, CallFailed, CallOutput, CallStarted, Event
+from handrail.core.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
 from handrail.core.text import Text
 from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports
@@ -67,6 +67,7 @@ class Executor:
         answered: Told every result as soon as it is there.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
+        named: The paths of which the user has been told that no snapshot covers them.
     """
 
     ports: Ports
@@ -81,6 +82,7 @@ class Executor:
     offered: frozenset[str] | None = None
     answered: Callable[[ToolResult], None] = lambda result: None
     granted: set[Grant] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -246,7 +248,12 @@ class Executor:
         assert isinstance(ready.action, Command)
         name = ready.call.id
         live = Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
-        console = Console(stop=self._stop, tell=live.add)
+        console = Console(
+            stop=self._stop,
+            tell=live.add,
+            notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
+            named=self.named,
+        )
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console)
         except CheckpointError as error:
@@ -268,6 +275,9 @@ class Executor:
                 said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
                 self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
 
+    def _notice(self, call: ToolCall, text: str, *, is_warning: bool) -> None:
+        self.observe(Notice(call=call.id, text=text, is_warning=is_warning))
+
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         planned: list[tuple[PlannedFile, ...]] = []
         for ready in batch:
@@ -277,11 +287,10 @@ class Executor:
             planned.append(await planner.plan(ready.action))
         uris = [change.uri for files in planned for file in files for change in file.changes]
         before = await held(self.ports.editor, uris)
-        if uris:
-            try:
-                self.checkpoint = await self.ports.checkpoints.ensure(self.step, targets(before))
-            except CheckpointError as error:
-                return [self._unprotected(ready, error, order) for ready in batch]
+        try:
+            lacking = await self._kept(before) if uris else {}
+        except CheckpointError as error:
+            return [self._unprotected(ready, error, order) for ready in batch]
         done, ours = [], dict[str, Text]()
         for ready, files in zip(batch, planned, strict=True):
             if self._stop.is_set():
@@ -291,8 +300,25 @@ class Executor:
             if isinstance(ready.action, Edits) and not ready.action.partial:
                 landings = tuple(await whole_or_nothing(self.ports, self.step, changes, landings))
             ours |= written(before, changes, landings)
-            done.append(await self._done(ready, files, list(landings)))
-        return await self._recorded(done, before, ours) if uris else done
+            done.append(await self._done(ready, files, list(landings), lacking))
+        covered = {uri: document for uri, document in before.items() if uri not in lacking}
+        return await self._recorded(done, covered, ours) if covered else done
+
+    async def _kept(self, before: Held) -> dict[str, str]:
+        """Take the checkpoint; the documents that it lacks, and why, if the user lets those be changed."""
+        try:
+            self.checkpoint = await self.ports.checkpoints.ensure(self.step, targets(before))
+            return {}
+        except CheckpointError:
+            if self.ports.terms.needs_checkpoint:
+                raise
+        lacking = {}
+        for target in targets(before):
+            try:
+                self.checkpoint = await self.ports.checkpoints.ensure(self.step, [target])
+            except CheckpointError as error:
+                lacking[target.uri] = str(error)
+        return lacking
 
     async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
         """Keep the post-images; without them a later restore is more careful, which the result says."""
@@ -304,11 +330,23 @@ class Executor:
             return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
         return done
 
-    async def _done(self, ready: Ready, files: Sequence[PlannedFile], landings: list[Landing]) -> Done:
+    async def _done(
+        self,
+        ready: Ready,
+        files: Sequence[PlannedFile],
+        landings: list[Landing],
+        lacking: Mapping[str, str],
+    ) -> Done:
         found: list[Outcome] = []
         for file in files:
             of_file = [landings.pop(0) for _ in file.changes]
-            found += await outcomes(self.ports.editor, file, of_file)
+            why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
+            for outcome in await outcomes(self.ports.editor, file, of_file):
+                landed = outcome.status is Status.LANDED
+                found.append(replace(outcome, uncovered=why) if landed else outcome)
+            if why is not None:
+                text = f"{file.path} is changed although that cannot be taken back: {why}"
+                self._notice(ready.call, text, is_warning=True)
         failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
         self.misses.update(verify.missed(self.misses, found))
         text = report.result_text(found, self.misses)
@@ -319,7 +357,10 @@ class Executor:
         failure = Failure(
             code=Code.TOOL_FAILED,
             message=f"No checkpoint could be taken, so nothing was changed: {error}",
-            steps=("Mend what the message names, then try again.",),
+            steps=(
+                "Mend what the message names, then try again.",
+                "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
+            ),
         )
         return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
 

@@ -90,6 +90,7 @@ class Host:
     granted: dict[str, set[Grant]] = field(default_factory=dict)
     steered: dict[str, list[str]] = field(default_factory=dict)
     rewinding: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     steps: int = 0
 
     # ---- Turns ------------------------------------------------------------------------------------
@@ -210,6 +211,7 @@ class Host:
             next_order=self._next_order,
             observe=observe,
             granted=self.granted.setdefault(session, set()),
+            named=self.named,
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,
             answered=lambda result: self.archive.answered(session, result),

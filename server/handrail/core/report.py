@@ -114,6 +114,15 @@ class CallFailed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What the user should know of a call; `is_warning` if something of it cannot be taken back."""
+
+    call: str
+    text: str
+    is_warning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallEnded:
     """A tool call has its result; `summary` is its first line."""
 
@@ -168,6 +177,7 @@ Told = (
     | CallStarted
     | CallOutput
     | CallEnded
+    | Notice
     | Asked
     | Outcome
     | Superseded
@@ -280,7 +290,8 @@ def _result_line(outcome: Outcome) -> str:
     match outcome.status:
         case Status.LANDED:
             how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None else ""
-            return f"Landed: {where}{how}."
+            lost = f" It cannot be taken back: {outcome.uncovered}" if outcome.uncovered else ""
+            return f"Landed: {where}{how}.{lost}"
         case Status.ALREADY:
             return f"Already there: {where}. Nothing was changed."
         case Status.FAILED:

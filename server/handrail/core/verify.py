@@ -68,6 +68,7 @@ class Outcome:
         text: The document as last seen: what was read back, or what the hunk was searched in.
         spans: Where the change stands in `text`.
         diff: The change that landed, for people; None if nothing landed.
+        uncovered: Why no checkpoint has what was there before it landed; None if one has.
     """
 
     mutation: Mutation
@@ -77,6 +78,7 @@ class Outcome:
     text: Text | None = None
     spans: tuple[Span, ...] = ()
     diff: str | None = None
+    uncovered: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,6 +188,8 @@ class Show:
                 self._line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
             case "retry":
                 self._line(f"  {event.get('reason')}; trying again in {event.get('inSeconds')} s", YELLOW)
+            case "notice" if not event.get("warning"):  # a warning comes as a message
+                self._line(f"  {event.get('text')}", DIM)
             case "compacted":
                 self._line("  the conversation was shortened", DIM)
             case _:  # started, toolResult, thinking, usage, ended: the rest says it
@@ -200,6 +202,8 @@ class Show:
         elif outcome.status == "landed":
             tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""
             self._line(f"  {name}: landed{tier}", GREEN)
+            if outcome.uncovered is not None:
+                self._line(f"  {name}: cannot be taken back", YELLOW)
             self._diff(outcome.diff or "")
         else:
             self._line(f"  {name}: {outcome.status}", DIM)

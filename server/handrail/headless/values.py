@@ -39,7 +39,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one hunk; `diff` is there when it landed."""
+    """What became of one hunk; `diff` is there when it landed, `uncovered` when that cannot be taken back."""
 
     uri: str
     tool: str
@@ -47,6 +47,7 @@ class Outcome:
     tier: str | None
     diff: str | None
     failure: Failure | None
+    uncovered: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +107,7 @@ def outcome(json: Any) -> Outcome:
         tier=fields.text_or_none("tier"),
         diff=fields.text_or_none("diff"),
         failure=None if given is None else failure(given),
+        uncovered=fields.text_or_none("uncovered"),
     )
 
 

@@ -172,6 +172,7 @@ class Converter:
             tier=outcome.tier.value if outcome.tier is not None else None,
             failure=self.failure(known) if known is not None and wire is not None else wire,
             diff=outcome.diff,
+            uncovered=outcome.uncovered,
         )
 
     def turn_report(self, found: report.TurnReport) -> protocol.TurnReport:
@@ -211,11 +212,19 @@ class Converter:
 
 
 def _short_event(
-    event: report.CallOutput | report.Asked | report.Retried | report.Compacted | Usage | report.Ended,
+    event: report.CallOutput
+    | report.Notice
+    | report.Asked
+    | report.Retried
+    | report.Compacted
+    | Usage
+    | report.Ended,
 ) -> protocol.TurnEvent:
     match event:
         case report.CallOutput(call=call, text=text, skipped=skipped):
             return protocol.ToolOutputEvent(kind="toolOutput", call=call, text=text, skipped=skipped)
+        case report.Notice(call=call, text=text, is_warning=warning):
+            return protocol.NoticeEvent(kind="notice", call=call, text=text, warning=warning)
         case report.Asked(call=call, subject=subject, choice=choice):
             return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
         case report.Retried(reason=reason, in_s=in_s):

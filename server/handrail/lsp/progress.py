@@ -93,6 +93,10 @@ class Progress:
             self.server.protocol.notify(protocol.TURN_UPDATE, wire.write(update))
         if self.client.progress:
             self._tell_standard(turn, event, state)
+        if isinstance(event, report.Notice) and event.is_warning:
+            self.server.window_show_message(
+                lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {event.text}")
+            )
         if isinstance(event, report.Ended):
             del self.shown[turn]
 
@@ -106,6 +110,8 @@ class Progress:
             case report.CallOutput(text=text):
                 lines = text.strip().splitlines()
                 self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS] if lines else '…'}")
+            case report.Notice(text=text):
+                self._report(turn, f"{state.title}: {text}")
             case Outcome(status=status):
                 state.landed += status is not Status.FAILED
                 state.failed += status is Status.FAILED

@@ -86,6 +86,7 @@ class Outcome:
         tier: How exactly it matched, if it landed.
         failure: Why it did not land.
         diff: The change that landed, as a unified diff for people.
+        uncovered: Why no checkpoint can take it back, if it landed without one.
     """
 
     id: str
@@ -97,6 +98,7 @@ class Outcome:
     tier: Tier | None = None
     failure: Failure | None = None
     diff: str | None = None
+    uncovered: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -478,6 +480,16 @@ class ToolResultEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeEvent:
+    """What a person should know of a call; a warning, of what cannot be taken back, is a message as well."""
+
+    kind: Literal["notice"]
+    call: str
+    text: str
+    warning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeEvent(Outcome):
     """What came of one mutation: the outcome's own fields."""
 
@@ -543,6 +555,7 @@ TurnEvent = (
     | ToolCallEvent
     | ToolOutputEvent
     | ToolResultEvent
+    | NoticeEvent
     | OutcomeEvent
     | SupersededEvent
     | ApprovalEvent

@@ -160,6 +160,16 @@ CHECKPOINTS_AGE = Setting(
     does="After how many days the checkpoint of a turn is removed.",
 )
 
+CHECKPOINTS_REQUIRED = Setting(
+    name="checkpoints.required",
+    default=True,
+    scope=Scope.MACHINE,
+    does=(
+        "Whether what no checkpoint can be taken of stays as it is. `false`: it is changed all the same, and "
+        "you are warned that this cannot be taken back."
+    ),
+)
+
 SETTINGS = (
     MODEL,
     BASE_URL,
@@ -172,6 +182,7 @@ SETTINGS = (
     OUTPUT_LIMIT,
     CHECKPOINTS_SIZE,
     CHECKPOINTS_AGE,
+    CHECKPOINTS_REQUIRED,
     TERMINAL_TIMEOUT,
 )
 

@@ -165,6 +165,7 @@ class State:
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
+                needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
             ),
             secrets=lambda: self.world.secrets(self.settings.text(settings.KEY_NAME)),
         )

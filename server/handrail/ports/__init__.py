@@ -351,6 +351,7 @@ class Terms:
         reasons: Whether the model is known to reason by itself.
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
+        needs_checkpoint: Whether what cannot be kept before may not be changed.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -359,6 +360,7 @@ class Terms:
     reasons: bool = False
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
+    needs_checkpoint: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,10 +80,20 @@ class Inquiry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
-    """Where the output of a command goes as it comes, and what is set when the command is to be stopped."""
+    """
+    What a command has to do with while it runs.
+
+    Attributes:
+        tell: Takes its output as it comes.
+        stop: Set when it is to be stopped.
+        notice: Tells the user a sentence, which is a warning or not.
+        named: The paths of which the user has been told that no snapshot covers them.
+    """
 
     tell: Callable[[str], None]
     stop: asyncio.Event
+    notice: Callable[[str, bool], None]
+    named: set[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
