@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from e2e import behaviours
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.shadow import Shadow
 from handrail.testing import answer, call, snapshot
@@ -215,6 +216,52 @@ async def test_lines_that_were_changed_again_are_a_conflict(stage: Stage, editor
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     assert [each["uri"] for each in restored["conflicts"]] == [uri]
     assert editor.desk[uri] == "one\nTWO and more\nthree\n"
+
+
+async def test_unsaved_text_comes_back_as_it_was(stage: Stage, editor: Editor) -> None:
+    """As an edit, and nothing is saved by it: the disk holds what it held."""
+    path = stage.put("a.txt", "one\ntwo\n")
+    uri = editor.desk.open(path)
+    editor.desk.type(uri, "typed, not saved\n", before="two")
+    editor.desk.tell()
+    version = editor.desk.documents[uri].version
+    report = await editor.turn(block("a.txt", "typed, not saved\ntwo", "TYPED\n2"))
+    assert editor.desk[uri] == "one\nTYPED\n2\n"
+    record = Shadow(stage.state).git("show", f"refs/handrail/turns/{report['turn']}:checkpoint.json")
+    (kept,) = json.loads(record)["entries"]
+    assert kept["before"]["unsaved"]["version"] == version
+    count = len(editor.edits)
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["restored"] == [uri]
+    assert editor.desk[uri] == "one\ntyped, not saved\ntwo\n"
+    assert len(editor.edits) == count + 1
+    assert path.read_text() == "one\ntwo\n"
+    assert editor.desk.is_dirty(editor.desk.documents[uri])
+
+
+async def test_a_command_beneath_unsaved_text(stage: Stage, habits: Habits) -> None:
+    """It changes the file of a document whose text is not saved: each of the two comes back for itself."""
+    path = stage.put("a.txt", "one\ntwo\n")
+    line = "printf 'ONE\\ntwo\\n' > a.txt"
+    settings = stage.script(
+        answer("", patch("a.txt", "typed", "TYPED")),
+        answer("", call("terminal", command=line)),
+        answer("Done."),
+    )
+    options = opting_in(approvals=True)  # nobody saves
+    editor = await stage.start(habits, settings=settings, options=options)
+    editor.answers = ["allow"]
+    uri = editor.desk.open(path)
+    editor.desk.type(uri, "typed\n", before="two")
+    editor.desk.tell()
+    report = await editor.turn("Edit, and run it.")
+    assert (editor.desk[uri], path.read_text()) == ("one\nTYPED\ntwo\n", "ONE\ntwo\n")
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (restored["restored"], restored["conflicts"]) == ([uri], [])
+    assert (editor.desk[uri], path.read_text()) == ("one\ntyped\ntwo\n", "one\ntwo\n")
+    redone = await editor.request("checkpoint.restore", checkpoint=restored["checkpoint"])
+    assert redone["conflicts"] == []
+    assert (editor.desk[uri], path.read_text()) == ("one\nTYPED\ntwo\n", "ONE\ntwo\n")
 
 
 async def test_only_some_lines_are_taken_back(stage: Stage, editor: Editor) -> None:

@@ -19,10 +19,11 @@ from pathlib import Path
 
 import editorconfig
 
-from handrail.adapters import disk_failure, files
+from handrail.adapters import disk_failure, files, links
 from handrail.adapters.files import path_of, uri_of
 from handrail.core import readback
 from handrail.core.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
+from handrail.core.checkpoint import Image
 from handrail.core.edit import TextEdit, apply, clash, rebase, stale
 from handrail.core.failure import Failure
 from handrail.core.text import LIMIT_BYTES, Text
@@ -96,6 +97,20 @@ class Disk:
             return path
         async with self._writing:
             failure = await files.in_thread(_put, path, raw, mode)
+        return failure.at(uri) if failure else None
+
+    async def look(self, uri: str) -> Image | None:
+        """What lies at a place, a symbolic link as such; see the port."""
+        path = path_of(uri)
+        return None if path is None else await files.in_thread(links.look, path)
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Have something else lie there; see the port."""
+        path = path_of(uri)
+        if path is None:
+            return disk_failure.not_on_disk().at(uri)
+        async with self._writing:
+            failure = await files.in_thread(links.lay, path, found, wanted)
         return failure.at(uri) if failure else None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Landing, Rejected, Update
+from handrail.core.checkpoint import Image
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text
 from handrail.ports import Document, Editor
@@ -65,6 +66,14 @@ class Rehearsal:
 
     async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
         """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
+        return None
+
+    async def look(self, uri: str) -> Image | None:
+        """What lies there on the disk."""
+        return await self._editor.look(uri)
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Nothing, as with `put`."""
         return None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:

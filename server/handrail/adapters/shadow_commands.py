@@ -23,13 +23,12 @@ from handrail.adapters.shadow_record import Entry, change, keep
 from handrail.adapters.shadow_tree import stored_path
 from handrail.adapters.tree_git import Git, is_installed, split
 from handrail.adapters.tree_snapshot import Difference, Taken, Trees
-from handrail.adapters.workspace import identity_of, root_names, shown_path
-from handrail.core.checkpoint import CommandChange, Image, NotCovered, Snapshot, StepId
+from handrail.adapters.workspace import folded, root_names, shown_path
+from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
-LINK = 0o120000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ class Commands:
             for each in group:
                 images = _images(each, contents, before.modes)
                 if images is None:
-                    left_out[os.fspath(each.path)] = "changed by the command; it is no plain file"
+                    left_out[os.fspath(each.path)] = "changed by the command; what it held cannot be read"
                 else:
                     yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
 
@@ -147,7 +146,7 @@ class Commands:
         made = [folder for folder in each.path.parents if before.blob is None and folder in each.new_folders]
         entry = Entry(
             uri=files.uri_of(each.path),
-            identity=files.uri_of(identity_of(each.path)),
+            identity=files.uri_of(folded(os.fspath(each.path))),  # resolved before the command made links
             path=self._shown(each.path),
             stored=stored_path(each.path, self._roots, self._names),
             link=None,
@@ -191,23 +190,25 @@ def _lives(process: int) -> bool:
 def _images(
     each: Difference, contents: dict[str, bytes], modes: dict[str, int]
 ) -> tuple[Image, Image] | None:
-    """What the path held before and after; None if that is no plain file, or cannot be had."""
-    raws = []
-    for mode, blob in zip(each.modes, each.blobs, strict=True):
-        if mode == LINK or (mode and blob not in contents):
-            return None
-        raws.append(contents[blob] if mode else None)
+    """What lay at the path before and after; None if that cannot be had."""
+    if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
+        return None
     now = _mode_now(each.path)
-    after = None if raws[1] is None else now
-    before = modes.get(os.fspath(each.path), _mode(each.modes[0], now))
-    return Image(raw=raws[0], mode=None if raws[0] is None else before), Image(raw=raws[1], mode=after)
+    known = modes.get(os.fspath(each.path), _mode(each.modes[0], now))
+    images = []
+    for mode, blob, bits in zip(each.modes, each.blobs, (known, now), strict=True):
+        held = Image(raw=contents[blob], mode=LINK if mode == LINK else bits) if mode else Image(raw=None)
+        images.append(held)
+    return images[0], images[1]
 
 
 def _mode_now(path: Path) -> int | None:
+    """The permission bits of a file; a link has none of its own."""
     try:
-        return stat.S_IMODE(os.lstat(path).st_mode)
+        mode = os.lstat(path).st_mode
     except OSError:
         return None
+    return None if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
 
 
 def _mode(of_git: int, now: int | None) -> int:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dulwich.objects import Blob, ObjectID
+from dulwich.objects import Blob, ObjectID, ShaFile
 
-from handrail.adapters import files
+from handrail.adapters import files, links
 from handrail.adapters.disk_failure import reason
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Kept, unsaved_of
+from handrail.adapters.shadow_record import Entry, Kept, keep, unsaved_of
 from handrail.adapters.shadow_tree import stored_path, stored_untitled
-from handrail.adapters.workspace import identity_of, root_names, shown_path
+from handrail.adapters.workspace import identity_of, place_of, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 
@@ -47,8 +47,10 @@ def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
             identity = shown = target.uri
             real, stored = None, stored_untitled(target.uri)
         else:
-            real = Path(os.path.realpath(path))
-            identity, shown = files.uri_of(identity_of(real)), shown_path(os.fspath(real), reals, names)
+            is_place = target.is_place
+            real = Path(os.path.realpath(path.parent if is_place else path), path.name if is_place else "")
+            identity = files.uri_of(place_of(real) if is_place else identity_of(real))
+            shown = shown_path(os.fspath(real), reals, names)
             stored = stored_path(real, reals, names)
         spot = Spot(target=target, real=real, identity=identity, path=shown, stored=stored)
         spots.setdefault(identity, spot)
@@ -60,7 +62,7 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
     images, problems = [], []
     for spot in spots:
         try:
-            images.append((spot, _image(spot)))
+            images.append((spot, _place(spot) if spot.target.is_place else _image(spot)))
         except OSError as error:
             words = (
                 f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
@@ -69,6 +71,13 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
     if problems:
         raise CheckpointError(f"No checkpoint could be taken of {'; '.join(problems)}.")
     return images
+
+
+def _place(spot: Spot) -> Image:
+    found = links.look(spot.real) if spot.real else None
+    if found is None:
+        raise files.NotPlainError("It is neither a file nor a link")
+    return found
 
 
 def _image(spot: Spot) -> Image:
@@ -95,6 +104,21 @@ def entry_of(spot: Spot, before: Kept) -> Entry:
         made_folders=tuple(map(files.uri_of, files.missing_folders(spot.real))) if spot.real else (),
         before=before,
     )
+
+
+def with_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
+    """The entries of files that changed beneath open documents, with the text that those had meanwhile."""
+    held = {spot.identity: keep(Image(raw=None, unsaved=spot.target.unsaved)) for spot in spots}
+    found, blobs = [], list[ShaFile]()
+    for entry in entries:
+        kept, made = held.get(entry.identity, (None, ()))
+        if kept is None or entry.after is None:
+            found.append(entry)
+            continue
+        before, after = (replace(each, unsaved=kept.unsaved) for each in (entry.before, entry.after))
+        found.append(replace(entry, before=before, after=after))
+        blobs += made
+    return found, blobs
 
 
 def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kept]]) -> Restoration:

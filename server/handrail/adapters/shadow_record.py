@@ -16,7 +16,7 @@ from typing import Any
 
 from dulwich.objects import Blob, ShaFile
 
-from handrail.core.checkpoint import CheckpointPath, Image, Kind, StepId, Unsaved
+from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, Unsaved
 from handrail.core.text import Text
 from handrail.ports import CheckpointError
 
@@ -220,7 +220,7 @@ def to_json(step: Step) -> bytes:
 
 def _image_json(kept: Kept) -> dict[str, Any]:
     return {
-        "kind": "absent" if kept.blob is None else "file",
+        "kind": "absent" if kept.blob is None else "link" if kept.mode == LINK else "file",
         "blob": kept.blob,
         "mode": None if kept.mode is None else f"{kept.mode:04o}",
         "unsaved": asdict(kept.unsaved) if kept.unsaved else None,

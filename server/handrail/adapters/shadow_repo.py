@@ -95,10 +95,12 @@ class ShadowRepo:
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().before_command, step)
 
-    async def after_command(self, step: StepId, snapshot: Snapshot) -> CommandEffects:
+    async def after_command(
+        self, step: StepId, snapshot: Snapshot, unsaved: Sequence[Target] = ()
+    ) -> CommandEffects:
         """Find what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().after_command, step, snapshot)
+            return await files.in_thread(self._vault().after_command, step, snapshot, unsaved)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""

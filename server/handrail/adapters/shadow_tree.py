@@ -2,7 +2,7 @@
 How a step is laid out in git: a sparse tree of what it touched, and a commit on the step before.
 
     checkpoint.json           the record, see `shadow_record`
-    before/PATH after/PATH    what a file held before the step and after it
+    before/PATH after/PATH    what a file held before the step and after it, or where a link pointed
     unsaved/PATH unsaved-after/PATH   the editor's text, where it differed
 
 A PATH is relative to the workspace folder, below the folder's name if there are several. Whatever a git
@@ -22,6 +22,7 @@ from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
 from handrail.adapters.shadow_record import Step, to_json
 from handrail.adapters.workspace import inside
+from handrail.core.checkpoint import LINK
 
 RECORD = "checkpoint.json"
 AUTHOR = b"handrail <handrail@localhost>"
@@ -95,7 +96,7 @@ def commit(step: Step, parent: ObjectID | None) -> Made:
             (entry.after, "after", "unsaved-after"),
         ):
             if kept is not None and kept.blob is not None:
-                mode = PROGRAM if (kept.mode or 0) & 0o100 else PLAIN
+                mode = LINK if kept.mode == LINK else PROGRAM if (kept.mode or 0) & 0o100 else PLAIN
                 _put(areas.setdefault(of_disk, {}), entry.stored, (mode, kept.blob))
             if kept is not None and kept.unsaved is not None:
                 _put(areas.setdefault(of_editor, {}), entry.stored, (PLAIN, kept.unsaved.blob))

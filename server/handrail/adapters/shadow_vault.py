@@ -29,6 +29,7 @@ from handrail.adapters.shadow_images import (
     restoration_of,
     spots_of,
     stored_image,
+    with_unsaved,
 )
 from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.shadow_objects import Store
@@ -136,12 +137,14 @@ class Vault:
             with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).before(step_id)
 
-    def after_command(self, step_id: StepId, snapshot: Snapshot) -> CommandEffects:
+    def after_command(self, step_id: StepId, snapshot: Snapshot, unsaved: Sequence[Target]) -> CommandEffects:
         """Find what a command changed, and keep it as part of the step."""
         with self._open() as store:
-            return self._ended(store, step_id, snapshot.id)
+            return self._ended(store, step_id, snapshot.id, unsaved)
 
-    def _ended(self, store: Store, step_id: StepId, name: str) -> CommandEffects:
+    def _ended(
+        self, store: Store, step_id: StepId, name: str, unsaved: Sequence[Target] = ()
+    ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
         with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
@@ -150,8 +153,9 @@ class Vault:
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                entries = joined_in_step(step.entries, found.entries)
-                self._write(turns, turn, replace(step, entries=entries), found.blobs)
+                beneath, blobs = with_unsaved(found.entries, spots_of(unsaved, self.roots))
+                entries = joined_in_step(step.entries, beneath)
+                self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
         commands.forget(name)
         return CommandEffects(
             changes=found.changes,

@@ -13,24 +13,27 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from handrail.adapters.workspace import VERSION_CONTROL
-from handrail.core.checkpoint import Image
+from handrail.core.checkpoint import LINK, Image
 
 LIMIT_FILES = 2_000
 LIMIT_BYTES = 5_000_000
 
-Plain = dict[str, list[str | int]]  # by absolute path: the bytes in base64, the permission bits
+Plain = dict[str, list[str | int]]  # by absolute path: the bytes in base64, the mode as in `Image`
 
 
 def take(roots: Sequence[Path]) -> Plain | None:
-    """All plain files below *roots* but version control's own; None if they are too many or too large."""
+    """All plain files and links below *roots* but version control's own; None if it is too much."""
     found: Plain = {}
     size = 0
     for root in roots:
         for at, folders, names in os.walk(root):
             folders[:] = [each for each in folders if each not in VERSION_CONTROL]
-            for name in names:
+            for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
                 path = Path(at, name)
                 status = path.lstat()
+                if stat.S_ISLNK(status.st_mode):
+                    target = base64.b64encode(os.fsencode(os.readlink(path))).decode("ascii")
+                    found[os.fspath(path)] = [target, LINK]
                 if not stat.S_ISREG(status.st_mode) or not os.access(path, os.R_OK):
                     continue
                 size += status.st_size

@@ -186,11 +186,11 @@ class Folders:
 
 def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
     """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
-    parts, names = Path(path).parts, Path(_folded(path)).parts
+    parts, names = Path(path).parts, Path(folded(path)).parts
     best: tuple[int, Path] | None = None
     depth = -1
     for number, root in enumerate(roots):
-        above = Path(_folded(os.fspath(root))).parts
+        above = Path(folded(os.fspath(root))).parts
         if len(above) > depth and names[: len(above)] == above:
             best, depth = (number, Path(*parts[len(above) :])), len(above)
     return best
@@ -223,7 +223,13 @@ def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
 
 def identity_of(path: Path | str) -> str:
     """The same string for every spelling of a file: links followed, and case where it does not matter."""
-    return _folded(os.path.realpath(path))
+    return folded(os.path.realpath(path))
+
+
+def place_of(path: Path | str) -> str:
+    """The same string for every spelling of a place; a link that lies there is meant itself."""
+    folder, name = os.path.split(path)
+    return folded(os.path.join(os.path.realpath(folder), name))
 
 
 def why_protected(path: str) -> str | None:
@@ -245,9 +251,10 @@ def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _folded(path: str) -> str:
-    folded = os.path.normcase(path)
-    return unicodedata.normalize("NFC", folded).casefold() if FOLDS_CASE else folded
+def folded(path: str) -> str:
+    """A path by the platform's rule for letter case; nothing is followed."""
+    normal = os.path.normcase(path)
+    return unicodedata.normalize("NFC", normal).casefold() if FOLDS_CASE else normal
 
 
 @cache

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from handrail.agent.preimage import held, targets
 from handrail.agent.resolve import Ready
 from handrail.agent.tools.call import Command, Console, Printed
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
@@ -48,7 +49,8 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
     """
     # What the user typed is saved before the snapshot: taking the command back must not take it away.
-    unsaved = await _save(ports)
+    typed = await _save(ports)
+    unsaved = _unsaved(typed, ports)
     if action.is_read_only:
         return Ran(
             found=_with(await action.run(ready.places, ports, console), unsaved), effects=CommandEffects()
@@ -67,7 +69,9 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
     found = await action.run(ready.places, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
-            effects = await ports.checkpoints.after_command(step, snapshot)
+            beneath = targets(await held(ports.editor, typed))
+            kept = [each for each in beneath if each.unsaved is not None]
+            effects = await ports.checkpoints.after_command(step, snapshot, kept)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
         return Ran(
@@ -94,11 +98,14 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
         console.notice(_left_out(new), True)
 
 
-async def _save(ports: Ports) -> str:
-    """Have open documents saved, since a command reads the disk; says which are not."""
+async def _save(ports: Ports) -> Sequence[str]:
+    """Have open documents saved, since a command reads the disk; those that are not."""
     unsaved = await ports.editor.unsaved()
     saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
-    left = [document.uri for document in unsaved if document.uri not in saved]
+    return [document.uri for document in unsaved if document.uri not in saved]
+
+
+def _unsaved(left: Sequence[str], ports: Ports) -> str:
     places = [ports.workspace.resolve(uri) for uri in left]
     names = [place.path if isinstance(place, Place) else uri for uri, place in zip(left, places, strict=True)]
     return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""

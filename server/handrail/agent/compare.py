@@ -44,6 +44,12 @@ def identity(ports: Ports, uri: str) -> str:
     return uri if isinstance(place, Failure) else place.identity
 
 
+def place(ports: Ports, uri: str) -> str:
+    """What a place is called, whatever the spelling of its folder; a symbolic link there is not followed."""
+    folder, _, name = uri.rpartition("/")
+    return f"{identity(ports, folder)}/{name}"
+
+
 Side = Text | bytes | None  # a text, what is none, nothing
 Pair = tuple[KeptDocument, Side, Side]
 
@@ -64,9 +70,16 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
     other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.held(against)}
     pairs: list[Pair] = []
     for uri, document in {**first, **other}.items():
-        sides = [_side(kept[uri].image) if uri in kept else await _now(ports, uri) for kept in (first, other)]
+        now = None if uri in first and uri in other else await _at(ports, uri, document.image)
+        sides = [_side(kept[uri].image) if uri in kept else now for kept in (first, other)]
         pairs.append((document, sides[0], sides[1]))
     return pairs
+
+
+async def _at(ports: Ports, uri: str, kept: Image) -> Side:
+    """What there is now of what was *kept*: a document, or what lies at a place."""
+    found = await ports.editor.look(uri) if kept.is_link else None
+    return await _now(ports, uri) if found is None else _side(found)
 
 
 def _side(image: Image) -> Side:

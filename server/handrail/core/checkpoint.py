@@ -11,6 +11,8 @@ from enum import StrEnum
 
 from handrail.core.text import Text
 
+LINK = 0o120000  # as in git, and as in the file systems of Unix
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepId:
@@ -42,10 +44,18 @@ class Unsaved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A document that is about to change, with the editor's unsaved text if there is one."""
+    """
+    A document that is about to change.
+
+    Attributes:
+        unsaved: The editor's text, if the disk has another one.
+        is_place: Whether the place is meant and not the document that it leads to, so that a symbolic link
+            there is kept as a link.
+    """
 
     uri: str
     unsaved: Unsaved | None = None
+    is_place: bool = False
 
 
 class Kind(StrEnum):
@@ -102,14 +112,19 @@ class Image:
     What a path held at one moment.
 
     Attributes:
-        raw: The bytes on disk (of the link's target); None if there was no file.
-        mode: The permission bits, None if there was no file.
+        raw: The bytes on disk, or where a symbolic link points; None if there was nothing.
+        mode: The permission bits, `LINK` for a symbolic link, None if there was nothing.
         unsaved: The editor's text, if it differed from the disk.
     """
 
     raw: bytes | None
     mode: int | None = None
     unsaved: Unsaved | None = None
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link itself."""
+        return self.mode == LINK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +147,11 @@ class Restoration:
     gaps: tuple[tuple[Image, Image], ...] = ()
     made_folders: tuple[str, ...] = ()
     identity: str = field(default="", compare=False)
+
+    @property
+    def is_place(self) -> bool:
+        """Whether a symbolic link lay there, before or after, so that it is not followed."""
+        return self.before.is_link or (self.after is not None and self.after.is_link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

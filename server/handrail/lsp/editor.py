@@ -20,11 +20,13 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.core import edit
 from handrail.core.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
+from handrail.core.checkpoint import Image
 from handrail.core.edit import TextEdit
 from handrail.core.failure import Code, Failure
 from handrail.core.readback import standing
 from handrail.core.text import Text
 from handrail.lsp import convert, protocol, settings, wire
+from handrail.lsp.answers import Answer, not_as_written, refused
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.ports import Document, Editor
@@ -43,14 +45,6 @@ class Patience:
     def overtaken_s(self) -> float:
         """For a message that another one has overtaken: it is on its way."""
         return self.echo_s / 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a client said to an edit: applied or not; None if it did not answer in time."""
-
-    applied: bool | None
-    reason: str = ""
 
 
 class LspEditor:
@@ -213,8 +207,8 @@ class LspEditor:
         if all(fate):
             return Applied(text=replace(document.text, encoding=base.encoding, bom=base.bom))
         if any(fate):
-            return Partial(stands=fate, failure=_not_as_written(document.uri, fate))
-        return Rejected(failure=_refused(document.uri, answer, self._patience))
+            return Partial(stands=fate, failure=not_as_written(document.uri, fate))
+        return Rejected(failure=refused(document.uri, answer, self._patience.answer_s))
 
     async def _closed_meanwhile(self, uri: str, base: Text, edits: Sequence[TextEdit]) -> Landing:
         """The user closed the document while it was edited: what the disk holds decides."""
@@ -282,7 +276,7 @@ class LspEditor:
             return Applied(text=saved.text)
         if shows and self._documents.find(uri) is not None:
             return Applied(text=expected)  # in the editor, and unsaved
-        return Rejected(failure=_refused(uri, answer, self._patience))
+        return Rejected(failure=refused(uri, answer, self._patience.answer_s))
 
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
@@ -356,6 +350,14 @@ class LspEditor:
         """Write the bytes of a document that no editor holds."""
         return await self._disk.put(uri, raw, mode)
 
+    async def look(self, uri: str) -> Image | None:
+        """What lies at a place on disk, whatever the editor holds."""
+        return await self._disk.look(uri)
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Have something else lie there."""
+        return await self._disk.lay(uri, found, wanted)
+
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)
@@ -365,32 +367,3 @@ def _conflicts(update: Update, conflicts: Sequence[bool]) -> list[int]:
     """The numbers of the hunks whose edits are in conflict."""
     bad = {each for each, conflict in zip(update.edits, conflicts, strict=True) if conflict}
     return [hunk.number or 1 for hunk in update.hunks if bad & set(hunk.edits)]
-
-
-def _not_as_written(uri: str, fate: Sequence[bool]) -> Failure:
-    return Failure(
-        code=Code.NOT_AS_WRITTEN,
-        uri=uri,
-        message=f"The editor applied only {sum(fate)} of {len(fate)} changes of this edit.",
-        steps=("Read the document again.", "Send what is missing as a new edit."),
-    )
-
-
-def _refused(uri: str, answer: Answer, patience: Patience) -> Failure:
-    if answer.applied:
-        return Failure(
-            code=Code.NOT_AS_WRITTEN,
-            uri=uri,
-            message="The editor said that it applied the edit, but the document does not show it.",
-            steps=("Read the document again.", "Send the edit again."),
-        )
-    if answer.applied is None:
-        message = f"The editor did not answer within {patience.answer_s:g} s, and the document is unchanged."
-    else:
-        message = f"The editor refused the edit{': ' + answer.reason if answer.reason else ''}."
-    return Failure(
-        code=Code.EDIT_REJECTED,
-        uri=uri,
-        message=message,
-        steps=("See whether the document is read-only or a dialog is open.", "Send the edit again."),
-    )

@@ -14,18 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from handrail.core.change import Change, Landing
-from handrail.core.checkpoint import (
-    Checkpoint,
-    CommandEffects,
-    KeptDocument,
-    Limits,
-    Pruned,
-    Restoration,
-    Snapshot,
-    Soundness,
-    StepId,
-    Target,
-)
+from handrail.core.checkpoint import Image
 from handrail.core.failure import Failure
 from handrail.core.policy import Grant, Place
 from handrail.core.rules import Rule
@@ -33,6 +22,7 @@ from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.shell import ParsedCommand, Ran, Run
 from handrail.core.text import Text
 from handrail.core.truncate import LIMIT_CHARS
+from handrail.ports.checkpoints import Checkpoints as Checkpoints
 from handrail.ports.errors import CheckpointError as CheckpointError
 from handrail.ports.errors import EditorGone as EditorGone
 from handrail.ports.errors import HandrailError as HandrailError
@@ -108,6 +98,14 @@ class Editor(Protocol):
         """Write the bytes of a document that no editor holds, with its mode; None removes it. Atomically."""
         ...
 
+    async def look(self, uri: str) -> Image | None:
+        """What lies at a place on disk, a symbolic link as such; None for anything else, or unreadable."""
+        ...
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Have *wanted* lie there at once, if what lies there is still what was *found*."""
+        ...
+
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders, innermost first, that are there and empty."""
         ...
@@ -159,90 +157,6 @@ class Watch(Protocol):
 
     def close(self) -> None:
         """Stop telling."""
-        ...
-
-
-# ---- Checkpoints ------------------------------------------------------------------------------------
-
-
-class Checkpoints(Protocol):
-    """Keeps what documents held before a turn changed them."""
-
-    async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
-        """
-        Keep the pre-image of each target that this step has not kept yet.
-
-        Returns:
-            The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
-            of this call counts as kept, and none of the targets may be changed.
-        """
-        ...
-
-    async def record(self, step: StepId, targets: Sequence[Target]) -> None:
-        """Keep the post-image of targets that this step has changed. Raises CheckpointError."""
-        ...
-
-    async def before_command(self, step: StepId) -> Snapshot:
-        """
-        Keep all that the workspace folders hold, before a command that may change any of it.
-
-        Returns:
-            The snapshot, to be given to `after_command` in any case. Raises CheckpointError if it could
-            not be taken: then the command must not run.
-        """
-        ...
-
-    async def after_command(self, step: StepId, snapshot: Snapshot) -> CommandEffects:
-        """Find what the command changed, and keep it as part of the step. Raises CheckpointError."""
-        ...
-
-    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """All checkpoints, those of the newest turn first; of one session if given."""
-        ...
-
-    def set_limits(self, limits: Limits) -> None:
-        """From now on, no more than this is kept; checked before each turn's first write."""
-        ...
-
-    async def tidy(self) -> None:
-        """Enforce the limits, sweep up what crashes have left, and pack; for when nothing runs."""
-        ...
-
-    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
-        """
-        Remove checkpoints.
-
-        Args:
-            checkpoints: Ids of turns, pinned or not; none for all that the limits do not allow.
-
-        Raises:
-            CheckpointError: An id is not known; nothing was removed.
-        """
-        ...
-
-    async def verify(self) -> Soundness:
-        """Read everything that is kept, and say what cannot be read."""
-        ...
-
-    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
-        """
-        What taking back a turn means, or a step and what follows it in its turn.
-
-        Args:
-            checkpoint: The id of a turn or a step.
-            following: Whether all later turns are to be taken back as well.
-
-        Raises:
-            CheckpointError: It is not known, or cannot be read.
-        """
-        ...
-
-    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
-        """What held then, of all documents that turns have changed since. Raises CheckpointError."""
-        ...
-
-    async def put_down(self, name: str, text: str) -> str:
-        """Write *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
         ...
 
 

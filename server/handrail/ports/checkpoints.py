@@ -1,0 +1,112 @@
+"""The port to what documents held before turns changed them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from handrail.core.checkpoint import (
+    Checkpoint,
+    CommandEffects,
+    KeptDocument,
+    Limits,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
+
+
+class Checkpoints(Protocol):
+    """Keeps what documents held before a turn changed them."""
+
+    async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
+        """
+        Keep the pre-image of each target that this step has not kept yet.
+
+        Returns:
+            The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
+            of this call counts as kept, and none of the targets may be changed.
+        """
+        ...
+
+    async def record(self, step: StepId, targets: Sequence[Target]) -> None:
+        """Keep the post-image of targets that this step has changed. Raises CheckpointError."""
+        ...
+
+    async def before_command(self, step: StepId) -> Snapshot:
+        """
+        Keep all that the workspace folders hold, before a command that may change any of it.
+
+        Returns:
+            The snapshot, to be given to `after_command` in any case. Raises CheckpointError if it could
+            not be taken: then the command must not run.
+        """
+        ...
+
+    async def after_command(
+        self, step: StepId, snapshot: Snapshot, unsaved: Sequence[Target] = ()
+    ) -> CommandEffects:
+        """
+        Find what the command changed, and keep it as part of the step.
+
+        Args:
+            snapshot: Taken before.
+            unsaved: Open documents with text that the disk did not have before the command, and has not now:
+                no command changes that.
+
+        Raises:
+            CheckpointError: It could not be found, or kept.
+        """
+        ...
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, those of the newest turn first; of one session if given."""
+        ...
+
+    def set_limits(self, limits: Limits) -> None:
+        """From now on, no more than this is kept; checked before each turn's first write."""
+        ...
+
+    async def tidy(self) -> None:
+        """Enforce the limits, sweep up what crashes have left, and pack; for when nothing runs."""
+        ...
+
+    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+        """
+        Remove checkpoints.
+
+        Args:
+            checkpoints: Ids of turns, pinned or not; none for all that the limits do not allow.
+
+        Raises:
+            CheckpointError: An id is not known; nothing was removed.
+        """
+        ...
+
+    async def verify(self) -> Soundness:
+        """Read everything that is kept, and say what cannot be read."""
+        ...
+
+    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
+        """
+        What taking back a turn means, or a step and what follows it in its turn.
+
+        Args:
+            checkpoint: The id of a turn or a step.
+            following: Whether all later turns are to be taken back as well.
+
+        Raises:
+            CheckpointError: It is not known, or cannot be read.
+        """
+        ...
+
+    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+        """What held then, of all documents that turns have changed since. Raises CheckpointError."""
+        ...
+
+    async def put_down(self, name: str, text: str) -> str:
+        """Write *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
+        ...
