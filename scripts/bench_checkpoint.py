@@ -162,7 +162,7 @@ async def undo(repo: ShadowRepo, turn: str) -> None:
 async def packed(tree: Tree, state: Path) -> None:
     """What a checkpoint of one file takes once it is packed: what 100 turns leave."""
     repo = ShadowRepo(state, lambda: (tree.folder,), lambda: datetime.now(UTC))
-    shadow_tidy.LOOSE_LIMIT = 0
+    shadow_tidy.PACKS_LIMIT = 0
     for _ in range(MANY):
         now, what = step(), targets(changing(tree.folder))
         await repo.ensure(now, what)

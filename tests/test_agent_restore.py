@@ -6,6 +6,7 @@ import asyncio
 import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -116,7 +117,7 @@ async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_
     bench: Bench,
 ) -> None:
     """The checkpoint before a restore may push out the one that is restored; its bytes are read first."""
-    contents = [bytes(f"{number}\n" * 60_000, "ascii") for number in range(8)]
+    contents = [Random(number).randbytes(40_000).hex().encode() + b"\n" for number in range(8)]
     limit = 300_000
     bench.repo.set_limits(Limits(max_bytes=limit))
     lay_out(bench.root, {"a": contents[0]})

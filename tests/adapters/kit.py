@@ -114,6 +114,19 @@ def git(repo: ShadowRepo, *args: str) -> str:
     return run("git", "--git-dir", str(repo.folder), *args).decode("utf-8", "replace")
 
 
+def loosened(repo: ShadowRepo) -> list[Path]:
+    """Give every object a file of its own, so that each can be damaged; returns those files."""
+    for pack in (repo.folder / "objects" / "pack").glob("*.pack"):
+        aside = pack.rename(repo.folder.parent / pack.name)
+        pack.with_suffix(".idx").unlink()
+        run("sh", "-ec", 'git unpack-objects -q < "$0"', str(aside), GIT_DIR=str(repo.folder))
+        aside.unlink()
+    found = [path for path in (repo.folder / "objects").glob("??/*") if path.is_file()]
+    for path in found:
+        path.chmod(0o600)
+    return found
+
+
 def step(number: int = 1, turn: str = "t-1", session: str = "s-1", label: str = "Patch a file") -> StepId:
     return StepId(session=session, turn=turn, number=number, label=label)
 

@@ -7,13 +7,12 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import handrail
-from adapters.kit import change, full_disk, git, hold, large, plan, run, shadow, step, targets
+from adapters.kit import change, full_disk, git, hold, large, loosened, plan, run, shadow, step, targets
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.ports import CheckpointError
@@ -204,20 +203,15 @@ def test_what_was_said_to_be_kept_survives_a_kill(state: Path, root: Path, said:
     asyncio.run(repo.ensure(step(turn="t-next"), targets(root / "a")))
 
 
-def objects(repo: ShadowRepo) -> Sequence[Path]:
-    return [path for path in (repo.folder / "objects").glob("??/*") if path.is_file()]
-
-
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 async def test_damage_is_said_and_does_not_spread(state: Path, root: Path, damage: bytes | None) -> None:
     repo = shadow(state, root)
     (root / "a").write_bytes(b"first")
     await change(repo, step(turn="t-1"), root / "a", b"second")
-    damaged = objects(repo)
+    damaged = loosened(repo)
     await change(repo, step(turn="t-2"), root / "a", b"third")
-    shared = git(repo, "rev-parse", "refs/handrail/turns/t-2:before/a").strip()
     for path in damaged:
-        if path.parent.name + path.name != shared:
+        if path.exists():  # else it was needed again
             hold(path, damage)
     again = shadow(state, root)
     with pytest.raises(CheckpointError, match="damaged"):
@@ -234,6 +228,7 @@ async def test_a_blob_that_is_not_what_its_name_says_is_not_restored(state: Path
     (root / "a").write_bytes(b"mine")
     (root / "b").write_bytes(b"not mine")
     await repo.ensure(step(), targets(root / "a", root / "b"))
+    loosened(repo)
     name, other = (git(repo, "rev-parse", f"refs/handrail/turns/t-1:before/{each}").strip() for each in "ab")
     folder = repo.folder / "objects"
     (folder / name[:2] / name[2:]).write_bytes((folder / other[:2] / other[2:]).read_bytes())
@@ -281,3 +276,38 @@ async def test_a_record_of_a_later_version_is_not_guessed_at(repo: ShadowRepo, r
     run("sh", "-ec", commands, given='{"schema": 1}', GIT_DIR=str(repo.folder))
     with pytest.raises(CheckpointError, match="damaged"):
         await repo.restore_plan("t-1")
+
+
+@pytest.mark.parametrize("suffix", [".pack", ".idx"])
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"PACK", b"\xfftOc\0\0\0\2", "cut", "flipped", None])
+async def test_a_damaged_pack_hides_only_what_it_holds(
+    state: Path, root: Path, suffix: str, damage: bytes | str | None
+) -> None:
+    repo = shadow(state, root)
+    (root / "a").write_bytes(os.urandom(70_000))
+    await repo.ensure(step(turn="t-1"), targets(root / "a"))
+    (pack,) = (repo.folder / "objects" / "pack").glob("*.pack")
+    for number in (2, 3):
+        (root / "a").write_bytes(b"%d" % number)
+        await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
+    hold(pack.with_suffix(suffix), damaged(pack.with_suffix(suffix).read_bytes(), damage))
+    again = shadow(state, root)
+    with pytest.raises(CheckpointError, match="damaged: object"):
+        await again.restore_plan("t-1")
+    assert (await again.verify()).problems
+    for number in (2, 3, 4):
+        if number == 4:
+            (root / "a").write_bytes(b"4")
+            await again.ensure(step(turn="t-4"), targets(root / "a"))
+        (restoration,) = await again.restore_plan(f"t-{number}")
+        assert restoration.before.raw == b"%d" % number
+    assert [each.id for each in await again.list()] == ["t-4", "t-3", "t-2"]
+
+
+def damaged(raw: bytes, damage: bytes | str | None) -> bytes | None:
+    if damage == "cut":
+        return raw[: len(raw) // 2]
+    if damage == "flipped":
+        return bytes(byte ^ 0xFF for byte in raw)
+    assert not isinstance(damage, str)
+    return damage

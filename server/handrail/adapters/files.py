@@ -15,9 +15,11 @@ import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote_to_bytes
@@ -30,6 +32,7 @@ T = TypeVar("T")
 FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNORECASE)
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 NO_BLOCK = getattr(os, "O_NONBLOCK", 0) | BINARY  # a pipe must not hold us up
+SYNCS = 3  # files that are brought to the disk at once, beside the first
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
 
 LIMIT_KEPT_BYTES = 2 * LIMIT_BYTES  # what is kept and restored may be larger than what can be edited
@@ -334,6 +337,24 @@ def sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def sync_together(handles: Sequence[int]) -> None:
+    """Bring open files to the disk at once: it makes one of syncs that come together."""
+    others = [_syncing().submit(os.fsync, handle) for handle in handles[1:]]
+    try:
+        for handle in handles[:1]:
+            os.fsync(handle)
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
+
+
+@cache
+def _syncing() -> ThreadPoolExecutor:
+    """Threads that stay: to start one takes as long as the disk does."""
+    return ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
 
 
 # ---- Off the event loop -----------------------------------------------------------------------------

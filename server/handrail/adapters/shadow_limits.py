@@ -108,6 +108,7 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
     if wanted <= 0:
         return []
     known = sorted(turns.all(), key=lambda turn: turn.steps[0].serial)
+    sizes = store.sizes()
     names = {turn.name: objects_of(store, turn.commits) for turn in known}
     shared = Counter(name for each in names.values() for name in each)
     gone: list[Turn] = []
@@ -118,9 +119,9 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
             continue
         gone.append(turn)
         shared.subtract(names[turn.name])
-        wanted -= sum(store.size(name) for name in names[turn.name] if not shared[name])
+        wanted -= sum(sizes.get(name, 0) for name in names[turn.name] if not shared[name])
     turns.remove(gone)
-    store.drop(name for turn in gone for name in names[turn.name] if not shared[name])
+    store.drop({name for turn in gone for name in names[turn.name] if not shared[name]})
     if room.measure() + need.size_bytes > limits.max_bytes:
         store.repack(everything=True)
         if room.measure() + need.size_bytes > limits.max_bytes:

@@ -8,6 +8,7 @@ locks. The file says who holds it, for people and for the error of who has waite
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from handrail.ports import CheckpointError
 
 WAIT_S = 10.0  # longer than any write takes; packing holds no lock
 PAUSE_S = 0.005
+SIGNED_CHARS = 60  # always as many
 
 
 @contextmanager
@@ -36,7 +38,8 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        os.chmod(path, 0o600)
+        if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
+            os.chmod(path, 0o600)
         until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
         while not _taken(handle, writes=writes):
             if time.monotonic() >= until:
@@ -53,10 +56,10 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
 
 def _sign(handle: int) -> None:
     """Say who holds the lock; where that cannot be written, it is held all the same."""
-    said = f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
-    with suppress(OSError):
-        os.truncate(handle, 0)
-        os.pwrite(handle, said.encode(), 0)
+    said = f"process {os.getpid()} since {time.strftime('%Y-%m-%d %H:%M:%S')}"
+    with suppress(OSError):  # over what was said before: to cut the file first may wait for the disk
+        os.lseek(handle, 0, os.SEEK_SET)
+        os.write(handle, f"{said:{SIGNED_CHARS}}\n".encode())
 
 
 def _owner(path: Path) -> str:

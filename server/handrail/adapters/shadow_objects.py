@@ -4,7 +4,8 @@ A bare git repository that is ours alone: objects and refs on disk, written in p
 What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
 sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
 and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
-What the objects mean is decided in `shadow_record`.
+What is written at once is one pack, joined with a small one that is there: to make a file for each object
+takes longer than all else. What the objects mean is decided in `shadow_record`.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ import os
 import re
 import secrets
 import shutil
+import struct
 import subprocess
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from operator import sub
 from pathlib import Path
 from typing import TypeVar
 
-from dulwich.errors import FileFormatException
+from dulwich.errors import ChecksumMismatch, FileFormatException
+from dulwich.object_format import SHA1
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import ObjectID, ShaFile
+from dulwich.objects import ObjectID, RawObjectID, ShaFile
+from dulwich.pack import Pack as _Pack
 from dulwich.refs import DiskRefsContainer, Ref
 
-from handrail.adapters import files
+from handrail.adapters import files, shadow_pack
+from handrail.adapters.shadow_pack import Entry
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -51,14 +57,38 @@ CONFIG = """\
 
 FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
 
-TEMPORARY_OBJECT = "tmp_obj_"  # git's own sweeping knows what begins like this
-TEMPORARY_REF = "ref-"  # not below refs/, where it would be taken for a bad ref
+TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad ref, or for its own
+PACKS = "objects/pack"
+
+SMALL_BYTES = 64_000  # of a pack that is made one with the next: written again in no time
+LARGE_BYTES = 64_000_000  # of a pack that is left to git
+MANY_PACKS = 40  # to open them all takes longer than to write one
+
+# What reading may raise that somebody else has written to.
+DAMAGE = (
+    KeyError,
+    IndexError,
+    OSError,
+    ValueError,
+    AssertionError,
+    zlib.error,
+    struct.error,
+    FileFormatException,
+    ChecksumMismatch,
+)
 
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
-SYNCS = 16  # at once
-COMPRESSION = 1  # a checkpoint is waited for; packing makes up for it later
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefChange:
+    """A ref is to name a commit; `is_newest` if git is to show that one first."""
+
+    ref: str
+    commit: ObjectID
+    is_newest: bool
 
 
 class Store:
@@ -92,68 +122,121 @@ class Store:
         os.makedirs(state, mode=0o700, exist_ok=True)
         _make_folders(state, self.folder.parent)
 
-    def write(self, objects: Iterable[ShaFile]) -> None:
-        """Bring *objects* to the disk; those that are there already, and sound, are left alone."""
+    def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
+        """
+        Bring objects to the disk, and then have a ref name one of them.
+
+        Args:
+            objects: All that the commit needs and that is not known to be there.
+            change: What names the commit, from when on all is on the disk.
+            gone: What nothing names any more from then on.
+        """
+        entries = {each.id: shadow_pack.entry_of(each) for each in objects}
+        loose = gone | entries.keys()  # what is written again may have been damaged
+        joined = self._joined(sum(len(entry.raw) for entry in entries.values()), gone)
+        for entry in (entry for each in joined.values() for entry in each):
+            entries.setdefault(entry.name, entry)
+        wanted = self._packed(entries.values())
+        if change.is_newest:
+            wanted[self.folder / NEWEST] = change.commit + b"\n"
+        wanted[self.folder / change.ref] = change.commit + b"\n"
+        self._place(wanted)
+        for pack in joined.keys() - wanted.keys():
+            _remove(pack)
+        self._unlink(loose)
+
+    def show_first(self, commit: ObjectID) -> None:
+        """Have git show *commit* unless it is told what to show."""
+        self._place({self.folder / NEWEST: commit + b"\n"})
+
+    def _packed(self, entries: Collection[Entry]) -> dict[Path, bytes]:
+        """The files of a pack, the index last: with it the pack is there."""
+        made = shadow_pack.made_of(entries)
+        path = self.folder / PACKS / f"{made.name}.pack"
+        return {path: made.pack, path.with_suffix(".idx"): made.index}
+
+    def _joined(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
+        """What packs hold that are made one with what is written now: a small one, or half of too many."""
+        packs = sorted(self._packs(), key=lambda pack: pack[1])
+        too_many = len(packs) > MANY_PACKS
+        wanted, limit = (MANY_PACKS // 2, LARGE_BYTES) if too_many else (1, max(SMALL_BYTES, 2 * size))
+        found: dict[Path, list[Entry]] = {}
+        for path, held in packs:
+            if len(found) == wanted or held > limit:
+                break
+            with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
+                found[path] = [entry for entry in shadow_pack.read(path) if entry.name not in gone]
+        return found
+
+    def _packs(self) -> list[tuple[Path, int]]:
+        """The packs, and how many bytes each has."""
+        try:
+            with os.scandir(self.folder / PACKS) as there:
+                found = {each.name: each for each in there}
+        except FileNotFoundError:
+            return []
+        whole = [each for name, each in found.items() if name.removesuffix(".pack") + ".idx" in found]
+        return [(Path(each.path), each.stat().st_size) for each in whole if each.name.endswith(".pack")]
+
+    def _place(self, wanted: dict[Path, bytes]) -> None:
+        """Have files hold bytes, each at once, in this order, and the last one for good."""
         temporary: dict[Path, Path] = {}
         try:
-            for each in objects:
-                name = each.id.decode()
-                folder = self.folder / "objects" / name[:2]
-                path = folder / name[2:]
-                if path in temporary or (path.exists() and self._is_sound(each)):
-                    continue
-                if not folder.exists():
-                    _make_folders(folder.parent, folder)
-                temporary[path] = folder / f"{TEMPORARY_OBJECT}{secrets.token_hex(8)}"
-                _write(temporary[path], each.as_legacy_object(COMPRESSION), lasting=False)
-            with ThreadPoolExecutor(SYNCS) as beside:  # the disk makes one of syncs that come together
-                list(beside.map(_sync, temporary.values()))
+            with ExitStack() as opened:
+                handles = []
+                for path, raw in wanted.items():
+                    temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
+                    handles.append(opened.enter_context(_filled(temporary[path], raw)))
+                files.sync_together(handles)
             for path, written in temporary.items():
-                os.replace(written, path)
+                _replace(written, path, self.folder)
         except BaseException:
             for written in temporary.values():
                 with suppress(OSError):
                     os.unlink(written)
             raise
+        files.sync_folder(path.parent)
 
-    def _is_sound(self, each: ShaFile) -> bool:
+    def unpoint(self, ref: str) -> None:
+        """Remove *ref*, wherever it is kept."""
+        self._refs.remove_if_equals(Ref(ref.encode()), None)
+
+    def drop(self, names: Set[ObjectID]) -> None:
+        """Remove objects that nothing names any more; those in large packs stay until git packs anew."""
+        self._unlink(names)
+        for path, size in self._packs():
+            with suppress(OSError, ValueError):
+                if size > LARGE_BYTES or names.isdisjoint(shadow_pack.listed(path).names):
+                    continue
+                left = [entry for entry in shadow_pack.read(path) if entry.name not in names]
+                if left:
+                    self._place(self._packed(left))
+                _remove(path)
+
+    def _unlink(self, names: Iterable[ObjectID]) -> None:
+        for name in names:
+            (self.folder / "objects" / name[:2].decode() / name[2:].decode()).unlink(missing_ok=True)
+
+    def is_sound(self, each: ShaFile) -> bool:
+        """Whether an object is there, whole and genuine."""
         try:
             self.read(type(each), each.id)
         except CheckpointError:
             return False
         return True
 
-    def point(self, ref: str, commit: ObjectID, *, lasting: bool = True) -> None:
-        """Make *ref* name *commit*; unless it is *lasting*, a crash of the system may undo that."""
-        path = self.folder / ref
-        _make_folders(self.folder, path.parent)  # git removes them when it packs refs
-        temporary = self.folder / f"{TEMPORARY_REF}{secrets.token_hex(8)}"
-        with _removed_on_failure(temporary):
-            _write(temporary, commit + b"\n", lasting=lasting)
-            os.replace(temporary, path)
-        if lasting:
-            files.sync_folder(path.parent)
-
-    def unpoint(self, ref: str) -> None:
-        """Remove *ref*, wherever it is kept."""
-        self._refs.remove_if_equals(Ref(ref.encode()), None)
-
-    def drop(self, names: Iterable[ObjectID]) -> None:
-        """Remove objects that nothing names any more; those in packs stay until the next packing."""
-        for name in names:
-            (self.folder / "objects" / name[:2].decode() / name[2:].decode()).unlink(missing_ok=True)
-
-    def has(self, name: ObjectID) -> bool:
-        """Whether there is an object of that name."""
-        return name in self._objects
-
-    def size(self, name: ObjectID) -> int:
-        """What a loose object takes on the disk; 0 for one in a pack."""
-        path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
-        try:
-            return -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
-        except FileNotFoundError:
-            return 0
+    def sizes(self) -> dict[ObjectID, int]:
+        """All objects, and what each takes on the disk."""
+        found: dict[ObjectID, int] = {}
+        for path, _ in self._packs():
+            with suppress(OSError, ValueError):
+                there = shadow_pack.listed(path)
+                found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
+        for name in self._objects._iter_loose_objects():
+            path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
+            with suppress(FileNotFoundError):
+                found[name] = -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
+        return found
 
     def loose(self) -> Iterator[ObjectID]:
         """The objects that have a file each."""
@@ -190,10 +273,11 @@ class Store:
     def sweep(self) -> None:
         """Remove what writers left that have died; for who is the only writer."""
         strays = [
-            *self.folder.glob(f"objects/??/{TEMPORARY_OBJECT}*"),
-            *self.folder.glob(f"{TEMPORARY_REF}*"),
+            *self.folder.glob(f"{TEMPORARY}*"),
+            *self.folder.glob("refs/**/*.lock"),
+            *self.folder.glob("*.lock"),
         ]
-        for stray in [*strays, *self.folder.glob("refs/**/*.lock"), *self.folder.glob("*.lock")]:
+        for stray in strays:
             stray.unlink(missing_ok=True)
         for stray in self.folder.parent.glob(f"{self.folder.name}.*"):  # half a repository
             shutil.rmtree(stray, ignore_errors=True)
@@ -225,14 +309,27 @@ class Store:
     def read(self, kind: type[Object], name: ObjectID) -> Object:
         """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
         try:
-            number, raw = self._objects.get_raw(name)
+            number, raw = self._raw(name)
             found = ShaFile.from_raw_string(number, raw)
             genuine = found.id == name
-        except (KeyError, OSError, zlib.error, FileFormatException, ValueError, AssertionError) as error:
+        except DAMAGE as error:
             raise self._damaged(name) from error
         if not isinstance(found, kind) or not genuine:
             raise self._damaged(name)
         return found
+
+    def _raw(self, name: ObjectID) -> tuple[int, bytes]:
+        """The kind and content of an object; a damaged pack does not hide what others hold."""
+        try:
+            return self._objects.get_raw(name)
+        except DAMAGE:
+            for path, _ in self._packs():
+                with suppress(*DAMAGE), closing(_Pack(os.fspath(path)[:-5], object_format=SHA1)) as pack:
+                    return pack.get_raw(RawObjectID(bytes.fromhex(name.decode("ascii"))))
+            loose = self._objects._get_loose_object(name)
+            if loose is None:
+                raise
+            return loose.type_num, loose.as_raw_string()
 
     def _damaged(self, name: bytes) -> CheckpointError:
         shown = name.decode("ascii", "replace")
@@ -254,33 +351,37 @@ def _make_folders(base: Path, folder: Path) -> None:
         os.chmod(base / part, 0o700)
 
 
-@contextmanager
-def _removed_on_failure(temporary: Path) -> Iterator[None]:
+def _replace(written: Path, path: Path, base: Path) -> None:
+    """Give a file its name, in a folder that need not be there: git removes those that are empty."""
     try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+        os.replace(written, path)
+    except FileNotFoundError:
+        _make_folders(base, path.parent)
+        os.replace(written, path)
 
 
-def _write(path: Path, raw: bytes, *, lasting: bool = True) -> None:
+def _remove(pack: Path) -> None:
+    """Remove a pack; first what says that it is there."""
+    pack.with_suffix(".idx").unlink(missing_ok=True)
+    pack.with_suffix(".rev").unlink(missing_ok=True)
+    pack.unlink(missing_ok=True)
+
+
+def _write(path: Path, raw: bytes) -> None:
+    """A new file, on the disk."""
+    with _filled(path, raw) as handle:
+        os.fsync(handle)
+
+
+@contextmanager
+def _filled(path: Path, raw: bytes) -> Iterator[int]:
+    """A new file, open and not yet on the disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | files.BINARY, 0o600)
     try:
         os.chmod(path, 0o600)
-        if lasting:
-            files.fill(handle, raw)
-        else:
-            view = memoryview(raw)
-            while view:
-                view = view[os.write(handle, view) :]
-    finally:
-        os.close(handle)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDWR | files.BINARY)
-    try:
-        os.fsync(handle)
+        view = memoryview(raw)
+        while view:
+            view = view[os.write(handle, view) :]
+        yield handle
     finally:
         os.close(handle)

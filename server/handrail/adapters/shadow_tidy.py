@@ -28,14 +28,15 @@ PACKS_LIMIT = 20  # before they are made one
 
 
 def drop_unnamed(store: Store) -> int:
-    """Remove loose objects that nothing names; for the one writer. Returns how many."""
+    """Remove objects that nothing names; for the one writer. Returns how many."""
     try:
         named = reachable(store)
     except CheckpointError:  # a damaged ref: what it should lead to is not known, so nothing is removed
         return 0
-    if any(not store.has(name) for name in named):
+    there = store.sizes().keys()
+    if named - there:
         return 0
-    unnamed = [name for name in store.loose() if name not in named]
+    unnamed = there - named
     store.drop(unnamed)
     return len(unnamed)
 
@@ -52,13 +53,13 @@ def mend_newest(store: Store, turns: Turns) -> None:
     """Have what git shows first name a turn that is there: a crash may have lost the last change of it."""
     try:
         head = store.target(NEWEST)
-        if head is None or store.has(head):
+        if head is None or head in store.sizes():
             return
     except CheckpointError:
         pass
     known = turns.all()
     if known:
-        store.point(NEWEST, known[0].commits[-1])
+        store.show_first(known[0].commits[-1])
 
 
 def is_due(store: Store) -> bool:
@@ -81,13 +82,14 @@ def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
     """How many turns there are, and what is wrong with them and with the repository."""
     found: list[str] = []
     names = store.names(REFS)
+    there = store.sizes().keys()
     for name in names:
         try:
             turn = turns.read_ref(name)
             for step in turn.steps:
                 _read(store, step)
             for each in objects_of(store, turn.commits):
-                if not store.has(each):
+                if each not in there:
                     found.append(f"{name}: object {each.decode()} is missing.")
         except CheckpointError as error:
             found.append(f"{name}: {error}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
-from handrail.adapters.shadow_objects import NEWEST, Store
+from handrail.adapters.shadow_objects import NEWEST, SMALL_BYTES, RefChange, Store
 from handrail.adapters.shadow_record import Step, from_json
 from handrail.adapters.shadow_tree import RECORD, commit
 from handrail.ports import CheckpointError
@@ -90,7 +90,7 @@ class Turns:
         newest = self._newest()
         try:
             if newest is not None:
-                return 1 + self._chain(newest).steps[0].serial
+                return 1 + (self._known.get(newest) or self._chain(newest)).steps[0].serial
         except CheckpointError:
             logger.warning("The newest checkpoint is damaged; the others are looked through.")
         return 1 + max((turn.steps[0].serial for turn in self.all()), default=0)
@@ -122,24 +122,37 @@ class Turns:
             commits.append(made.name)
             own.append(made.own)
             objects += made.objects
-        self.store.write(objects)
-        if not turn.steps or self._newest() in turn.commits:
-            self.store.point(NEWEST, commits[-1], lasting=False)  # it only says what git shows first
-        self.store.point(_ref(changed.id.turn), commits[-1])  # from here on, and not before, it is kept
         now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
-        self.store.drop(_objects(turn) - _objects(now))
+        is_newest = not turn.steps or self._newest() in turn.commits
+        ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
+        there = self._kept_already(blobs, turn)
+        wanted = [each for each in objects if each.id not in there]
+        self.store.write(wanted, ref, _objects(turn) - _objects(now))
         self._know(now)
+
+    def _kept_already(self, blobs: Sequence[ShaFile], turn: Turn) -> set[ObjectID]:
+        """
+        The large ones of *blobs* that need not be written again, as a turn that is still there names them.
+
+        What is small is sooner written than looked for; and what no ref names may vanish any moment.
+        """
+        large = [each for each in blobs if each.raw_length() > SMALL_BYTES]
+        if not large:
+            return set()
+        known = [each for head, each in self._known.items() if self.store.target(_ref(each.name)) == head]
+        named = {name for each in (turn, *known) for name in _blobs(each)}
+        return {each.id for each in large if each.id in named and self.store.is_sound(each)}
 
     def remove(self, turns: Sequence[Turn]) -> None:
         """Forget turns; what only they held is left for `shadow_tidy` to sweep up."""
+        newest = self._newest()
         for turn in turns:
             self.store.unpoint(_ref(turn.name))
         self._known.clear()
-        newest = self._newest()
         if newest is not None and any(newest in turn.commits for turn in turns):
             left = self.all()
             if left:
-                self.store.point(NEWEST, left[0].commits[-1])
+                self.store.show_first(left[0].commits[-1])
             else:
                 self.store.unpoint(NEWEST)
 
@@ -165,6 +178,15 @@ class Turns:
 
 def _objects(turn: Turn) -> set[ObjectID]:
     return {*turn.commits, *(name for names in turn.own for name in names)}
+
+
+def _blobs(turn: Turn) -> Iterator[ObjectID]:
+    for kept in (
+        kept for step in turn.steps for entry in step.entries for kept in (entry.before, entry.after)
+    ):
+        for name in (kept and kept.blob, kept and kept.unsaved and kept.unsaved.blob):
+            if name:
+                yield ObjectID(name.encode())
 
 
 def _ref(turn: str) -> str:

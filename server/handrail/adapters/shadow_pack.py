@@ -1,0 +1,145 @@
+"""
+Packs as git has them, but without deltas: made of objects, read back entry by entry.
+
+However many objects it holds, a pack is two files: to write it takes two syncs, and entries go from one pack
+to another as they are. Which packs there are, and which are joined, is decided in `shadow_objects`. What is
+damaged raises ValueError, as does a pack with deltas, which only git makes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from dulwich.objects import ObjectID, ShaFile
+
+COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it later
+
+HEADER, TRAILER_BYTES, NAME_BYTES = struct.Struct(">4sLL"), 20, 20
+INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
+LARGE = 1 << 31  # an offset from here on stands in a table of its own
+WHOLE = (1, 2, 3, 4)  # the kinds of entries that are no deltas
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An object as it stands in a pack."""
+
+    name: ObjectID
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """The two files of a pack, and what they are called."""
+
+    name: str
+    pack: bytes
+    index: bytes
+
+
+def entry_of(each: ShaFile) -> Entry:
+    """An object as it is put into a pack: its kind and size in few bytes, then the content, deflated."""
+    content = each.as_raw_string()
+    rest, size = each.type_num << 4 | len(content) & 15, len(content) >> 4
+    head = bytearray()
+    while size:
+        head.append(rest | 0x80)
+        rest, size = size & 0x7F, size >> 7
+    head.append(rest)
+    return Entry(name=each.id, raw=bytes(head) + zlib.compress(content, COMPRESSION))
+
+
+def made_of(entries: Iterable[Entry]) -> Pack:
+    """The pack of these entries, each of another name."""
+    ordered = sorted(entries, key=lambda entry: entry.name)
+    offsets, at = [], HEADER.size
+    for entry in ordered:
+        offsets.append(at)
+        at += len(entry.raw)
+    body = b"".join((HEADER.pack(b"PACK", 2, len(ordered)), *(entry.raw for entry in ordered)))
+    digest = hashlib.sha1(body, usedforsecurity=False).digest()
+    return Pack(
+        name="pack-" + digest.hex(),
+        pack=body + digest,
+        index=_index(ordered, offsets, digest),
+    )
+
+
+def _index(ordered: Sequence[Entry], offsets: Sequence[int], digest: bytes) -> bytes:
+    names = [bytes.fromhex(entry.name.decode("ascii")) for entry in ordered]
+    counts = [0] * 256
+    for name in names:
+        counts[name[0]] += 1
+    fan_out, total = [], 0
+    for count in counts:
+        total += count
+        fan_out.append(total)
+    large = [offset for offset in offsets if offset >= LARGE]
+    short = [offset if offset < LARGE else LARGE + large.index(offset) for offset in offsets]
+    sums = [zlib.crc32(entry.raw) for entry in ordered]
+    count = len(ordered)
+    parts = (
+        INDEX_MAGIC,
+        FAN_OUT.pack(*fan_out),
+        *names,
+        struct.pack(f">{count}L{count}L{len(large)}Q", *sums, *short, *large),
+        digest,
+    )
+    body = b"".join(parts)
+    return body + hashlib.sha1(body, usedforsecurity=False).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """What the index of a pack says: `ends` closes each entry, in the order of the names."""
+
+    names: tuple[ObjectID, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    sums: tuple[int, ...]
+
+
+def listed(pack: Path) -> Listed:
+    """The objects in a pack, from its index. Raises OSError, ValueError."""
+    raw = pack.with_suffix(".idx").read_bytes()
+    try:
+        if not raw.startswith(INDEX_MAGIC):
+            raise ValueError("It is no index of a kind that is known.")
+        at = len(INDEX_MAGIC)
+        count = FAN_OUT.unpack_from(raw, at)[-1]
+        at += FAN_OUT.size
+        names = [raw[at + 20 * number : at + 20 * number + 20] for number in range(count)]
+        at += NAME_BYTES * count
+        numbers = struct.unpack_from(f">{count}L{count}L", raw, at)
+        at += 8 * count
+        sums, short = numbers[:count], numbers[count:]
+        large = struct.unpack(f">{(len(raw) - at - 40) // 8}Q", raw[at : len(raw) - 40])
+        starts = tuple(offset if offset < LARGE else large[offset - LARGE] for offset in short)
+    except (struct.error, IndexError) as error:
+        raise ValueError("The index is cut short.") from error
+    ascending = [*sorted(starts), pack.stat().st_size - TRAILER_BYTES]
+    follows = dict(pairwise(ascending))
+    return Listed(
+        names=tuple(ObjectID(name.hex().encode()) for name in names),
+        starts=starts,
+        ends=tuple(follows[start] for start in starts),
+        sums=sums,
+    )
+
+
+def read(pack: Path) -> list[Entry]:
+    """Everything in a pack that has no deltas, as it stands there. Raises OSError, ValueError."""
+    there, raw = listed(pack), pack.read_bytes()
+    entries = []
+    for name, start, end, checksum in zip(there.names, there.starts, there.ends, there.sums, strict=True):
+        entry = Entry(name=name, raw=raw[start:end])
+        if not entry.raw or zlib.crc32(entry.raw) != checksum or entry.raw[0] >> 4 & 7 not in WHOLE:
+            raise ValueError(f"{pack.name} is damaged, or has deltas.")
+        entries.append(entry)
+    return entries
