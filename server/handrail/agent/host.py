@@ -26,6 +26,7 @@ from handrail.core.checkpoint import StepId
 from handrail.core.compact import Facts
 from handrail.core.failure import Code, Failure
 from handrail.core.journal import Begun, Over, ToldTurn
+from handrail.core.label import label_of, shortened
 from handrail.core.message import Excerpt, UserMessage
 from handrail.core.pair import paired
 from handrail.core.policy import Grant
@@ -36,7 +37,6 @@ from handrail.core.text import Text
 from handrail.core.verify import Ledger, OpenFailure, Outcome
 from handrail.ports import HandrailError, Ports
 
-LABEL_CHARS = 72
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
 
 
@@ -207,7 +207,7 @@ class Host:
     def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
         return Executor(
             ports=self.ports(),
-            step=StepId(session=session, turn=turn, number=0, label=_label(prompt)),
+            step=StepId(session=session, turn=turn, number=0, label=label_of(prompt)),
             next_order=self._next_order,
             observe=observe,
             granted=self.granted.setdefault(session, set()),
@@ -341,7 +341,7 @@ class Host:
         ports = self.ports()
         own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
         step, back = rewind.place(await ports.checkpoints.list(), wish, own)
-        step = replace(step, label=_label(step.label))
+        step = replace(step, label=shortened(step.label))
         if back is None:
             return await restore.restore(ports, step, wish)
         self._at_rest(step.session)
@@ -373,9 +373,3 @@ async def _stop(turns: Sequence[Turn]) -> None:
 def _closed(before: Ledger, after: Ledger) -> list[str]:
     """The ids of the failures that were open *before* and are not any more."""
     return [known.id for known in before.open if after.find(known.id) is None]
-
-
-def _label(prompt: str) -> str:
-    """The first line of the prompt, short enough for a list."""
-    line = prompt.strip().partition("\n")[0]
-    return line if len(line) <= LABEL_CHARS else line[: LABEL_CHARS - 1] + "…"
