@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from handrail.core import compact, guard, pair, recover, sanitize
+from handrail.core import compact, guard, pair, prompt, recover, sanitize
 from handrail.core.compact import Facts, Gauge
 from handrail.core.failure import Code, Failure
 from handrail.core.message import (
@@ -21,6 +23,7 @@ from handrail.core.message import (
     UserMessage,
     named,
 )
+from handrail.core.prompt import Folder, OpenDocument, Surroundings
 from spec import Case, cases
 
 TOOLS = frozenset({"read_file", "write_file", "patch"})
@@ -67,6 +70,35 @@ def test_sanitize(case: Case) -> None:
     assert len(found) <= sanitize.LIMIT_CHARS
     assert sanitize.error(found.removeprefix(sanitize.PREFIX)) == found
     case.check(clean=found + "\n")
+
+
+@pytest.mark.parametrize("case", cases("prompt"))
+def test_prompt(case: Case) -> None:
+    """
+    What a model is told of its surroundings.
+
+    One a line: `folder: PATH (BRANCH)`, `document: PATH (unsaved)`, or another fact; `⏎` is a line feed in a
+    name, `times=N` repeats the word before it, `each=N` the whole line. Of what is long, the end is shown.
+    """
+    machine, folders, documents = dict[str, str](), list[Folder](), list[OpenDocument]()
+    for line in case["around"].removesuffix("\n").split("\n") if case["around"] else ():
+        kind, _, rest = line.replace("⏎", "\n").partition(": ")
+        rest, _, often = rest.partition(" each=")
+        rest = re.sub(r"(\w+) times=(\d+)", lambda found: found[1] * int(found[2]), rest)
+        path, _, more = rest.removesuffix(")").partition(" (")
+        if kind == "folder":
+            folders.append(Folder(path=path, branch=more))
+        elif kind == "document":
+            documents += [OpenDocument(path=path, unsaved=bool(more))] * int(often or 1)
+        else:
+            machine[kind] = rest
+    around = Surroundings(machine=machine, folders=tuple(folders), documents=tuple(documents))
+    told = prompt.system_text(["Rules."], around, [])
+    inside = told.partition("```json\n")[2].removesuffix("\n```")
+    assert "```" not in inside
+    if (shown := json.loads(inside or "{}").get("workspace folders")) is not None:
+        assert [each["path"] for each in shown] == [each.path for each in folders]
+    case.check(told=(told if len(told) < 600 else f"{len(told)} characters, … {told[-60:]}") + "\n")
 
 
 @pytest.mark.parametrize("case", cases("guard"))

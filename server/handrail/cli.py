@@ -47,6 +47,7 @@ def serve(answer_timeout_s: float) -> int:
     from handrail.adapters.session_log import SessionLog
     from handrail.adapters.shadow_repo import ShadowRepo, state_folder, workspace_folder
     from handrail.adapters.spill_folder import SpillFolder
+    from handrail.adapters.surroundings import Here
     from handrail.adapters.watch import FileWatch
     from handrail.adapters.workspace import Folders
     from handrail.lsp.editor import Patience
@@ -64,6 +65,7 @@ def serve(answer_timeout_s: float) -> int:
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(keys),
         sessions=SessionLog(lambda: workspace_folder(state_folder(), folders.roots) / "sessions"),
+        surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         watch=FileWatch(),
         process=Processes(os.environ),

@@ -70,8 +70,8 @@ class Disk:
                 landings.append(await files.in_thread(_land, change))
         return tuple(landings)
 
-    async def unsaved(self) -> tuple[Document, ...]:
-        """None: a disk holds nothing unsaved."""
+    async def opened(self) -> tuple[Document, ...]:
+        """None: nothing is open on a disk."""
         return ()
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:

@@ -52,7 +52,7 @@ class Rehearsal:
         self._made[change.uri] = text
         return Applied(text=text)
 
-    async def unsaved(self) -> tuple[Document, ...]:
+    async def opened(self) -> tuple[Document, ...]:
         """None: the replies that are rehearsed search nothing."""
         return ()
 

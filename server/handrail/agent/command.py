@@ -100,7 +100,7 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
 
 async def _save(ports: Ports) -> Sequence[str]:
     """Have open documents saved, since a command reads the disk; those that are not."""
-    unsaved = await ports.editor.unsaved()
+    unsaved = [document for document in await ports.editor.opened() if document.unsaved]
     saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
     return [document.uri for document in unsaved if document.uri not in saved]
 

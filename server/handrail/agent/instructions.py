@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from handrail import prompts
 from handrail.core import prompt
 from handrail.core.failure import Failure
-from handrail.core.prompt import INSTRUCTIONS, Instructions, Mode
+from handrail.core.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.ports import Ports
 
 
@@ -16,10 +18,18 @@ async def told_before(mode: Mode, ports: Ports) -> tuple[str, tuple[str, ...]]:
     names += [] if ports.terms.reasons else ["method"]
     names += [] if mode is Mode.EDIT else [mode.value]
     names += [] if ports.terms.behaviour == "none" else [ports.terms.behaviour]
-    facts = [f"workspace folder: {root}" for root in ports.terms.roots]
-    return prompt.system_text([prompts.text(name) for name in names], facts, found), tuple(
-        each.path for each in found
-    )
+    around = replace(await ports.surroundings(), documents=await _open_documents(ports))
+    text = prompt.system_text([prompts.text(name) for name in names], around, found)
+    return text, tuple(each.path for each in found)
+
+
+async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
+    found = []
+    for document in await ports.editor.opened():
+        place = ports.workspace.resolve(document.uri)
+        path = document.uri if isinstance(place, Failure) else place.path
+        found.append(OpenDocument(path=path, unsaved=document.unsaved))
+    return tuple(found)
 
 
 async def _project(ports: Ports) -> list[Instructions]:

@@ -323,10 +323,10 @@ class LspEditor:
 
     # ---- Saving, and bytes ------------------------------------------------------------------------
 
-    async def unsaved(self) -> tuple[Document, ...]:
-        """The open documents whose text the disk does not hold."""
+    async def opened(self) -> tuple[Document, ...]:
+        """The documents of the mirror."""
         found = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
-        return tuple(each for each in found if isinstance(each, Document) and each.unsaved)
+        return tuple(each for each in found if isinstance(each, Document))
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Have the client save *uris*, if it offers to."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
@@ -21,6 +21,7 @@ from handrail.agent.host import Host
 from handrail.core import prompt
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
+from handrail.core.prompt import Surroundings
 from handrail.core.verify import Ledger
 from handrail.lsp import settings
 from handrail.lsp.approver import LspApprover
@@ -62,6 +63,7 @@ class World:
 
     Attributes:
         provider: Makes the provider for what the user has chosen; raises ProviderError.
+        surroundings: Where a turn takes place.
         secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
     """
@@ -74,6 +76,7 @@ class World:
     process: Process
     grants: Grants
     spills: Spills
+    surroundings: Callable[[], Awaitable[Surroundings]]
     sessions: Sessions = field(default_factory=Unwritten)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
@@ -167,6 +170,7 @@ class State:
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
             ),
+            surroundings=self.world.surroundings,
             secrets=lambda: self.world.secrets(self.settings.text(settings.KEY_NAME)),
         )
 

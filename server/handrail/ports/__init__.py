@@ -17,6 +17,7 @@ from handrail.core.change import Change, Landing
 from handrail.core.checkpoint import Image
 from handrail.core.failure import Failure
 from handrail.core.policy import Grant, Place
+from handrail.core.prompt import Surroundings
 from handrail.core.rules import Rule
 from handrail.core.search import Hit, Lines, Page, Search
 from handrail.core.shell import ParsedCommand, Ran, Run
@@ -82,8 +83,8 @@ class Editor(Protocol):
         """
         ...
 
-    async def unsaved(self) -> tuple[Document, ...]:
-        """The open documents whose text differs from the disk, those without a file among them."""
+    async def opened(self) -> tuple[Document, ...]:
+        """The documents that are open and can be read, those without a file among them."""
         ...
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
@@ -277,6 +278,10 @@ class Terms:
     needs_checkpoint: bool = True
 
 
+async def _nowhere() -> Surroundings:
+    return Surroundings()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """
@@ -284,6 +289,7 @@ class Ports:
 
     Attributes:
         terms: On which its tools run.
+        surroundings: Tells where a turn takes place; the open documents are the editor's to tell.
         secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
     """
@@ -297,5 +303,6 @@ class Ports:
     process: Process
     spills: Spills
     terms: Terms = field(default_factory=Terms)
+    surroundings: Callable[[], Awaitable[Surroundings]] = _nowhere
     secrets: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -41,7 +41,8 @@ class Searching:
             within=places[self.path] if self.path else None,
             glob=self.glob,
         )
-        found = await ports.workspace.search(wanted, await ports.editor.unsaved())
+        unsaved = [document for document in await ports.editor.opened() if document.unsaved]
+        found = await ports.workspace.search(wanted, unsaved)
         return found if isinstance(found, Failure) else search.shown(found)
 
 

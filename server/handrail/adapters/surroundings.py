@@ -1,0 +1,73 @@
+"""
+Where a turn takes place: the machine, its shell, the date, the workspace folders and their git branches.
+
+A branch is read from git's own file. Whether something is changed is not told: only git can say, it takes
+its time, and what a repository sets may run a program then. Nothing is run here.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path, PurePath
+
+from handrail.adapters.files import in_thread
+from handrail.adapters.process import shell
+from handrail.core.prompt import Folder, Surroundings
+
+READ_BYTES = 1_000  # of git's files, which hold a line
+BRANCH = "ref: refs/heads/"
+HASH, HASH_CHARS = re.compile("[0-9a-f]{40,64}"), 12
+
+
+class Here:
+    """Tells the surroundings of a turn."""
+
+    def __init__(self, roots: Callable[[], Sequence[Path]], now: Callable[[], datetime]) -> None:
+        self._roots, self._now = roots, now
+
+    async def __call__(self) -> Surroundings:
+        """As they are now."""
+        machine = {
+            "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+            "shell": PurePath(shell("")[0]).name,
+            "date": self._now().date().isoformat(),
+        }
+        folders = await in_thread(lambda: tuple(map(_folder, self._roots())))
+        return Surroundings(machine=machine, folders=folders)
+
+
+def _folder(root: Path) -> Folder:
+    return Folder(path=str(root), branch=branch(root))
+
+
+def branch(folder: Path) -> str:
+    """The git branch that *folder* is on, or the beginning of a commit's hash; empty without git."""
+    for place in (folder, *folder.parents):
+        if (head := _head(place / ".git")) is not None:
+            if head.startswith(BRANCH):
+                return head.removeprefix(BRANCH)
+            return head[:HASH_CHARS] if HASH.fullmatch(head) else ""
+    return ""
+
+
+def _head(git: Path) -> str | None:
+    """What git's file HEAD says; *git* is its folder, or a file that names the folder."""
+    if git.is_dir():
+        return _line(git / "HEAD")
+    link = _line(git)
+    if link is None or not link.startswith("gitdir: "):
+        return None
+    return _line(git.parent / link.removeprefix("gitdir: ") / "HEAD")
+
+
+def _line(file: Path) -> str | None:
+    try:
+        if not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            return opened.read(READ_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
+    except OSError:
+        return None
