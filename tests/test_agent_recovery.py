@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bench import Bench
 from handrail.core.message import (
@@ -218,6 +218,16 @@ async def test_a_conversation_that_grows_is_compacted_in_time(bench: Bench) -> N
     for messages, _ in told.asked:
         size = sum(len(r.text) for m in messages if isinstance(m, ToolMessage) for r in m.results)
         assert size < 4 * 8000
+
+
+async def test_what_a_provider_wants_back_goes_with_old_results(bench: Bench) -> None:
+    lay_out(bench.root, {f"{n}.txt": b"y" * 3000 + b"\n" for n in range(12)})
+    steps = [replace(calls(read(f"{n}.txt", f"c{n}")), private="m\nreasoning") for n in range(12)]
+    bench.provider = Told([*steps, said("Done.")], context_tokens=12_000)
+    report = await bench.turn()
+    assert report.state is State.FINISHED
+    made = [message.private for message in bench.history() if isinstance(message, AssistantMessage)]
+    assert (made[0], made[-2]) == ("", "m\nreasoning")
 
 
 async def test_if_the_summary_fails_nothing_is_dropped(bench: Bench) -> None:

@@ -115,6 +115,7 @@ export interface TurnReport {
   /** Its id, if anything was changed. */
   checkpoint: string | null;
   usage: Usage;
+  sessionUsage: Usage;
   /** Why it is not finished. */
   reason?: string;
 }
@@ -402,7 +403,7 @@ export interface ApprovalEvent {
   choice?: string;
 }
 
-/** What the turn has used so far: the usage's own fields. */
+/** What the turn has used so far: the usage's own fields; and what the last `step` has used. */
 export interface UsageEvent {
   kind: "usage";
   steps: number;
@@ -410,6 +411,7 @@ export interface UsageEvent {
   outputTokens: number;
   cachedTokens: number;
   costUsd: number | null;
+  step: Usage;
 }
 
 /** The model could not be reached, or broke off; the step is begun anew, and its text so far is void. */

@@ -20,6 +20,7 @@ PATHS = {
     "/v1/messages": "anthropic",
 }
 FORMATS = tuple(PATHS.values())
+SIGNED = "signed-by-the-provider"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,7 @@ class Say:
     An answer.
 
     Attributes:
+        thinking: Reasoning that comes first, with the mark `SIGNED` where the format has one.
         finish: "stop", "length", "tools", "filter", or whatever a server may invent; None is none at all.
         ends_after: The stream ends in order, but after so many events.
         breaks_after: The connection is broken after so many events, in the middle of the next one.
@@ -45,6 +47,7 @@ class Say:
     """
 
     text: str = ""
+    thinking: str = ""
     calls: tuple[Call, ...] = ()
     finish: str | None = "stop"
     ends_after: int | None = None
@@ -196,6 +199,7 @@ def _chat(say: Say) -> Iterator[Json]:
         }
 
     yield chunk({"role": "assistant", "content": ""})
+    yield from (chunk({"reasoning_content": piece}) for piece in _pieces(say.thinking))
     yield from (chunk({"content": piece}) for piece in _pieces(say.text))
     for index, call in enumerate(say.calls):
         function = {"name": call.name, "arguments": ""}
@@ -228,17 +232,20 @@ def _responses(say: Say) -> Iterator[Json]:
 
 def _items(say: Say) -> Iterator[Json]:
     at = 0
+    if say.thinking:
+        yield from _reasoning(say)
+        at += 1
     if say.text:
         item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": []}
-        yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+        yield {"type": "response.output_item.added", "output_index": at, "item": item}
         part = {"type": "output_text", "text": "", "annotations": []}
-        place = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+        place = {"item_id": "msg_1", "output_index": at, "content_index": 0}
         yield {"type": "response.content_part.added", **place, "part": part}
         for piece in _pieces(say.text):
             yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
         done = {**item, "status": "completed", "content": [{**part, "text": say.text}]}
-        yield {"type": "response.output_item.done", "output_index": 0, "item": done}
-        at = 1
+        yield {"type": "response.output_item.done", "output_index": at, "item": done}
+        at += 1
     for index, call in enumerate(say.calls, at):
         item = {
             "type": "function_call",
@@ -254,6 +261,18 @@ def _items(say: Say) -> Iterator[Json]:
             yield {"type": "response.function_call_arguments.delta", **place, "delta": piece}
         done = {**item, "arguments": call.arguments, "status": "completed"}
         yield {"type": "response.output_item.done", "output_index": index, "item": done}
+
+
+def _reasoning(say: Say) -> Iterator[Json]:
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": None}
+    yield {"type": "response.output_item.added", "output_index": 0, "item": item}
+    place = {"item_id": "rs_1", "output_index": 0, "summary_index": 0}
+    part = {"type": "summary_text", "text": ""}
+    yield {"type": "response.reasoning_summary_part.added", **place, "part": part}
+    for piece in _pieces(say.thinking):
+        yield {"type": "response.reasoning_summary_text.delta", **place, "delta": piece}
+    done = {**item, "summary": [{**part, "text": say.thinking}], "encrypted_content": SIGNED}
+    yield {"type": "response.output_item.done", "output_index": 0, "item": done}
 
 
 def _response(status: str) -> Json:
@@ -302,13 +321,23 @@ def _anthropic(say: Say) -> Iterator[Json]:
     }
     yield {"type": "message_start", "message": message}
     index = 0
-    if say.text:
-        yield {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-        for piece in _pieces(say.text):
-            delta = {"type": "text_delta", "text": piece}
+    if say.thinking:
+        block = {"type": "thinking", "thinking": "", "signature": ""}
+        yield {"type": "content_block_start", "index": 0, "content_block": block}
+        for piece in _pieces(say.thinking):
+            delta = {"type": "thinking_delta", "thinking": piece}
             yield {"type": "content_block_delta", "index": 0, "delta": delta}
+        signed = {"type": "signature_delta", "signature": SIGNED}
+        yield {"type": "content_block_delta", "index": 0, "delta": signed}
         yield {"type": "content_block_stop", "index": 0}
         index = 1
+    if say.text:
+        yield {"type": "content_block_start", "index": index, "content_block": {"type": "text", "text": ""}}
+        for piece in _pieces(say.text):
+            delta = {"type": "text_delta", "text": piece}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+        index += 1
     for call in say.calls:
         block = {"type": "tool_use", "id": call.id or "", "name": call.name, "input": {}}
         yield {"type": "content_block_start", "index": index, "content_block": block}

@@ -9,7 +9,7 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
-from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, model_server
+from adapters.model_server import FORMATS, SIGNED, Call, Drop, ModelServer, Refuse, Say, model_server
 from bench import Bench
 from handrail.adapters import keys
 from handrail.adapters.keys import Keys
@@ -17,8 +17,11 @@ from handrail.adapters.providers import Providers
 from handrail.adapters.pydantic_ai import Address, Remote
 from handrail.adapters.record import Record
 from handrail.adapters.scripted import Scripted
+from handrail.adapters.session_log import SessionLog
+from handrail.agent.archive import Archive
+from handrail.core import journal
 from handrail.core.message import AssistantMessage, ToolMessage
-from handrail.core.report import Retried, State, TurnReport
+from handrail.core.report import Retried, State, ThoughtDelta, TurnReport
 from handrail.ports import ModelChoice, Provider, ProviderError
 from handrail.testing import lay_out
 
@@ -31,7 +34,9 @@ EDIT = Call(
 
 
 def remote(server: ModelServer, kind: str) -> Provider:
-    return Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), 0.3)
+    # Only of models that are known to reason is reasoning taken back by OpenAI's newer format.
+    name = "gpt-5" if kind == "openai-responses" else "m"
+    return Remote(lambda: Address(kind=kind, name=name, base_url=server.url(kind), key=KEY), 0.3)
 
 
 async def turn(bench: Bench, server: ModelServer, kind: str) -> TurnReport:
@@ -114,6 +119,58 @@ async def test_a_server_that_is_not_there(kind: str, bench: Bench) -> None:
     report = await turn(bench, server, kind)
     assert report.state is State.FAILED
     assert bench.pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+@each_format
+async def test_reasoning_goes_back_with_the_results(kind: str, bench: Bench) -> None:
+    """What a provider signs it wants to have back as it was; without it the next step is refused."""
+    again = Call(arguments='{"path": "a.txt", "start_line": 2}')  # by the same id, which is made another one
+    async with model_server(
+        Say(thinking="I must look first.", text="Let me look.", calls=(READ,), finish="tools"),
+        Say(thinking="And once more.", calls=(again,), finish="tools"),
+        Say(text="Done."),
+    ) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert "".join(e.delta for e in bench.events if isinstance(e, ThoughtDelta)) == (
+        "I must look first.And once more."
+    )
+    for asked, times in ((server.asked[1], 1), (server.asked[2], 2)):
+        said = json.dumps(asked)
+        assert said.count("I must look first.") == 1
+        assert said.count("Let me look.") == 1
+        assert said.count(SIGNED) == (0 if kind == "openai-chat" else times)
+    last = json.dumps(server.asked[2])
+    assert last.count("call_1-2") == 2, "the call and its result go by the same name"
+
+
+@each_format
+async def test_reasoning_outlives_the_server(kind: str, bench: Bench, tmp_path: Path) -> None:
+    """It is in the journal, so a session that is taken up again is the same for its provider."""
+    log = SessionLog(lambda: tmp_path / "sessions")
+    bench.host.archive = Archive(journals=log)
+    async with model_server(
+        Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done.")
+    ) as server:
+        await turn(bench, server, kind)
+    entries = log.load("s-1")
+    assert entries is not None
+    assert journal.replay(entries).messages == bench.history()
+    assert any(isinstance(each, AssistantMessage) and each.private for each in bench.history())
+
+
+async def test_reasoning_of_one_provider_is_not_sent_to_another(bench: Bench) -> None:
+    async with model_server(
+        Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done."), Say(text="Yes.")
+    ) as server:
+        await turn(bench, server, "anthropic")
+        bench.provider = remote(server, "openai-responses")
+        report = await bench.turn("s-1")
+    assert report.state is State.FINISHED
+    said = json.dumps(server.asked[2])
+    assert "I must look first." not in said
+    assert SIGNED not in said
+    assert "call_1" in said
 
 
 async def test_what_was_recorded_is_replayed(bench: Bench, tmp_path: Path) -> None:

@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 import pytest
+from pydantic_ai.messages import ModelResponse
+from pydantic_ai.usage import RequestUsage
 
 from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, event_count, model_server
 from handrail.adapters.keys import Keys
 from handrail.adapters.pydantic_ai import Address, Remote, address
+from handrail.adapters.pydantic_stream import is_near, usage_of
 from handrail.core.message import (
     AssistantMessage,
     Delta,
@@ -24,6 +27,7 @@ from handrail.core.message import (
     ToolMessage,
     ToolOffer,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from handrail.ports import ModelChoice, ProviderDown, ProviderError
@@ -286,6 +290,31 @@ async def test_without_a_key_the_user_is_told(kind: str, monkeypatch: pytest.Mon
     with pytest.raises(ProviderError, match="_API_KEY"):
         async for _ in Remote(lambda: Address(kind=kind, name="m")).complete(HELLO, []):
             pass
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "cost"),
+    [
+        ("gpt-4o", "", 0.0035),
+        ("gpt-4o", "https://models.example.org/v1", 0.0035),
+        ("gpt-4o", "http://localhost:8000/v1", None),
+        ("gpt-4o", "http://192.168.1.7/v1", None),
+        ("gpt-4o", "http://[::1]/v1", None),
+        ("gpt-4o", "http://nas.lan/v1", None),
+        ("a-model-of-ours", "", None),
+    ],
+)
+def test_the_price_of_an_answer_where_it_is_known(model: str, base_url: str, cost: float | None) -> None:
+    used = RequestUsage(input_tokens=1_000, output_tokens=100)
+    answer = ModelResponse(parts=[], usage=used, model_name=model, provider_name="openai")
+    assert usage_of(answer, has_price=not is_near(base_url)).cost_usd == cost
+
+
+def test_a_sum_with_an_unknown_price_is_unknown() -> None:
+    one, two = Usage(steps=1, cost_usd=0.25), Usage(steps=1, input_tokens=7)
+    assert one.plus(one) == Usage(steps=2, cost_usd=0.5)
+    assert one.plus(two).cost_usd is None
+    assert Usage().plus(one) == one.plus(Usage()) == one
 
 
 async def test_a_model_of_an_unknown_kind() -> None:

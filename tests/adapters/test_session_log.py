@@ -24,6 +24,7 @@ from handrail.core.message import (
     ToolCall,
     ToolMessage,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from handrail.core.report import State
@@ -35,13 +36,19 @@ CALL = ToolCall(id="c1", name="patch", arguments="{", item="fc_1")
 ENTRIES = (
     Begun(turn="t-1", prompt="Do\nit.", mode="edit"),
     Said(message=UserMessage(text="Do\nit.", context=(Excerpt(path="a", first_line=3, text="\u2028\n"),))),
-    Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,))),
+    Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,), private="openai:m\n[]")),
     Answered(result=ToolResult(call="c1", text="no", failure=UNKNOWN)),
     Said(message=ToolMessage(results=(ToolResult(call="c1", text="no"),))),
     Touched(paths=("a", "b")),
     Replaced(messages=(UserMessage(text="short"),)),
     Over(turn="t-1", state="finished", reason=None),
     Rewound(id="r-1", before="t-1", call="c1"),
+    Over(
+        turn="t-1",
+        state="failed",
+        reason="No.",
+        usage=Usage(steps=2, input_tokens=9, output_tokens=4, cached_tokens=1, cost_usd=0.5),
+    ),
 )
 
 
@@ -108,7 +115,9 @@ async def test_a_session_is_taken_up_by_another_server(kept: Bench) -> None:
     assert [repr(message) for message in kept.history()] == [repr(message) for message in before]
     assert kept.host.sessions["s-1"].touched == ("a.txt",)
     kept.says(answer(""), answer(""), answer("Again."))
-    assert (await kept.turn("s-1")).answer == "Again."
+    report = await kept.turn("s-1")
+    assert report.answer == "Again."
+    assert (report.usage.steps, report.session_usage.steps) == (1, 3)
     with pytest.raises(UnknownSession, match="s-9"):
         await kept.host.resume("s-9")
 

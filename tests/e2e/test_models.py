@@ -140,6 +140,7 @@ async def test_a_model_behind_http_is_retried_in_the_users_sight(stage: Stage, h
         Refuse(status=429, message="Slow down, {key}.", headers={"Retry-After": "0"}),
         Say(calls=(Call(name="patch", arguments=EDIT),), finish="tools"),
         Say(text="It is done."),
+        Say(text="It is."),
     ) as server:
         editor = await stage.start(
             habits,
@@ -147,10 +148,15 @@ async def test_a_model_behind_http_is_retried_in_the_users_sight(stage: Stage, h
             environment={"MY_KEY": KEY},
         )
         report = await editor.turn("Change it.")
+        steps = [event["step"]["inputTokens"] for event in events(editor, "usage")]
+        again = await editor.turn("And once more.", session=report["session"])
     assert (report["state"], report["answer"]) == ("finished", "It is done.")
     (retry,) = events(editor, "retry")
     assert "HTTP 429: Slow down" in retry["reason"]
-    assert report["usage"]["inputTokens"] == 22
+    assert report["usage"]["inputTokens"] == report["sessionUsage"]["inputTokens"] == 22
+    assert steps == [11, 11]
+    assert (again["usage"]["steps"], again["sessionUsage"]["steps"]) == (1, 3)
+    assert again["usage"]["costUsd"] is None, "nobody knows what a server of one's own costs"
     log = (stage.folder / "server-0.log").read_text()
     assert KEY not in log + "".join(editor.traffic)
 

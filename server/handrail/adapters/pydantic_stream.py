@@ -10,6 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic_ai import exceptions
@@ -68,7 +71,8 @@ class Engine:
     """A model that is ready to be asked."""
 
     def __init__(self, address: Address, default_context: int, silence_s: float) -> None:
-        self._key = address.key
+        self._key, self._origin = address.key, f"{address.kind}:{address.name}"
+        self._has_price = not is_near(address.base_url)
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
         try:
             self._model = _model(address)
@@ -96,7 +100,7 @@ class Engine:
 
     async def _asked(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         parameters = ModelRequestParameters(function_tools=[_tool(offer) for offer in tools])
-        request = self._model.request_stream(list(_wired(messages)), self._settings, parameters)
+        request = self._model.request_stream(list(_wired(messages, self._origin)), self._settings, parameters)
         async with request as streamed:
             async for event in streamed:
                 piece = _piece(event)
@@ -119,7 +123,8 @@ class Engine:
             calls=calls,
             stop=stop,
             reason=self._reason(refusal) if refusal else "",
-            usage=_usage(whole),
+            usage=usage_of(whole, has_price=self._has_price),
+            private=_private(whole, self._origin),
         )
 
     def _full(self, error: exceptions.ModelAPIError) -> Response | None:
@@ -181,7 +186,7 @@ def _tool(offer: ToolOffer) -> ToolDefinition:
     )
 
 
-def _wired(messages: Sequence[Message]) -> Iterator[wire.ModelMessage]:
+def _wired(messages: Sequence[Message], origin: str) -> Iterator[wire.ModelMessage]:
     names: dict[str, str] = {}
     for message in messages:
         match message:
@@ -192,7 +197,7 @@ def _wired(messages: Sequence[Message]) -> Iterator[wire.ModelMessage]:
             case AssistantMessage(text=text, calls=calls):
                 names |= {call.id: call.name for call in calls}
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
-                yield wire.ModelResponse(parts=[*said, *map(_called, calls)])
+                yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
             case ToolMessage(results=results):
                 yield wire.ModelRequest(parts=[_returned(result, names) for result in results])
 
@@ -200,6 +205,26 @@ def _wired(messages: Sequence[Message]) -> Iterator[wire.ModelMessage]:
 def _returned(result: ToolResult, names: Mapping[str, str]) -> wire.ToolReturnPart:
     name = names.get(result.call) or "unnamed"
     return wire.ToolReturnPart(tool_name=name, content=result.text, tool_call_id=result.call)
+
+
+def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
+    """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
+    made, _, raw = message.private.partition("\n")
+    if not raw or made != origin:
+        return None
+    (kept,) = wire.ModelMessagesTypeAdapter.validate_json(raw)
+    calls = iter(message.calls)
+    if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
+        return None
+    parts = [
+        _renamed(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
+    ]
+    return replace(kept, parts=parts)
+
+
+def _renamed(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
+    ours = _called(call)
+    return replace(part, tool_name=ours.tool_name, args=ours.args, tool_call_id=ours.tool_call_id)
 
 
 def _called(call: ToolCall) -> wire.ToolCallPart:
@@ -236,10 +261,29 @@ def _call(part: wire.ToolCallPart) -> ToolCall:
     return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments, item=part.id or "")
 
 
-def _usage(response: wire.ModelResponse) -> Usage:
+def _private(response: wire.ModelResponse, origin: str) -> str:
+    """What the model's server wants to have back as it was: reasoning, signatures, names of its own."""
+    parts = response.parts
+    if not any(isinstance(part, wire.ThinkingPart) or part.provider_details for part in parts):
+        return ""
+    kept = wire.ModelResponse(parts=parts, provider_name=response.provider_name)
+    return f"{origin}\n{wire.ModelMessagesTypeAdapter.dump_json([kept]).decode()}"
+
+
+def is_near(base_url: str) -> bool:
+    """Whether a server is on this machine or network, where no list says what a model costs."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith((".local", ".internal", ".lan")))
+
+
+def usage_of(response: wire.ModelResponse, *, has_price: bool) -> Usage:
+    """What an answer has used, with its price where a list knows it."""
     usage = response.usage
     try:
-        cost = float(response.cost().total_price)
+        cost = float(response.cost().total_price) if has_price else None
     except (LookupError, ValueError, AssertionError):
         cost = None  # a model that no price list knows
     return Usage(

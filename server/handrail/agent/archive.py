@@ -30,7 +30,7 @@ from handrail.core.journal import (
     Told,
     Touched,
 )
-from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult
+from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult, Usage
 from handrail.core.policy import Place
 from handrail.core.verify import Mutation
 from handrail.ports import HandrailError, Ports
@@ -106,7 +106,7 @@ class Archive:
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
-        found = _session(name, await _settled(told.messages, ports), told)
+        found = _session(name, await _settled(told.messages, ports), replace(told, usage=Usage()))
         last = told.turns[-1]
         self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit")])
         self.keep(found)
@@ -121,7 +121,13 @@ class Archive:
 
 
 def _session(name: str, messages: tuple[Message, ...], told: Told) -> Session:
-    return Session(id=name, messages=messages, touched=told.touched, todos=todo.latest(told.messages))
+    return Session(
+        id=name,
+        messages=messages,
+        touched=told.touched,
+        todos=todo.latest(told.messages),
+        earlier=told.usage,
+    )
 
 
 def _begins_with(messages: tuple[Message, ...], known: tuple[Message, ...]) -> bool:

@@ -19,6 +19,7 @@ from handrail.core.message import (
     StopReason,
     SystemMessage,
     ToolMessage,
+    Usage,
     UserMessage,
 )
 from handrail.ports import Ports, ProviderError
@@ -28,7 +29,7 @@ READ_CHARS = 6_000  # of one message, as the summary's reader sees it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """A session that was made smaller; tokens are estimates."""
+    """A session that was made smaller; tokens are estimates. Its usage counts the summary's."""
 
     session: Session
     before: int
@@ -56,32 +57,36 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
         gauge = Gauge(factor=gauge.factor * max(1.0, context / max(before, 1)))
         before = gauge.tokens(session.messages, session.offered)
     messages = compact.thin(session.messages, gauge, context)
+    usage = Usage()
     if gauge.tokens(messages, session.offered) > compact.TARGET * context:
-        messages = await _summarised(messages, gauge, ports, facts)
+        messages, usage = await _summarised(messages, gauge, ports, facts)
     if full and gauge.tokens(messages, session.offered) > compact.TRIGGER * context:
         messages = compact.squeezed(messages)
     if messages == session.messages:
         return None
     after = gauge.tokens(messages, session.offered)
-    return Fitted(session=replace(session, messages=messages, gauge=gauge), before=before, after=after)
+    smaller = replace(session, messages=messages, gauge=gauge, usage=session.usage.plus(usage))
+    return Fitted(session=smaller, before=before, after=after)
 
 
 async def _summarised(
     messages: tuple[Message, ...], gauge: Gauge, ports: Ports, facts: Facts
-) -> tuple[Message, ...]:
+) -> tuple[tuple[Message, ...], Usage]:
+    """*messages* with a summary of their middle, and what that has used."""
     cut = compact.cut(messages, gauge, ports.provider.context_tokens)
     if cut is None:
-        return messages
+        return messages, Usage()
     told = "\n\n".join(_told(message) for message in cut.middle)
     room = int(compact.TARGET * ports.provider.context_tokens * compact.CHARS_PER_TOKEN / gauge.factor)
     asked = UserMessage(text=f"{prompts.text('summary')}\n\nThe conversation:\n\n{told[-room:]}")
     try:
         async for piece in ports.provider.complete([asked], []):
-            if isinstance(piece, Response) and piece.stop is StopReason.FINISH and piece.text.strip():
-                return cut.with_summary(piece.text, facts)
+            if isinstance(piece, Response):
+                sound = piece.stop is StopReason.FINISH and piece.text.strip()
+                return (cut.with_summary(piece.text, facts) if sound else messages), piece.usage
     except ProviderError:
-        return messages
-    return messages
+        pass  # nothing is dropped then
+    return messages, Usage()
 
 
 def _told(message: Message) -> str:

@@ -200,7 +200,10 @@ class Host:
         finally:
             self._close_calls(session.id, executor)
             self.archive.keep(self.sessions[session.id])
-            self.archive.over(session.id, Over(turn=turn, state=end.state.value, reason=end.reason))
+            usage = self.sessions[session.id].usage
+            self.archive.over(
+                session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=usage)
+            )
             observe(Ended(state=end.state, reason=end.reason))
         return self._report(executor, (session.id, turn), end)
 
@@ -243,6 +246,7 @@ class Host:
             outcomes=tuple(executor.outcomes) if executor is not None else (),
             checkpoint=executor.checkpoint if executor is not None else None,
             usage=session.usage,
+            session_usage=session.earlier.plus(session.usage),
         )
 
     def _next_order(self) -> int:

@@ -20,7 +20,7 @@ from handrail.core.compact import Facts
 from handrail.core.message import Response, SystemMessage, Thought, ToolOffer, named
 from handrail.core.prompt import Mode
 from handrail.core.recover import Compact, Continue, Finish, GiveUp, RunTools
-from handrail.core.report import Compacted, Retried, TextDelta, ThoughtDelta
+from handrail.core.report import Compacted, Retried, TextDelta, ThoughtDelta, Used
 from handrail.ports import ALLOW, ProviderDown, ProviderError, Question
 
 LIMIT_STEPS = 100
@@ -72,7 +72,7 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         decision = recover.decide(response, session.streak, session.text, offered)
         session = session.after(response, decision, wishes.offers)
         wishes.keep(session)
-        executor.observe(session.usage)
+        executor.observe(Used(step=response.usage, turn=session.usage))
         match decision:
             case Finish() | GiveUp():
                 if isinstance(decision, GiveUp) or not (said := wishes.steered()):

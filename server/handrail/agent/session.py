@@ -41,6 +41,7 @@ class Session:
         touched: The paths of all documents that the session has changed, in order.
         todos: The list of what is to be done, as the model last gave it.
         usage: Of this turn.
+        earlier: Of the session's turns before it.
         gauge: How large the conversation is.
     """
 
@@ -53,6 +54,7 @@ class Session:
     touched: tuple[str, ...] = ()
     todos: tuple[Item, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
 
     @property
@@ -69,6 +71,7 @@ class Session:
             offered=tools,
             touched=self.touched,
             todos=self.todos,
+            earlier=self.earlier.plus(self.usage),
             gauge=self.gauge,
         )
 
@@ -77,7 +80,8 @@ class Session:
         calls = decision.calls if isinstance(decision, RunTools) else ()
         messages: list[Message] = [*self.messages]
         if response.text.strip() or calls:
-            messages.append(AssistantMessage(text=response.text, calls=calls))
+            private = response.private if calls else ""
+            messages.append(AssistantMessage(text=response.text, calls=calls, private=private))
         if isinstance(decision, Continue):
             messages.append(UserMessage(text=decision.nudge))
         withheld = isinstance(decision, Continue) and decision.without_tools

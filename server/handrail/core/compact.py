@@ -130,12 +130,16 @@ def due(messages: Sequence[Message], offers: Sequence[ToolOffer], gauge: Gauge, 
 
 
 def thin(messages: Sequence[Message], gauge: Gauge, context: int) -> tuple[Message, ...]:
-    """*messages* with long results before the protected tail replaced by a sentence that says so."""
+    """
+    *messages* with long results before the protected tail replaced by a sentence that says so.
+
+    What only the provider reads of those messages goes: it wants it back for the latest steps alone.
+    """
     parts = groups(messages)
     end = _tail_start(parts, gauge, context)
     old = [message for part in parts[:end] for message in part]
     kept = [message for part in parts[end:] for message in part]
-    return (*map(_thinned, old), *kept)
+    return (*(_without_private(_thinned(message)) for message in old), *kept)
 
 
 def squeezed(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -177,6 +181,12 @@ def _flat(parts: Sequence[tuple[Message, ...]]) -> tuple[Message, ...]:
     return tuple(message for part in parts for message in part)
 
 
+def _without_private(message: Message) -> Message:
+    if isinstance(message, AssistantMessage) and message.private:
+        return replace(message, private="")
+    return message
+
+
 def _thinned(message: Message) -> Message:
     if not isinstance(message, ToolMessage):
         return message
@@ -195,8 +205,9 @@ def _size(message: Message) -> float:
             chars = len(text)
         case UserMessage(text=text, context=context):
             chars = len(text) + sum(len(each.text) + len(each.path) for each in context)
-        case AssistantMessage(text=text, calls=calls):
+        case AssistantMessage(text=text, calls=calls, private=private):
             chars = len(text) + sum(len(call.arguments) + len(call.name) + 16 for call in calls)
+            chars = max(chars, len(private))  # which says the same once more
         case ToolMessage(results=results):
             chars = sum(len(result.text) + 16 for result in results)
     return chars / CHARS_PER_TOKEN + MESSAGE_TOKENS

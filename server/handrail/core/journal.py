@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from handrail.core.failure import Code, Failure
 from handrail.core.message import (
@@ -21,6 +21,7 @@ from handrail.core.message import (
     ToolCall,
     ToolMessage,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from handrail.core.pair import paired
@@ -71,11 +72,12 @@ class Touched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Over:
-    """A turn has ended."""
+    """A turn has ended, and has used so much."""
 
     turn: str
     state: str
     reason: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +117,13 @@ class Told:
         messages: The conversation, well-formed; a result that is not known has the failure `UNKNOWN`.
         turns: In order.
         touched: The paths of the documents that were changed.
+        usage: Of all turns that came to their end, those that were taken back among them.
     """
 
     messages: tuple[Message, ...] = ()
     turns: tuple[ToldTurn, ...] = ()
     touched: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
 
 
 def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
@@ -127,7 +131,8 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     turns: list[ToldTurn] = []
     touched: tuple[str, ...] = ()
     taken: list[Entry] = []
-    for entry in _standing(entries if until is None else _up_to(entries, until)):
+    known = list(entries if until is None else _up_to(entries, until))
+    for entry in _standing(known):
         if isinstance(entry, Begun):
             turns.append(ToldTurn(turn=entry.turn, prompt=entry.prompt))
         elif isinstance(entry, Over):
@@ -136,7 +141,11 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
             touched = entry.paths
         else:
             taken.append(entry)
-    return Told(messages=paired(_conversation(taken), UNKNOWN), turns=tuple(turns), touched=touched)
+    messages = paired(_conversation(taken), UNKNOWN)
+    usage = Usage()
+    for entry in known:  # what was taken back was paid for all the same
+        usage = usage.plus(entry.usage) if isinstance(entry, Over) else usage
+    return Told(messages=messages, turns=tuple(turns), touched=touched, usage=usage)
 
 
 def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
@@ -231,8 +240,9 @@ def _written(entry: Entry) -> Json:
             return {"kind": "replaced", "messages": [_message(each) for each in messages]}
         case Touched(paths=paths):
             return {"kind": "touched", "paths": list(paths)}
-        case Over(turn=turn, state=state, reason=reason):
-            return {"kind": "over", "turn": turn, "state": state, "reason": reason}
+        case Over(turn=turn, state=state, reason=reason, usage=usage):
+            used = {"usage": _usage(usage)} if usage.steps else {}
+            return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
         case Rewound(id=name, before=before, call=call):
             return {"kind": "rewound", "id": name, "before": before, "call": call}
 
@@ -244,9 +254,10 @@ def _message(message: Message) -> Json:
         case UserMessage(text=text, context=context):
             shown = [{"path": e.path, "firstLine": e.first_line, "text": e.text} for e in context]
             return {"role": "user", "text": text, **({"context": shown} if shown else {})}
-        case AssistantMessage(text=text, calls=calls):
+        case AssistantMessage(text=text, calls=calls, private=private):
             made = [{"id": c.id, "name": c.name, "arguments": c.arguments, "item": c.item} for c in calls]
-            return {"role": "assistant", "text": text, **({"calls": made} if made else {})}
+            more = {**({"calls": made} if made else {}), **({"private": private} if private else {})}
+            return {"role": "assistant", "text": text, **more}
         case ToolMessage(results=results):
             return {"role": "tool", "results": [_result(each) for each in results]}
 
@@ -256,6 +267,29 @@ def _result(result: ToolResult) -> Json:
     if result.failure is not None:
         found["failure"] = {"code": result.failure.code.value, "message": result.failure.message}
     return found
+
+
+def _usage(usage: Usage) -> Json:
+    return {
+        "steps": usage.steps,
+        "inputTokens": usage.input_tokens,
+        "outputTokens": usage.output_tokens,
+        "cachedTokens": usage.cached_tokens,
+        "costUsd": usage.cost_usd,
+    }
+
+
+def _read_usage(found: Mapping[str, object]) -> Usage:
+    cost = found["costUsd"]
+    if not isinstance(cost, int | float | None):
+        raise TypeError("not a price")
+    return Usage(
+        steps=_int(found["steps"]),
+        input_tokens=_int(found["inputTokens"]),
+        output_tokens=_int(found["outputTokens"]),
+        cached_tokens=_int(found["cachedTokens"]),
+        cost_usd=cost,
+    )
 
 
 def _read(found: Mapping[str, object]) -> Entry:
@@ -276,6 +310,7 @@ def _read(found: Mapping[str, object]) -> Entry:
                 turn=_str(found["turn"]),
                 state=_str(found["state"]),
                 reason=None if reason is None else _str(reason),
+                usage=_read_usage(_object(found["usage"])) if "usage" in found else Usage(),
             )
         case "rewound":
             return Rewound(
@@ -303,7 +338,9 @@ def _read_message(found: Mapping[str, object]) -> Message:
                 )
                 for c in _objects(found.get("calls", []))
             )
-            return AssistantMessage(text=_str(found["text"]), calls=calls)
+            return AssistantMessage(
+                text=_str(found["text"]), calls=calls, private=_str(found.get("private", ""))
+            )
         case "tool":
             return ToolMessage(results=tuple(_read_result(each) for each in _objects(found["results"])))
         case _:

@@ -79,10 +79,17 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
-    """What the model says, and the calls it makes."""
+    """
+    What the model says, and the calls it makes.
+
+    Attributes:
+        private: What the provider wants to have back with the results of the calls, such as reasoning that it
+            has signed; the same once more, in words that only its adapter reads. Empty if there is nothing.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    private: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +130,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens and price, summed over `steps` model calls; `cost_usd` is None where the price is unknown."""
+    """Tokens and price, summed over `steps` model calls; `cost_usd` is None if that of any is unknown."""
 
     steps: int = 0
     input_tokens: int = 0
@@ -133,13 +140,15 @@ class Usage:
 
     def plus(self, other: Usage) -> Usage:
         """Both together."""
-        costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]
+        if not (self.steps and other.steps):
+            return self if self.steps else other
+        unknown = self.cost_usd is None or other.cost_usd is None
         return Usage(
             steps=self.steps + other.steps,
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=None if unknown else (self.cost_usd or 0) + (other.cost_usd or 0),
         )
 
 
@@ -152,20 +161,21 @@ class Delta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """A piece of the model's reasoning as it arrives; it is shown, and not kept."""
+    """A piece of the model's reasoning as it arrives; it is shown, and not part of the text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A whole answer of the model; `reason` says why, if it refused."""
+    """A whole answer of the model; `reason` says why, if it refused; `private` as in AssistantMessage."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     stop: StopReason = StopReason.FINISH
     reason: str = ""
     usage: Usage = field(default_factory=lambda: Usage(steps=1))
+    private: str = ""
 
 
 Piece = Delta | Thought | Response

@@ -51,6 +51,7 @@ class TurnReport:
         answer: The model's own text.
         outcomes: Every mutation that was tried, in order.
         checkpoint: Its id, if anything was changed.
+        usage, session_usage: Of this turn; of all turns of the session up to now.
     """
 
     session: str
@@ -61,6 +62,7 @@ class TurnReport:
     outcomes: tuple[Outcome, ...]
     checkpoint: str | None
     usage: Usage
+    session_usage: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,14 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """A step has used tokens; the `turn` has used so much up to now."""
+
+    step: Usage
+    turn: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """The turn has ended."""
 
@@ -183,7 +193,7 @@ Told = (
     | Superseded
     | Retried
     | Compacted
-    | Usage
+    | Used
     | Ended
 )
 Event = Told | CallFailed  # which is logged

@@ -185,6 +185,7 @@ class Converter:
             outcomes=[self.outcome(outcome) for outcome in found.outcomes],
             checkpoint=found.checkpoint,
             usage=usage(found.usage),
+            session_usage=usage(found.session_usage),
             reason=found.reason,
         )
 
@@ -217,7 +218,7 @@ def _short_event(
     | report.Asked
     | report.Retried
     | report.Compacted
-    | Usage
+    | report.Used
     | report.Ended,
 ) -> protocol.TurnEvent:
     match event:
@@ -231,8 +232,8 @@ def _short_event(
             return protocol.RetryEvent(kind="retry", reason=reason, in_seconds=in_s)
         case report.Compacted(before=before, after=after):
             return protocol.CompactedEvent(kind="compacted", before=before, after=after)
-        case Usage():
-            return protocol.UsageEvent(kind="usage", **_fields(usage(event)))
+        case report.Used(step=step, turn=turn):
+            return protocol.UsageEvent(kind="usage", step=usage(step), **_fields(usage(turn)))
         case report.Ended(state=state, reason=reason):
             return protocol.EndedEvent(kind="ended", state=state.value, reason=reason)
 

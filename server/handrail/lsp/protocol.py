@@ -132,6 +132,7 @@ class TurnReport:
     outcomes: list[Outcome]
     checkpoint: str | None
     usage: Usage
+    session_usage: Usage
     reason: str | None = None
 
 
@@ -516,9 +517,10 @@ class ApprovalEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageEvent(Usage):
-    """What the turn has used so far: the usage's own fields."""
+    """What the turn has used so far: the usage's own fields; and what the last `step` has used."""
 
     kind: Literal["usage"]
+    step: Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
