@@ -78,6 +78,7 @@ async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habi
 
     async def wait(params: Json) -> Json:
         editor.questions.append(params)
+        editor.news.set()
         await answered.wait()
         return {"choice": None}
 
