@@ -27,6 +27,7 @@ from pygls.lsp.server import LanguageServer
 from handrail.adapters.disk import Disk
 from handrail.adapters.grant_file import GrantFile
 from handrail.adapters.process import Processes
+from handrail.adapters.pydantic_ai import load
 from handrail.adapters.session_log import SessionLog
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.adapters.spill_folder import SpillFolder
@@ -167,9 +168,6 @@ async def imports() -> None:
     """The SDK is imported in a thread while the loop goes on; nothing else has imported it yet."""
     assert "pydantic_ai" not in sys.modules
     late: list[float] = []
-
-    def load() -> None:
-        import handrail.adapters.pydantic_stream  # noqa: F401, PLC0415  # this is what is measured
 
     async with watchdog(late):
         await asyncio.to_thread(load)

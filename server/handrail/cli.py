@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -75,6 +76,7 @@ def serve(answer_timeout_s: float) -> int:
         patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),
     )
     server = create_server(world)
+    gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
     server.start_io()
     return 0 if server.was_told_to_end else 1
 

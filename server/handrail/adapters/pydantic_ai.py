@@ -9,6 +9,7 @@ other servers speak.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -103,10 +104,26 @@ class Remote:
                 yield piece
 
     def _open(self) -> Engine:
-        try:
-            from handrail.adapters.pydantic_stream import Engine  # see above
-        except ImportError as error:
-            raise ProviderError(
-                f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
-            ) from error
-        return Engine(self._address(), DEFAULT_CONTEXT, self._silence_s)
+        return load()(self._address(), DEFAULT_CONTEXT, self._silence_s)
+
+
+def load() -> type[Engine]:
+    """
+    Import the SDKs; takes seconds the first time, and is for a thread. Raises ProviderError.
+
+    It makes a million objects that are never garbage. A full collection among them would hold up every other
+    thread for a quarter of a second, now and each time later; so there is none now, and none looks at them.
+    """
+    had_collections = gc.isenabled()
+    gc.disable()
+    try:
+        from handrail.adapters.pydantic_stream import Engine  # see above
+    except ImportError as error:
+        raise ProviderError(
+            f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
+        ) from error
+    finally:
+        gc.freeze()
+        if had_collections:
+            gc.enable()
+    return Engine
