@@ -15,25 +15,21 @@ import os
 import re
 import secrets
 import shutil
-import struct
 import subprocess
-import zlib
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from operator import sub
 from pathlib import Path
 from typing import TypeVar
 
-from dulwich.errors import ChecksumMismatch, FileFormatException
-from dulwich.object_format import SHA1
+from dulwich.errors import FileFormatException
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import ObjectID, RawObjectID, ShaFile
-from dulwich.pack import Pack as _Pack
+from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters import files, shadow_pack
-from handrail.adapters.shadow_pack import Entry
+from handrail.adapters.shadow_pack import DAMAGE
+from handrail.adapters.shadow_packs import Packs
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -42,6 +38,7 @@ Object = TypeVar("Object", bound=ShaFile)
 
 # What git shows without being told which ref; `fsck` wants it among the heads.
 NEWEST = "refs/heads/newest"
+HEAD = f"ref: {NEWEST}\n".encode()
 
 # `sharedRepository` is git's way to say which modes files get; nothing is thrown away behind our back.
 CONFIG = """\
@@ -58,24 +55,7 @@ CONFIG = """\
 FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
 
 TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad ref, or for its own
-PACKS = "objects/pack"
 
-SMALL_BYTES = 64_000  # of a pack that is made one with the next: written again in no time
-LARGE_BYTES = 64_000_000  # of a pack that is left to git
-MANY_PACKS = 40  # to open them all takes longer than to write one
-
-# What reading may raise that somebody else has written to.
-DAMAGE = (
-    KeyError,
-    IndexError,
-    OSError,
-    ValueError,
-    AssertionError,
-    zlib.error,
-    struct.error,
-    FileFormatException,
-    ChecksumMismatch,
-)
 
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
@@ -97,11 +77,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._objects = DiskObjectStore(folder / "objects")
+        self._packs = Packs(folder / "objects" / "pack")
         self._refs = DiskRefsContainer(folder)
 
     def make(self, state: Path) -> None:
         """Make the repository, complete or not at all, and the folders down to it from *state*."""
-        if (self.folder / "HEAD").exists():
+        if self._is_made():
             return
         self.make_home(state)
         new = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(8)}")
@@ -109,13 +90,25 @@ class Store:
             for folder in FOLDERS:
                 _make_folders(new.parent, new / folder)
             _write(new / "config", CONFIG.encode())
-            _write(new / "HEAD", f"ref: {NEWEST}\n".encode())
+            _write(new / "HEAD", HEAD)
             os.rename(new, self.folder)
         except OSError:
             shutil.rmtree(new, ignore_errors=True)
             if not (self.folder / "HEAD").exists():  # else another server was quicker, with the same
                 raise
         files.sync_folder(self.folder.parent)
+
+    def _is_made(self) -> bool:
+        """Whether the repository is there; what git knows it by is mended."""
+        head = self.folder / "HEAD"
+        try:
+            sound = head.read_bytes() == HEAD
+        except FileNotFoundError:
+            sound = False
+        if not sound and (self.folder / "objects").is_dir():
+            self._place({head: HEAD})
+            sound = True
+        return sound
 
     def make_home(self, state: Path) -> None:
         """Make the folder that the repository lies in, and those down to it from *state*."""
@@ -133,50 +126,21 @@ class Store:
         """
         entries = {each.id: shadow_pack.entry_of(each) for each in objects}
         loose = gone | entries.keys()  # what is written again may have been damaged
-        joined = self._joined(sum(len(entry.raw) for entry in entries.values()), gone)
+        joined = self._packs.joined(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
             entries.setdefault(entry.name, entry)
-        wanted = self._packed(entries.values())
+        wanted = self._packs.files_of(entries.values())
         if change.is_newest:
             wanted[self.folder / NEWEST] = change.commit + b"\n"
         wanted[self.folder / change.ref] = change.commit + b"\n"
         self._place(wanted)
         for pack in joined.keys() - wanted.keys():
-            _remove(pack)
+            self._packs.remove(pack)
         self._unlink(loose)
 
     def show_first(self, commit: ObjectID) -> None:
         """Have git show *commit* unless it is told what to show."""
         self._place({self.folder / NEWEST: commit + b"\n"})
-
-    def _packed(self, entries: Collection[Entry]) -> dict[Path, bytes]:
-        """The files of a pack, the index last: with it the pack is there."""
-        made = shadow_pack.made_of(entries)
-        path = self.folder / PACKS / f"{made.name}.pack"
-        return {path: made.pack, path.with_suffix(".idx"): made.index}
-
-    def _joined(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
-        """What packs hold that are made one with what is written now: a small one, or half of too many."""
-        packs = sorted(self._packs(), key=lambda pack: pack[1])
-        too_many = len(packs) > MANY_PACKS
-        wanted, limit = (MANY_PACKS // 2, LARGE_BYTES) if too_many else (1, max(SMALL_BYTES, 2 * size))
-        found: dict[Path, list[Entry]] = {}
-        for path, held in packs:
-            if len(found) == wanted or held > limit:
-                break
-            with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                found[path] = [entry for entry in shadow_pack.read(path) if entry.name not in gone]
-        return found
-
-    def _packs(self) -> list[tuple[Path, int]]:
-        """The packs, and how many bytes each has."""
-        try:
-            with os.scandir(self.folder / PACKS) as there:
-                found = {each.name: each for each in there}
-        except FileNotFoundError:
-            return []
-        whole = [each for name, each in found.items() if name.removesuffix(".pack") + ".idx" in found]
-        return [(Path(each.path), each.stat().st_size) for each in whole if each.name.endswith(".pack")]
 
     def _place(self, wanted: dict[Path, bytes]) -> None:
         """Have files hold bytes, each at once, in this order, and the last one for good."""
@@ -204,14 +168,10 @@ class Store:
     def drop(self, names: Set[ObjectID]) -> None:
         """Remove objects that nothing names any more; those in large packs stay until git packs anew."""
         self._unlink(names)
-        for path, size in self._packs():
-            with suppress(OSError, ValueError):
-                if size > LARGE_BYTES or names.isdisjoint(shadow_pack.listed(path).names):
-                    continue
-                left = [entry for entry in shadow_pack.read(path) if entry.name not in names]
-                if left:
-                    self._place(self._packed(left))
-                _remove(path)
+        for path, left in self._packs.without(names):
+            if left:
+                self._place(self._packs.files_of(left))
+            self._packs.remove(path)
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:
         for name in names:
@@ -227,11 +187,7 @@ class Store:
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects, and what each takes on the disk."""
-        found: dict[ObjectID, int] = {}
-        for path, _ in self._packs():
-            with suppress(OSError, ValueError):
-                there = shadow_pack.listed(path)
-                found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
+        found = self._packs.sizes()
         for name in self._objects._iter_loose_objects():
             path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
             with suppress(FileNotFoundError):
@@ -320,12 +276,13 @@ class Store:
 
     def _raw(self, name: ObjectID) -> tuple[int, bytes]:
         """The kind and content of an object; a damaged pack does not hide what others hold."""
+        if (found := self._packs.find(name)) is not None:
+            return found
         try:
             return self._objects.get_raw(name)
         except DAMAGE:
-            for path, _ in self._packs():
-                with suppress(*DAMAGE), closing(_Pack(os.fspath(path)[:-5], object_format=SHA1)) as pack:
-                    return pack.get_raw(RawObjectID(bytes.fromhex(name.decode("ascii"))))
+            if (found := self._packs.search(name)) is not None:
+                return found
             loose = self._objects._get_loose_object(name)
             if loose is None:
                 raise
@@ -358,13 +315,6 @@ def _replace(written: Path, path: Path, base: Path) -> None:
     except FileNotFoundError:
         _make_folders(base, path.parent)
         os.replace(written, path)
-
-
-def _remove(pack: Path) -> None:
-    """Remove a pack; first what says that it is there."""
-    pack.with_suffix(".idx").unlink(missing_ok=True)
-    pack.with_suffix(".rev").unlink(missing_ok=True)
-    pack.unlink(missing_ok=True)
 
 
 def _write(path: Path, raw: bytes) -> None:

@@ -2,7 +2,7 @@
 Packs as git has them, but without deltas: made of objects, read back entry by entry.
 
 However many objects it holds, a pack is two files: to write it takes two syncs, and entries go from one pack
-to another as they are. Which packs there are, and which are joined, is decided in `shadow_objects`. What is
+to another as they are. Which packs there are, and which are joined, is decided in `shadow_packs`. What is
 damaged raises ValueError, as does a pack with deltas, which only git makes.
 """
 
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from dulwich.errors import ChecksumMismatch, FileFormatException
 from dulwich.objects import ObjectID, ShaFile
 
 COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it later
@@ -23,7 +24,20 @@ COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it lat
 HEADER, TRAILER_BYTES, NAME_BYTES = struct.Struct(">4sLL"), 20, 20
 INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
 LARGE = 1 << 31  # an offset from here on stands in a table of its own
-WHOLE = (1, 2, 3, 4)  # the kinds of entries that are no deltas
+WHOLE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}  # the kinds of entries that are no deltas
+
+# What reading may raise that somebody else has written to.
+DAMAGE = (
+    KeyError,
+    IndexError,
+    OSError,
+    ValueError,
+    AssertionError,
+    zlib.error,
+    struct.error,
+    FileFormatException,
+    ChecksumMismatch,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,3 +157,25 @@ def read(pack: Path) -> list[Entry]:
             raise ValueError(f"{pack.name} is damaged, or has deltas.")
         entries.append(entry)
     return entries
+
+
+def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, bytes]:
+    """The kind and content of the object *name*, which has its place there. Raises OSError, ValueError."""
+    with pack.open("rb") as file:
+        file.seek(start)
+        raw = file.read(end - start)
+    at = 0
+    while raw[at : at + 1] and raw[at] & 0x80:
+        at += 1
+    if not raw or raw[0] >> 4 & 7 not in WHOLE:
+        raise ValueError(f"{pack.name} has deltas.")
+    kind = raw[0] >> 4 & 7
+    try:
+        found = zlib.decompress(raw[at + 1 :])
+    except zlib.error as error:
+        raise ValueError(f"{pack.name} is damaged.") from error
+    digest = hashlib.sha1(f"{WHOLE[kind]} {len(found)}\0".encode(), usedforsecurity=False)
+    digest.update(found)
+    if digest.hexdigest().encode() != name:
+        raise ValueError(f"{pack.name} is damaged.")
+    return kind, found

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
-from handrail.adapters.shadow_objects import NEWEST, SMALL_BYTES, RefChange, Store
+from handrail.adapters.shadow_objects import NEWEST, RefChange, Store
+from handrail.adapters.shadow_packs import SMALL_BYTES
 from handrail.adapters.shadow_record import Step, from_json
 from handrail.adapters.shadow_tree import RECORD, commit
 from handrail.ports import CheckpointError
