@@ -136,7 +136,7 @@ async def one(tree: Tree) -> None:
     """A checkpoint of one file, what was written, and taking it back."""
     now, what = step(), targets(changing(tree.folder))
     await timed(tree, "one", tree.repo.ensure(now, what))
-    changing(tree.folder)
+    await asyncio.to_thread(changing, tree.folder)
     await timed(tree, "recorded", tree.repo.record(now, what))
     await timed(tree, "undo", undo(tree.repo, now.turn))
 

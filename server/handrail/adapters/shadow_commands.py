@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
+UNKNOWN = "changed by the command, and what it held before is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +72,8 @@ class Commands:
         plain = tree_plain.take(self._roots)
         if plain is None:
             return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
-        self._write(name, {**note, "plain": plain})
-        return Snapshot(id=name)
+        self._write(name, {**note, "plain": asdict(plain)})
+        return Snapshot(id=name, not_covered=self._not_covered(plain.left_out))
 
     def after(self, name: str) -> Found:
         """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
@@ -81,7 +82,10 @@ class Commands:
             return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(left_out))
         note = self._read(name)
         left_out = {}
-        touched = self._plain(note["plain"]) if "plain" in note else self._whole(note, left_out)
+        if "plain" in note:
+            touched = self._plain(tree_plain.Plain(**note["plain"]), left_out)
+        else:
+            touched = self._whole(note, left_out)
         entries, blobs, changes = [], list[ShaFile](), []
         for each in touched:
             entry, made = self._entry(each)
@@ -109,20 +113,27 @@ class Commands:
             folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), group)
             for each in group:
                 images = _images(each, contents, before.modes)
-                if images is None:
+                if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
+                    left_out[hidden] = UNKNOWN
+                elif images is None:
                     left_out[os.fspath(each.path)] = "changed by the command; what it held cannot be read"
                 else:
                     yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
 
-    def _plain(self, before: tree_plain.Plain) -> Iterator[_Touched]:
-        """What differs between two copies."""
+    def _plain(self, before: tree_plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
+        """What differs between two copies; *left_out* takes what is not known or not kept."""
         after = tree_plain.take(self._roots)
         if after is None:
             raise CheckpointError("Without git, so much cannot be compared with what was there before.")
-        new = frozenset(tree_plain.folders(after) - tree_plain.folders(before))
-        for path in sorted({**before, **after}):
-            if before.get(path) != after.get(path):
-                images = tree_plain.image(before, path), tree_plain.image(after, path)
+        left_out.update(after.left_out)
+        new = frozenset(after.folders() - before.folders())
+        for path in sorted({**before.files, **after.files}):
+            if path not in before.files and (hidden := _hidden(Path(path), before.left_out)):
+                left_out[hidden] = UNKNOWN
+            elif path not in after.files and (hidden := _hidden(Path(path), after.left_out)):
+                left_out[hidden] = f"changed by the command, and {after.left_out[hidden]}"
+            elif before.files.get(path) != after.files.get(path):
+                images = before.image(path), after.image(path)
                 yield _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
 
     def left_behind(self) -> list[tuple[str, StepId]]:
@@ -200,6 +211,12 @@ def _images(
         held = Image(raw=contents[blob], mode=LINK if mode == LINK else bits) if mode else Image(raw=None)
         images.append(held)
     return images[0], images[1]
+
+
+def _hidden(path: Path, left_out: Mapping[str, str]) -> str | None:
+    """What of a snapshot hides whether *path* was there: it, or a folder above it, was left out."""
+    above = map(os.fspath, (path, *path.parents))
+    return next((each for each in above if each in left_out), None)
 
 
 def _mode_now(path: Path) -> int | None:

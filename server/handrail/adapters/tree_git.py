@@ -9,6 +9,7 @@ CheckpointError with git's own words.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,14 +36,23 @@ CONFIG = """\
 \tfsync = loose-object
 \tfsyncMethod = batch
 \tpreloadIndex = true
+\tsplitIndex = true
 [index]
 \tsparse = false
 \tthreads = true
+\tversion = 4
+\tskipHash = true
+[user]
+\tname = handrail
+\temail = handrail@localhost
 [gc]
 \tauto = 0
 [commit]
 \tgpgSign = false
 """
+
+
+CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': ", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +63,7 @@ class UserRepository:
     Attributes:
         top: Its work tree, with every link resolved.
         index, objects: Its files; `index` need not be there.
+        head: The commit that is checked out, None if there is none yet.
         attributes: Files outside the work tree that may ask for conversion.
         converts: Whether its configuration converts line ends by itself.
     """
@@ -60,6 +71,7 @@ class UserRepository:
     top: Path
     index: Path
     objects: Path
+    head: str | None
     attributes: tuple[Path, ...]
     converts: bool
 
@@ -81,6 +93,7 @@ def user_repository(folder: Path) -> UserRepository | None:
     if len(lines) != 6 or lines[0] != "sha1":  # 6 and not 5: the last one ends with a line feed
         return None
     top, index, objects, attributes = map(Path, lines[1:5])
+    head = _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     settings = _ask(folder, "config", "-z", "--get-regexp", r"^core\.(autocrlf|attributesfile)$") or b""
     given = dict(os.fsdecode(each).lower().partition("\n")[::2] for each in settings.split(b"\0") if each)
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -88,6 +101,7 @@ def user_repository(folder: Path) -> UserRepository | None:
         top=Path(os.path.realpath(top)),
         index=index,
         objects=objects,
+        head=head.decode("ascii").strip() if head else None,
         attributes=(attributes, home / "git" / "attributes"),
         converts=given.get("core.autocrlf", "false") != "false" or "core.attributesfile" in given,
     )
@@ -132,10 +146,36 @@ class Git:
         _write(self.folder / "info" / "attributes", ATTRIBUTES)
         if borrowed is not None:
             _write(self.folder / "objects" / "info" / "alternates", f"{borrowed}\n")
-        _write(self.folder / "HEAD", "ref: refs/heads/none\n")
+        self.compare_with(None)
+
+    def compare_with(self, commit: str | None) -> None:
+        """What `status` compares the index with: a commit, or nothing; the more alike, the less it says."""
+        _write(self.folder / "HEAD", "ref: refs/heads/none\n" if commit is None else f"{commit}\n")
+
+    @property
+    def has_commit(self) -> bool:
+        """Whether there is a commit to compare with."""
+        return not (self.folder / "HEAD").read_bytes().startswith(b"ref: ")
+
+    def changes(self, paths: Sequence[str]) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[bytes]]:
+        """
+        What differs from the index, all in one walk; what git finds out is kept in the index.
+
+        Returns:
+            Two letters of git's with each path, `??` for new and `!!` for ignored ones; and the folders that
+            cannot be read. Raises CheckpointError.
+        """
+        options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
+        ended = self._ended("status", *options, *paths)
+        found = [(each[:2], each[3:]) for each in split(ended.stdout)]
+        own = [each for each in found if each[0][1:] != b" "]  # the others differ only from the commit
+        return own, CLOSED.findall(ended.stderr)
 
     def run(self, *args: str, given: bytes = b"") -> bytes:
         """What a command of git says. Raises CheckpointError."""
+        return self._ended(*args, given=given).stdout
+
+    def _ended(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         command = ("git", "--literal-pathspecs", *args)
         try:
             ended = subprocess.run(
@@ -150,8 +190,10 @@ class Git:
             raise CheckpointError(f"git could not be run: {error}") from error
         if ended.returncode:
             said = ended.stderr.decode("utf-8", "replace").strip().replace("\n", "; ")
-            raise CheckpointError(f"git {args[0]} failed in {self.work_tree}: {said}")
-        return ended.stdout
+            raise CheckpointError(
+                f"git {args[0]} failed in {self.work_tree}: {said or f'it ended with {ended.returncode}'}"
+            )
+        return ended
 
     def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
         """The content of blobs; those that cannot be read are left out."""

@@ -9,6 +9,7 @@ is a work tree of its own. The user's own index is only read.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from handrail.ports import CheckpointError
 CONVERTING = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 LINK = b"160000"  # the mode of an entry that stands for a nested repository
 NOTHING = b"0" * 40
+PLAIN = re.compile(rb"H 1[02]0... [0-9a-f]{40} 0\t").match  # a file or a symbolic link that git may look at
+PATH = 52  # where a path begins in a line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,18 +47,19 @@ def begin(git: Git, user: UserRepository) -> bool:
 
 
 def _distrust(git: Git, user: UserRepository) -> None:
-    entries = [_entry(line) for line in split(git.run("ls-files", "-v", "-s", "-z"))]
-    paths = [entry.path for entry in entries]
+    lines = split(git.run("ls-files", "-v", "-s", "-z"))
+    paths = [line[PATH:] for line in lines]
     converted = set(paths) if user.converts else _converted(git, user, paths)
     orders = []
-    for entry in entries:
+    # There may be very many, and few are doubtful, so only those are looked at closely.
+    for entry in (_entry(line) for line in lines if not PLAIN(line) or line[PATH:] in converted):
         plain = entry.tag == b"H" and entry.stage == b"0"
         if entry.mode == LINK or entry.stage != b"0":
             orders.append(b"0 " + NOTHING + b"\t" + entry.path)
         if entry.mode != LINK and (not plain or entry.path in converted):
             orders.append(entry.mode + b" " + entry.blob + b"\t" + entry.path)  # no time: it is read anew
-    if orders:
-        git.run("update-index", "-z", "--index-info", given=b"".join(order + b"\0" for order in orders))
+    given = b"".join(order + b"\0" for order in orders)
+    git.run("update-index", "--index-version", "4", "-z", "--index-info", given=given)
 
 
 def _entry(line: bytes) -> _Entry:

@@ -8,50 +8,79 @@ from __future__ import annotations
 
 import base64
 import os
-import stat
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from handrail.adapters import files
+from handrail.adapters.disk_failure import reason
 from handrail.adapters.workspace import VERSION_CONTROL
 from handrail.core.checkpoint import LINK, Image
 
 LIMIT_FILES = 2_000
 LIMIT_BYTES = 5_000_000
 
-Plain = dict[str, list[str | int]]  # by absolute path: the bytes in base64, the mode as in `Image`
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """
+    All files and links at one moment; paths are absolute.
+
+    Attributes:
+        files: The bytes in base64, and the mode as in `Image`.
+        left_out: What else is there, and why it is not kept.
+    """
+
+    files: dict[str, list[str | int]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def image(self, path: str) -> Image:
+        """What a path held."""
+        if path not in self.files:
+            return Image(raw=None)
+        raw, mode = self.files[path]
+        return Image(raw=base64.b64decode(str(raw)), mode=int(mode))
+
+    def folders(self) -> set[Path]:
+        """The folders that held something."""
+        return {folder for path in self.files for folder in Path(path).parents}
 
 
 def take(roots: Sequence[Path]) -> Plain | None:
-    """All plain files and links below *roots* but version control's own; None if it is too much."""
-    found: Plain = {}
+    """All files and links below *roots* but version control's own; None if they are too many or too large."""
+    found = Plain()
     size = 0
     for root in roots:
-        for at, folders, names in os.walk(root):
+        for at, folders, names in os.walk(
+            root, onerror=lambda error: _leave_out(found, error.filename, error)
+        ):
             folders[:] = [each for each in folders if each not in VERSION_CONTROL]
             for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
                 path = Path(at, name)
-                status = path.lstat()
-                if stat.S_ISLNK(status.st_mode):
-                    target = base64.b64encode(os.fsencode(os.readlink(path))).decode("ascii")
-                    found[os.fspath(path)] = [target, LINK]
-                if not stat.S_ISREG(status.st_mode) or not os.access(path, os.R_OK):
-                    continue
-                size += status.st_size
-                if len(found) >= LIMIT_FILES or size > LIMIT_BYTES:
+                try:
+                    raw, mode = _held(path)
+                except files.TooLargeError:
                     return None
-                raw = base64.b64encode(path.read_bytes()).decode("ascii")
-                found[os.fspath(path)] = [raw, stat.S_IMODE(status.st_mode)]
+                except files.NotPlainError:
+                    found.left_out[os.fspath(path)] = "it is a pipe, a socket or a device"
+                except OSError as error:
+                    _leave_out(found, os.fspath(path), error)
+                else:
+                    size += len(raw)
+                    if len(found.files) >= LIMIT_FILES or size > LIMIT_BYTES:
+                        return None
+                    found.files[os.fspath(path)] = [base64.b64encode(raw).decode("ascii"), mode]
     return found
 
 
-def image(plain: Plain, path: str) -> Image:
-    """What a path held."""
-    if path not in plain:
-        return Image(raw=None)
-    raw, mode = plain[path]
-    return Image(raw=base64.b64decode(str(raw)), mode=int(mode))
+def _held(path: Path) -> tuple[bytes, int]:
+    """What lies at a path: the bytes and mode of a file, or a link as it is."""
+    if path.is_symlink():
+        return os.fsencode(os.readlink(path)), LINK
+    there = files.read(path, LIMIT_BYTES)
+    return there.raw, there.mode
 
 
-def folders(plain: Plain) -> set[Path]:
-    """The folders that held something."""
-    return {folder for path in plain for folder in Path(path).parents}
+def _leave_out(found: Plain, path: str, error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        found.left_out[path] = reason(error)[0]

@@ -15,7 +15,6 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +26,7 @@ Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ign
 
 LIMIT_FILE_BYTES = 20_000_000  # what is larger is rarely written by hand, and is copied at every change
 LIMIT_IGNORED_BYTES = 1_000_000  # `.env` and its like; logs and builds are not what a person misses
+UNREADABLE = "it cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,23 +112,29 @@ class Trees:
         git.make(user.objects if user is not None else None)
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
-        if is_new and user is not None:
-            tree_index.begin(git, user)
-        listing, paths = ("ls-files", "-z", "--exclude-standard"), self._paths(top)
-        with ThreadPoolExecutor(1) as beside:
-            ignored = beside.submit(git.run, *listing, "-o", "-i", "--directory", *paths)
-            found = split(git.run(*listing, "-t", "-m", "-d", "-o", *paths))
-            names: list[Name] = [(name[2:], name[:1] == b"?") for name in found]
-            names += [(name, None) for name in split(ignored.result())]
+        if is_new and user is not None and tree_index.begin(git, user):
+            git.compare_with(user.head)
         modes = _Modes(git)
+        names, closed = _names(git, self._paths(top))
+        taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
         chosen = _chosen(top, names, taken, modes.known)
+        tree = git.folder / "tree"  # of the index as it is; not there while that changes
+        if chosen.gone or chosen.there:
+            tree.unlink(missing_ok=True)
         for options, some in ((("--force-remove",), chosen.gone), (("--add", "--replace"), chosen.there)):
             if some:
                 given = b"".join(name + b"\0" for name in dict.fromkeys(some))
                 git.run("update-index", "-z", *options, "--remove", "--stdin", given=given)
         modes.write()
         taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
-        taken.trees[os.fspath(top)] = git.run("write-tree", "--missing-ok").decode().strip()
+        if not tree.exists():
+            written = tree.with_suffix(".new")
+            written.write_bytes(git.run("write-tree", "--missing-ok"))
+            written.replace(tree)
+        name = tree.read_text(encoding="ascii").strip()
+        if not git.has_commit:
+            git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
+        taken.trees[os.fspath(top)] = name
         return chosen.nested
 
     def _paths(self, top: Path) -> Sequence[str]:
@@ -136,6 +142,16 @@ class Trees:
         if any(top.is_relative_to(root) for root in self._roots):
             return ()
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
+
+
+def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[bytes]]:
+    """What may have changed since the tree before, is new, or is ignored; and the folders that are closed."""
+    try:
+        found, closed = git.changes(paths)
+    except CheckpointError:
+        git.compare_with(None)  # the commit is the user's, who may have thrown it away
+        found, closed = git.changes(paths)
+    return [(name, None if letters == b"!!" else letters == b"??") for letters, name in found], closed
 
 
 class _Modes:
@@ -184,8 +200,11 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
             continue
         try:
             found = os.lstat(path)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             chosen.gone.append(name)
+            continue
+        except OSError:
+            taken.left_out[os.fspath(path)] = UNREADABLE
             continue
         if stat.S_ISDIR(found.st_mode):  # it was a file, and what is in it now is new
             chosen.gone.append(name)
@@ -208,7 +227,7 @@ def _obstacle(path: Path, found: os.stat_result, limit: int) -> str:
     if stat.S_ISREG(found.st_mode):
         if found.st_size > limit:
             return f"{found.st_size:,} bytes are too large"
-        return "" if os.access(path, os.R_OK) else "it cannot be read"
+        return "" if os.access(path, os.R_OK) else UNREADABLE
     if stat.S_ISLNK(found.st_mode):
         return ""
     return "it is a pipe, a socket or a device"
