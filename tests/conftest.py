@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     spec.update = config.getoption("--update")
+
+
+@pytest.fixture(autouse=True)
+def sound_stores(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Git finds nothing wrong with any store of checkpoints that a test leaves, unless it damages one."""
+    folder = request.getfixturevalue("tmp_path") if "tmp_path" in request.fixturenames else None
+    yield
+    if folder is not None and request.node.get_closest_marker("damage") is None:
+        assert [line for store in stores(folder) for line in complaints(store)] == []
+
+
+def stores(folder: Path) -> Iterator[Path]:
+    """The stores that lie in one of the places where tests keep their state."""
+    for depth in range(4):
+        yield from folder.glob("*/" * depth + "handrail/*/checkpoints.git")
+
+
+def complaints(store: Path) -> list[str]:
+    """What git says of a store. What nothing names any more is swept up by the next tidying."""
+    command = ("git", "--git-dir", os.fspath(store), "fsck", "--strict", "--no-dangling", "--no-progress")
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"}
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    lines = (ended.stdout + ended.stderr).splitlines()
+    return [line for line in lines if not line.startswith("notice:")]
 
 
 @pytest.fixture

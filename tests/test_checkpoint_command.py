@@ -95,6 +95,7 @@ def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     assert "only be false with" in shell.run("checkpoint", "restore", first, "--no-files", code=2)
 
 
+@pytest.mark.damage
 def test_damage_is_an_exit_code(shell: Shell) -> None:
     shell.turn("a.txt", "one", "ONE")
     (repository,) = shell.state.glob("handrail/*/checkpoints.git")

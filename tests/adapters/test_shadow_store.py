@@ -203,6 +203,7 @@ def test_what_was_said_to_be_kept_survives_a_kill(state: Path, root: Path, said:
     asyncio.run(repo.ensure(step(turn="t-next"), targets(root / "a")))
 
 
+@pytest.mark.damage
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
 async def test_damage_is_said_and_does_not_spread(state: Path, root: Path, damage: bytes | None) -> None:
     repo = shadow(state, root)
@@ -223,6 +224,7 @@ async def test_damage_is_said_and_does_not_spread(state: Path, root: Path, damag
     await again.ensure(step(turn="t-3"), targets(root / "a"))
 
 
+@pytest.mark.damage
 async def test_a_blob_that_is_not_what_its_name_says_is_not_restored(state: Path, root: Path) -> None:
     repo = shadow(state, root)
     (root / "a").write_bytes(b"mine")
@@ -236,6 +238,7 @@ async def test_a_blob_that_is_not_what_its_name_says_is_not_restored(state: Path
         await repo.restore_plan("t-1")
 
 
+@pytest.mark.damage
 @pytest.mark.parametrize("damage", [b"garbage\n", b"", b"0" * 39 + b"1\n"])
 async def test_a_damaged_ref_is_not_taken_for_a_new_turn(state: Path, root: Path, damage: bytes) -> None:
     repo = shadow(state, root)
@@ -278,6 +281,7 @@ async def test_a_record_of_a_later_version_is_not_guessed_at(repo: ShadowRepo, r
         await repo.restore_plan("t-1")
 
 
+@pytest.mark.damage
 @pytest.mark.parametrize("suffix", [".pack", ".idx"])
 @pytest.mark.parametrize("damage", [b"", b"garbage", b"PACK", b"\xfftOc\0\0\0\2", "cut", "flipped", None])
 async def test_a_damaged_pack_hides_only_what_it_holds(
@@ -301,7 +305,7 @@ async def test_a_damaged_pack_hides_only_what_it_holds(
             await again.ensure(step(turn="t-4"), targets(root / "a"))
         (restoration,) = await again.restore_plan(f"t-{number}")
         assert restoration.before.raw == b"%d" % number
-    assert [each.id for each in await again.list()] == ["t-4", "t-3", "t-2"]
+    assert [each.id for each in await again.list()][:3] == ["t-4", "t-3", "t-2"]
 
 
 def damaged(raw: bytes, damage: bytes | str | None) -> bytes | None:
