@@ -36,7 +36,7 @@ from handrail.agent.archive import Archive
 from handrail.agent.host import Host
 from handrail.core import compact, pair
 from handrail.core.compact import Gauge
-from handrail.core.journal import UNKNOWN
+from handrail.core.journal import UNKNOWN, Begun, Replaced
 from handrail.core.message import (
     AssistantMessage,
     Delta,
@@ -330,6 +330,18 @@ async def edits(folder: Path) -> None:
     check("stalls while a turn edits, p99.9", share(late, 0.999), 15, " ms")
 
 
+async def journals(folder: Path) -> None:
+    """Stalls while large journals are written, listed and read."""
+    log, late = SessionLog(lambda: folder.parent / "large"), list[float]()
+    entries = [Begun(turn="t", prompt="Go.", mode="edit"), Replaced(messages=history(1_000))]
+    async with watchdog(late):
+        for number in range(20):
+            log.append(f"s-{number}", entries)
+        assert len(await log.list()) == 20
+        assert await log.load("s-7") is not None
+    check("stalls while 40 MB of journals are written and read, p99.9", share(late, 0.999), 15, " ms")
+
+
 async def measure(folder: Path) -> None:
     """All of it, the import first."""
     await imports()
@@ -338,6 +350,7 @@ async def measure(folder: Path) -> None:
     fitting()
     await deltas(folder)
     await edits(folder)
+    await journals(folder)
 
 
 def main() -> int:

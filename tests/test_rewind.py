@@ -114,10 +114,10 @@ async def test_documents_and_conversation_are_redone_together(kept: Bench) -> No
 
 async def test_nothing_is_cut_off_the_journal(kept: Bench) -> None:
     first, second = await turns(kept, 2)
-    before = kept.host.archive.journals.load("s-1")
+    before = await kept.host.archive.journals.load("s-1")
     assert before is not None
     await kept.restore(first, files=False, conversation=True)
-    after = kept.host.archive.journals.load("s-1")
+    after = await kept.host.archive.journals.load("s-1")
     assert after is not None
     assert after[: len(before)] == before
     fork = await kept.host.fork("s-1", second)

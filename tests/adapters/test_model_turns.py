@@ -153,7 +153,7 @@ async def test_reasoning_outlives_the_server(kind: str, bench: Bench, tmp_path: 
         Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done.")
     ) as server:
         await turn(bench, server, kind)
-    entries = log.load("s-1")
+    entries = await log.load("s-1")
     assert entries is not None
     assert journal.replay(entries).messages == bench.history()
     assert any(isinstance(each, AssistantMessage) and each.private for each in bench.history())

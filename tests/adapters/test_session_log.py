@@ -64,42 +64,44 @@ def kept(bench: Bench) -> Bench:
     return bench
 
 
-def test_what_was_written_is_read_again(log: SessionLog) -> None:
+async def test_what_was_written_is_read_again(log: SessionLog) -> None:
     for entry in ENTRIES:
         log.append("s-1", [entry])
-    read = log.load("s-1")
+    read = await log.load("s-1")
     assert read is not None
     assert [journal.line(entry) for entry in read] == [journal.line(entry) for entry in ENTRIES]
-    (info,) = log.list()
+    (info,) = await log.list()
     assert (info.id, info.title, info.turns) == ("s-1", "Do", 1)
 
 
-def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:
+async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES[:2])
+    await log.written()
     file = tmp_path / "sessions" / "s-1.jsonl"
     whole = file.read_bytes()
     for length in range(len(whole)):
         file.write_bytes(whole[:length])
         log.append("s-1", [ENTRIES[-1]])
-        read = log.load("s-1")
+        read = await log.load("s-1")
         assert read is not None
         assert read[-1] == ENTRIES[-1]
         assert all(entry in (*ENTRIES[:2], ENTRIES[-1]) for entry in read)
 
 
-def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> None:
+async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES[:1])
+    await log.written()
     with (tmp_path / "sessions" / "s-1.jsonl").open("ab") as file:
         for wrong in (b"[]", b"{}", b'{"kind": 3}', b'{"kind": "said"}', b"\xff\xfe", b"[" * 9999, b'"x"'):
             file.write(wrong + b"\n")
-    assert log.load("s-1") == ENTRIES[:1]
+    assert await log.load("s-1") == ENTRIES[:1]
 
 
-def test_an_id_leads_to_no_other_file(log: SessionLog, tmp_path: Path) -> None:
+async def test_an_id_leads_to_no_other_file(log: SessionLog, tmp_path: Path) -> None:
     (tmp_path / "secret.jsonl").write_text(journal.line(ENTRIES[0]) + "\n")
     for wrong in ("../secret", "", ".", "a/b", "x" * 99):
         log.append(wrong, ENTRIES)
-        assert log.load(wrong) is None
+        assert await log.load(wrong) is None
     assert [path.name for path in tmp_path.rglob("*")] == ["secret.jsonl"]
 
 
@@ -135,6 +137,26 @@ async def test_a_session_that_is_taken_up_again_and_again_says_nothing_twice(kep
     assert said == ["First.", "Second.", "Third."]
 
 
+async def test_a_line_is_there_before_what_follows_from_it(kept: Bench) -> None:
+    """Whatever is asked or run next, the journal on the disk knows what led to it."""
+    lay_out(kept.root, {"a.txt": b"one\n"})
+    file = kept.state.parent / "sessions" / "s-1.jsonl"
+    seen: list[str] = []
+    copy = f"cat {file} > seen.txt"
+    kept.says(
+        answer("I look.", call("read_file", path="a.txt"), call("terminal", command=copy)),
+        answer("Done."),
+        acts={number: lambda: seen.append(file.read_text()) for number in (0, 1)},
+    )
+    await kept.turn()
+    assert '"kind":"begun"' in seen[0]
+    assert '"role":"user"' in seen[0]
+    ran = (kept.root / "seen.txt").read_text()
+    assert "I look." in ran, "the calls"
+    assert '"kind":"answered"' in ran, "the result of the call before it"
+    assert '"role":"tool"' in seen[1]
+
+
 async def test_a_fork_has_the_conversation_up_to_a_turn(kept: Bench) -> None:
     kept.says(answer("First."), answer("Second."))
     first = await kept.turn()
@@ -144,7 +166,8 @@ async def test_a_fork_has_the_conversation_up_to_a_turn(kept: Bench) -> None:
     assert len(kept.history(first.session)) == 4
     kept.says(answer(""), answer("Third."))
     assert (await kept.turn(fork)).answer == "Third."
-    assert {info.id for info in kept.host.archive.journals.list()} == {first.session, fork}
+    infos = await kept.host.archive.journals.list()
+    assert {info.id for info in infos} == {first.session, fork}
     with pytest.raises(UnknownSession, match="t-99"):
         await kept.host.fork(first.session, "t-99")
 

@@ -1,19 +1,23 @@
 """
-Journals of sessions: one file each in the state folder, one JSON object a line, written at once.
+Journals of sessions: one file each in the state folder, one JSON object a line, written in order by a thread.
 
 A line is one write to a file that is only ever appended to, so a program that is killed leaves whole lines
-and at most one that is torn; the next line then begins on a line of its own.
+and at most one that is torn; the next line then begins on a line of its own. Whoever does something that
+must not be known before its line is there awaits `written` first: a slow disk holds up that turn only.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+from handrail.adapters.files import in_thread
 from handrail.core import journal
 from handrail.core.journal import Begun, Entry
 from handrail.ports.sessions import SessionInfo
@@ -22,6 +26,7 @@ logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 TITLE_CHARS = 72
+BEGUN = journal.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
 
 
 class SessionLog:
@@ -29,12 +34,21 @@ class SessionLog:
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._folder = folder
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journals")
+        self._last: Future[None] | None = None
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
-        """Write entries at the end."""
+        """Have entries written at the end."""
         file = self._file(session)
-        if file is None or not entries:
-            return
+        if file is not None and entries:
+            self._last = self._writer.submit(self._write, session, file, entries)
+
+    async def written(self) -> None:
+        """Wait for the writer."""
+        if self._last is not None:
+            await asyncio.shield(asyncio.wrap_future(self._last))
+
+    def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:
         raw = "".join(journal.line(entry) + "\n" for entry in entries).encode()
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -48,34 +62,45 @@ class SessionLog:
         except OSError as error:
             logger.warning("Session %s cannot be written down: %s", session, error)
 
-    def load(self, session: str) -> tuple[Entry, ...] | None:
+    async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries."""
+        await self.written()
         file = self._file(session)
-        if file is None or not file.is_file():
-            return None
-        return tuple(_entries(file))
+        return await in_thread(_load, file) if file is not None else None
 
-    def list(self) -> tuple[SessionInfo, ...]:
+    async def list(self) -> tuple[SessionInfo, ...]:
         """All sessions, newest first."""
-        found = []
-        for file in self._folder().glob("*.jsonl"):
-            prompts = [entry.prompt for entry in _entries(file) if isinstance(entry, Begun)]
-            if prompts:
-                time = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
-                title = prompts[0].strip().partition("\n")[0][:TITLE_CHARS]
-                found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
-        return tuple(sorted(found, key=lambda each: each.time, reverse=True))
+        await self.written()
+        return await in_thread(_list, self._folder())
 
     def _file(self, session: str) -> Path | None:
         """The journal of a session; None for an id that is none of ours, and might lead elsewhere."""
         return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
 
 
-def _entries(file: Path) -> list[Entry]:
+def _load(file: Path) -> tuple[Entry, ...] | None:
+    return tuple(_entries(file)) if file.is_file() else None
+
+
+def _list(folder: Path) -> tuple[SessionInfo, ...]:
+    found = []
+    for file in folder.glob("*.jsonl"):
+        prompts = [entry.prompt for entry in _entries(file, BEGUN) if isinstance(entry, Begun)]
+        if prompts:
+            time = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
+            title = prompts[0].strip().partition("\n")[0][:TITLE_CHARS]
+            found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
+    return tuple(sorted(found, key=lambda each: each.time, reverse=True))
+
+
+def _entries(file: Path, beginning: bytes = b"") -> Iterator[Entry]:
+    """The entries of a file whose lines begin so; a line at a time, since others run beside this thread."""
     try:
         raw = file.read_bytes()
     except OSError as error:
         logger.warning("The journal %s cannot be read: %s", file, error)
-        return []
-    found = (journal.read(line.decode("utf-8", "replace")) for line in raw.split(b"\n"))
-    return [entry for entry in found if entry is not None]
+        return
+    for line in raw.split(b"\n"):
+        entry = journal.read(line.decode("utf-8", "replace")) if line.startswith(beginning) else None
+        if entry is not None:
+            yield entry

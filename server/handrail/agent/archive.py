@@ -53,8 +53,13 @@ class Archive:
         self.journals.append(session.id, [entry])
         self.keep(session)
 
+    async def kept(self, session: Session) -> None:
+        """Write down what is new in a session; it is written when this returns."""
+        self.keep(session)
+        await self.journals.written()
+
     def keep(self, session: Session) -> None:
-        """Write down what is new in a session."""
+        """Have what is new in a session written down."""
         before = self._written.get(session.id, Session(id=session.id))
         known, entries = len(before.messages), list[Entry]()
         if _begins_with(session.messages, before.messages):
@@ -66,9 +71,10 @@ class Archive:
         self.journals.append(session.id, entries)
         self._written[session.id] = session
 
-    def answered(self, session: str, result: ToolResult) -> None:
-        """A call has its result."""
+    async def answered(self, session: str, result: ToolResult) -> None:
+        """A call has its result; it is written when this returns."""
         self.journals.append(session, [Answered(result=result)])
+        await self.journals.written()
 
     def over(self, session: str, entry: Over) -> None:
         """A turn has ended."""
@@ -78,14 +84,14 @@ class Archive:
 
     async def resumed(self, session: str, ports: Ports) -> tuple[Session, Told]:
         """A session as its journal tells it. Raises UnknownSession."""
-        told = journal.replay(self._entries(session))
+        told = journal.replay(await self._entries(session))
         messages = await _settled(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
         return _session(session, messages, told), told
 
-    def changes(self, session: str, wanted: Rewound) -> bool:
+    async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
-        entries = self._entries(session)
+        entries = await self._entries(session)
         begun = {each.turn for each in entries if isinstance(each, Begun)}
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
@@ -94,15 +100,15 @@ class Archive:
 
     async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:
         """A session once it has gone back. Raises UnknownSession if that cannot be written down."""
-        if self.changes(session, wanted):
+        if await self.changes(session, wanted):
             self.journals.append(session, [wanted])
-            if wanted not in self._entries(session):
+            if wanted not in await self._entries(session):
                 raise UnknownSession(f"Session {session!r} stays as it is: its journal cannot be written.")
         return await self.resumed(session, ports)
 
     async def forked(self, session: str, turn: str, name: str, ports: Ports) -> Session:
         """A new session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
-        entries = self._entries(session)
+        entries = await self._entries(session)
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
@@ -113,8 +119,8 @@ class Archive:
         self.over(name, Over(turn=last.turn, state=last.state or "stopped"))
         return found
 
-    def _entries(self, session: str) -> tuple[Entry, ...]:
-        entries = self.journals.load(session)
+    async def _entries(self, session: str) -> tuple[Entry, ...]:
+        entries = await self.journals.load(session)
         if entries is None:
             raise UnknownSession(f"There is no session {session!r}.")
         return entries

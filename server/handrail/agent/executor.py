@@ -10,7 +10,7 @@ that nothing is edited after the cancellation has been answered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent import command
@@ -50,6 +50,10 @@ class Done:
     outcomes: tuple[Outcome, ...] = ()
 
 
+async def _unheard(result: ToolResult) -> None:
+    """Nobody listens."""
+
+
 @dataclass(kw_only=True)
 class Executor:
     """
@@ -64,7 +68,7 @@ class Executor:
         checkpoint: The id of the turn's checkpoint, once there is one.
         outcomes: Of all steps so far, in order.
         offered: The names of the tools that may run in this turn; None for all.
-        answered: Told every result as soon as it is there.
+        answered: Told every result as soon as it is there; what follows waits until it is taken down.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
         named: The paths of which the user has been told that no snapshot covers them.
@@ -80,7 +84,7 @@ class Executor:
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
     offered: frozenset[str] | None = None
-    answered: Callable[[ToolResult], None] = lambda result: None
+    answered: Callable[[ToolResult], Awaitable[None]] = _unheard
     granted: set[Grant] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     _tools: dict[str, str] = field(default_factory=dict)
@@ -146,7 +150,7 @@ class Executor:
             self._log(each)
             result = await fitted(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=_summary(result)))
-            self.answered(result)
+            await self.answered(result)
             done[result.call] = result
 
     @property

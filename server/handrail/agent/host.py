@@ -167,9 +167,9 @@ class Host:
         def observe(event: Event) -> None:
             self.on_event(session.id, turn, event)
 
-        def keep(now: Session) -> None:
+        async def keep(now: Session) -> None:
             self.sessions[session.id] = now
-            self.archive.keep(now)
+            await self.archive.kept(now)
 
         executor: Executor | None = None
         started = Started(prompt=prompt, mode=mode)
@@ -177,6 +177,7 @@ class Host:
         try:
             try:
                 executor = self._executor(session.id, turn, prompt, observe)
+                await self.archive.kept(session)
                 executor.offered = frozenset(offer.name for offer in offers(mode))
                 system, instructions = await told_before(mode, executor.ports)
                 started = replace(started, instructions=instructions)
@@ -349,7 +350,7 @@ class Host:
         if back is None:
             return await restore.restore(ports, step, wish)
         self._at_rest(step.session)
-        self.archive.changes(step.session, back)  # raises before anything is touched
+        await self.archive.changes(step.session, back)  # raises before anything is touched
         self.rewinding.add(step.session)
         try:
             report = await restore.restore(ports, step, wish)

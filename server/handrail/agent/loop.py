@@ -6,7 +6,7 @@ Every decision is a pure function of the core; this module only does what they s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import assert_never
@@ -34,14 +34,14 @@ class Wishes:
     Attributes:
         system: What the model is told before the conversation.
         offers: The tools that it may call.
-        keep: Told the session after every step, so that nothing is lost if the turn is cancelled.
+        keep: Told the session after every step, so that nothing is lost; what follows waits for it.
         facts: What a summary of the conversation must not lose.
         steered: Takes what the user has said since it was last asked.
     """
 
     system: str
     offers: tuple[ToolOffer, ...]
-    keep: Callable[[Session], None]
+    keep: Callable[[Session], Awaitable[None]]
     facts: Callable[[], Facts]
     steered: Callable[[], Sequence[str]]
 
@@ -71,7 +71,7 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(response, session.streak, session.text, offered)
         session = session.after(response, decision, wishes.offers)
-        wishes.keep(session)
+        await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         match decision:
             case Finish() | GiveUp():
@@ -81,7 +81,7 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
             case RunTools(calls=calls):
                 results = await executor.execute(calls, number)
                 session = session.with_results(calls, results, executor.touched)
-                wishes.keep(session)
+                await wishes.keep(session)
                 if (circle := guard.check(session.trail)) is not None:
                     if not await _may_go_on(session, executor, circle):
                         return GiveUp(reason=circle.detail, answer=session.text)
@@ -91,7 +91,7 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
                 if fitted is None:
                     return GiveUp(reason=_FULL, answer=session.text)
                 session = fitted
-                wishes.keep(session)
+                await wishes.keep(session)
             case Continue():
                 pass
             case _:

@@ -216,7 +216,14 @@ Json = dict[str, object]
 
 def line(entry: Entry) -> str:
     """An entry as one line of JSON, without its end."""
-    return json.dumps(_written(entry), ensure_ascii=True, separators=(",", ":"))
+    if isinstance(entry, Replaced):  # message by message: written in one go, a long one would hold up others
+        messages = ",".join(_dumped(_message(each)) for each in entry.messages)
+        return f'{{"kind":"replaced","messages":[{messages}]}}'
+    return _dumped(_written(entry))
+
+
+def _dumped(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
 def read(text: str) -> Entry | None:

@@ -31,14 +31,18 @@ class Sessions(Protocol):
     """Keeps the journals of sessions; nothing is ever taken out of one."""
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
-        """Write entries at the end of a session's journal, at once; what cannot be written is logged."""
+        """Have entries written at the end of a session's journal, in order; what cannot be is logged."""
         ...
 
-    def load(self, session: str) -> tuple[Entry, ...] | None:
+    async def written(self) -> None:
+        """Wait until all that was appended is in the journals."""
+        ...
+
+    async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries of a session, as far as they can be read; None if there is no such session."""
         ...
 
-    def list(self) -> tuple[SessionInfo, ...]:
+    async def list(self) -> tuple[SessionInfo, ...]:
         """All sessions, newest first."""
         ...
 
@@ -49,10 +53,13 @@ class Unwritten:
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Nothing is written."""
 
-    def load(self, session: str) -> tuple[Entry, ...] | None:
+    async def written(self) -> None:
+        """Nothing is waited for."""
+
+    async def load(self, session: str) -> tuple[Entry, ...] | None:
         """There is no session."""
         return None
 
-    def list(self) -> tuple[SessionInfo, ...]:
+    async def list(self) -> tuple[SessionInfo, ...]:
         """There is no session."""
         return ()

@@ -8,7 +8,7 @@ from handrail.lsp.state import State
 
 async def list_(state: State, params: protocol.SessionListParams) -> list[protocol.SessionInfo]:
     """All sessions, newest first."""
-    found = state.host.archive.journals.list()
+    found = await state.host.archive.journals.list()
     return [
         protocol.SessionInfo(session=each.id, title=each.title, time=each.time, turns=each.turns)
         for each in found
