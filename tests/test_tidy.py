@@ -120,3 +120,44 @@ def test_the_extension_and_the_server_have_one_version() -> None:
     assert declared is not None
     assert coded is not None
     assert manifest["version"] == declared[1] == coded[1]
+
+
+# ---- The cases of the originals ---------------------------------------------------------------------
+
+CITED = re.compile(r"`([a-z_/]+\.md): ([^`]+)`|`([a-z_0-9/]+\.py)::(test_[a-z_0-9]+)`")
+CASES = (ROOT / "tests" / "CASES.md").read_text(encoding="utf-8")
+DECISIONS = ("recover", "policy", "schedule", "truncate", "sanitize", "compact", "guard", "verify", "report")
+
+
+def headings(folder: str) -> list[str]:
+    files = (ROOT / "tests" / "specs" / folder).glob("*.md")
+    return [
+        f"{folder}/{file.name}: {name}"
+        for file in files
+        for name in HEADINGS.findall(file.read_text("utf-8"))
+    ]
+
+
+HEADINGS = re.compile(r"^## (.+?)\s*$", re.M)
+
+
+@pytest.mark.parametrize("row", [line for line in CASES.splitlines() if CITED.search(line)])
+def test_what_covers_a_case_is_there(row: str) -> None:
+    for spec, heading, module, name in CITED.findall(row):
+        if spec:
+            assert f"{spec}: {heading}" in headings(spec.partition("/")[0])
+        else:
+            assert f"def {name}(" in (ROOT / "tests" / module).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("part", "count"),
+    [("Checkpoint order", 5), ("Compression", 6), ("Resilience", 18), ("File-mutation", 31)],
+)
+def test_as_many_cases_are_covered_as_the_originals_have(part: str, count: int) -> None:
+    rows = CASES.partition(f"## {part}")[2].partition("\n## ")[0].splitlines()
+    assert len([row for row in rows if row.startswith("|") and CITED.search(row)]) >= count
+
+
+def test_the_loops_decisions_have_two_hundred_cases() -> None:
+    assert sum(len(headings(folder)) for folder in DECISIONS) >= 200
