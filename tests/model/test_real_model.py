@@ -10,15 +10,23 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from bench import Bench
 from handrail.adapters.pydantic_ai import Address, Remote
-from handrail.core.message import AssistantMessage, ToolMessage, UserMessage
-from handrail.core.report import State, TextDelta
+from handrail.core.message import (
+    AssistantMessage,
+    Message,
+    Piece,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from handrail.core.report import State, TextDelta, Used
 from handrail.testing import lay_out
 from test_core_loop_properties import is_well_formed
 
@@ -87,9 +95,30 @@ async def test_a_call_that_the_limit_cuts_is_not_run_and_the_turn_ends(bench: Be
     assert not [each for each in bench.history() if isinstance(each, ToolMessage)]
 
 
+@dataclass(frozen=True)
+class Toolless:
+    """A model that is offered no tools, so that it answers with text."""
+
+    inner: Remote
+
+    @property
+    def context_tokens(self) -> int:
+        return self.inner.context_tokens
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        async for piece in self.inner.complete(messages, []):
+            yield piece
+
+
 async def test_text_is_streamed_in_pieces(bench: Bench, serve: Serve) -> None:
-    bench.provider = remote(serve(60))
+    """More than one piece of text is told before the step is over, and together they are the answer."""
+    bench.provider = Toolless(remote(serve(60)))
     report = await bench.host.wait(bench.host.start("What is the sun?", None).id)
     assert report.state in (State.FINISHED, State.STOPPED), report.reason
-    pieces = [event for event in bench.events if isinstance(event, TextDelta)]
-    assert len(pieces) > 3 or any(isinstance(each, ToolMessage) for each in bench.history())
+    over = next(at for at, event in enumerate(bench.events) if isinstance(event, Used))
+    pieces = [event.delta for event in bench.events[:over] if isinstance(event, TextDelta)]
+    assert len(pieces) > 3
+    first = next(each for each in bench.history() if isinstance(each, AssistantMessage))
+    assert "".join(pieces) == first.text
