@@ -40,8 +40,6 @@ CONFIG = """\
 [index]
 \tsparse = false
 \tthreads = true
-\tversion = 4
-\tskipHash = true
 [user]
 \tname = handrail
 \temail = handrail@localhost

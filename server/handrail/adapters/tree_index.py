@@ -58,8 +58,8 @@ def _distrust(git: Git, user: UserRepository) -> None:
             orders.append(b"0 " + NOTHING + b"\t" + entry.path)
         if entry.mode != LINK and (not plain or entry.path in converted):
             orders.append(entry.mode + b" " + entry.blob + b"\t" + entry.path)  # no time: it is read anew
-    given = b"".join(order + b"\0" for order in orders)
-    git.run("update-index", "--index-version", "4", "-z", "--index-info", given=given)
+    if orders:
+        git.run("update-index", "-z", "--index-info", given=b"".join(order + b"\0" for order in orders))
 
 
 def _entry(line: bytes) -> _Entry:
@@ -79,9 +79,9 @@ def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[by
 
 
 def _has_attributes(user: UserRepository, paths: Iterable[bytes]) -> bool:
-    folders = {os.path.dirname(path) for path in paths} | {b""}
-    top = os.fsencode(user.top)
-    inside = (os.path.join(top, folder, b".gitattributes") for folder in folders)
+    folders = {path[: path.rfind(b"/") + 1] for path in paths} | {b""}
+    top = os.path.join(os.fsencode(user.top), b"")
+    inside = (top + folder + b".gitattributes" for folder in folders)
     return any(map(os.path.exists, user.attributes)) or any(map(os.path.exists, inside))
 
 
