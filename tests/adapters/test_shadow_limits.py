@@ -13,8 +13,10 @@ import pytest
 
 import handrail
 from adapters.kit import NOON, change, git, loosened, shadow, step, targets
-from handrail.adapters import shadow_lock
+from handrail.adapters import shadow_lock, shadow_tidy
+from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.shadow_turns import REFS
 from handrail.core.checkpoint import Limits, StepId
 from handrail.ports import CheckpointError
 
@@ -182,6 +184,29 @@ async def test_idle_time_packs_and_sweeps(
     assert git(repo, "fsck", "--strict") == ""
     objects = sum(path.stat().st_size for path in repo.folder.rglob("objects/pack/*"))
     assert objects / 21 <= 10_000
+
+
+async def test_what_is_written_while_git_packs_is_not_lost(repo: ShadowRepo, root: Path) -> None:
+    """Another server writes at any moment: what git did not see yet is not removed with what it did see."""
+    for number in range(1, 6):
+        await keep(repo, root, step(turn=f"t-{number}"), 70_000)
+    store = Store(repo.folder)
+    refs = [repo.folder / REFS / f"t-{number}" for number in (4, 5)]
+    heads = [ref.read_bytes() for ref in refs]
+    (repo.folder / "refs" / "heads" / "newest").write_bytes(heads[0])
+    refs[1].unlink()  # when git looks, its pack is there already, and it is not
+    packing = shadow_tidy.pack(store)
+    refs[1].write_bytes(heads[1])
+    assert packing is not None
+    await keep(repo, root, step(turn="t-6"), 70_000)
+    await change(repo, step(2, turn="t-1"), root / "a", b"later")
+    shadow_tidy.retire(store, packing)
+    store.close()
+    assert len(list((repo.folder / "objects" / "pack").glob("*.pack"))) < 6
+    assert set(await ids(repo)) == {f"t-{number}" for number in range(1, 7)}
+    for name in await ids(repo):
+        assert all(each.before.raw for each in await repo.restore_plan(name))
+    assert (await repo.verify()).problems == ()
 
 
 async def test_verify_says_what_is_damaged(repo: ShadowRepo, root: Path) -> None:

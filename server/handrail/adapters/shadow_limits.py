@@ -123,7 +123,7 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
     turns.remove(gone)
     store.drop({name for turn in gone for name in names[turn.name] if not shared[name]})
     if room.measure() + need.size_bytes > limits.max_bytes:
-        store.repack(everything=True)
+        store.repack()
         if room.measure() + need.size_bytes > limits.max_bytes:
             raise CheckpointError(
                 f"The checkpoints take {room.used:,} bytes, {need.size_bytes:,} more are needed, and the "

@@ -198,33 +198,39 @@ class Store:
         """The objects that have a file each."""
         return self._objects._iter_loose_objects()
 
-    def repack(self, *, everything: bool) -> None:
-        """
-        Put what refs lead to into a pack, with git; without git nothing is packed.
+    def repack(self) -> None:
+        """Have git make one pack of all that refs lead to, and remove the rest; for the one writer."""
+        self._objects.close()
+        self._git("repack", "-a", "-d", "-q")
 
-        Args:
-            everything: Make one pack of all, without what nothing names any more.
-        """
+    def pack_beside(self) -> Path | None:
+        """Have git make one pack of all that refs lead to, and remove nothing; None if it could not."""
+        base = self.folder / "objects" / "pack"
+        said = self._git("pack-objects", "--all", "--non-empty", "-q", "--delta-base-offset", f"{base}/pack")
+        files.sync_folder(base)
+        return base / f"pack-{said}.pack" if said else None
+
+    def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> None:
+        """Remove the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
+        held = self._packs.retire(made, before, needed)
+        self._unlink(held & set(self.loose()))
+
+    def _git(self, *args: str) -> str | None:
+        """What git says; None, and a line in the log, if there is no git or it fails."""
         git = shutil.which("git")
         if git is None or not self.folder.exists():
-            return
-        self._objects.close()
+            return None
         ended = subprocess.run(
-            (
-                git,
-                "--git-dir",
-                os.fspath(self.folder),
-                "repack",
-                "-d",
-                "-q",
-                *(("-a",) if everything else ()),
-            ),
+            (git, "--git-dir", os.fspath(self.folder), *args),
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
             check=False,
         )
         if ended.returncode:
             logger.warning("Packing failed: %s", ended.stderr.decode("utf-8", "replace").strip())
+            return None
+        return ended.stdout.decode("ascii").strip()
 
     def sweep(self) -> None:
         """Remove what writers left that have died; for who is the only writer."""

@@ -77,6 +77,15 @@ class Packs:
                 if size <= LARGE_BYTES and not names.isdisjoint(shadow_pack.listed(path).names):
                     yield path, [entry for entry in shadow_pack.read(path) if entry.name not in names]
 
+    def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
+        """Remove the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
+        held = frozenset(shadow_pack.listed(made).names)
+        for path in before:
+            with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
+                if path != made and not needed & set(shadow_pack.listed(path).names) - held:
+                    self.remove(path)
+        return held
+
     def remove(self, pack: Path) -> None:
         """Remove a pack; first what says that it is there."""
         self._places = None

@@ -1,7 +1,7 @@
 """
 Housekeeping of a repository while nothing runs: what nothing names, packing, and whether all is sound.
 
-Packing holds no lock, as it only copies before it removes copies. What nothing names is removed by the one
+Packing holds no lock, as it only copies. What has been copied, and what nothing names, is removed by the one
 writer, who knows that nobody is about to name it.
 """
 
@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from dulwich.objects import Blob, ObjectID
@@ -65,17 +66,39 @@ def mend_newest(store: Store, turns: Turns) -> None:
 def is_due(store: Store) -> bool:
     """Whether there is so much that is not packed, or in so many packs, that packing pays."""
     loose = sum(1 for _ in store.loose()) if store.folder.exists() else 0
-    return loose > LOOSE_LIMIT or _packs(store) > PACKS_LIMIT
+    return loose > LOOSE_LIMIT or len(_packs(store)) > PACKS_LIMIT
 
 
-def pack(store: Store) -> None:
-    """Put loose objects into a pack; many packs into one."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """A pack of all that `heads` led to, by their refs, when the packs `before` were there."""
+
+    made: Path
+    before: tuple[Path, ...]
+    heads: dict[str, ObjectID]
+
+
+def pack(store: Store) -> Packing | None:
+    """Put everything into one pack, beside what is there, while others may write; None if that failed."""
     sweep_packs(store)
-    store.repack(everything=_packs(store) > PACKS_LIMIT)
+    heads, before = _heads(store), tuple(_packs(store))
+    made = store.pack_beside()
+    return Packing(made=made, before=before, heads=heads) if made else None
 
 
-def _packs(store: Store) -> int:
-    return len(list(store.folder.glob("objects/pack/*.pack")))
+def retire(store: Store, packing: Packing) -> None:
+    """Remove what has been packed; for the one writer, who knows what has been named meanwhile."""
+    meanwhile = [head for ref, head in _heads(store).items() if packing.heads.get(ref) != head]
+    store.retire(packing.made, packing.before, objects_of(store, meanwhile))
+
+
+def _heads(store: Store) -> dict[str, ObjectID]:
+    refs = [*(f"{REFS}/{name}" for name in store.names(REFS)), NEWEST]
+    return {ref: head for ref in refs if (head := store.target(ref)) is not None}
+
+
+def _packs(store: Store) -> list[Path]:
+    return list(store.folder.glob("objects/pack/*.pack"))
 
 
 def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:

@@ -253,8 +253,10 @@ class Vault:
                 return
         self.prune(())
         with self._open() as store, shadow_lock.held(self.home / TIDYING, writes=True, wait_s=0):
-            shadow_tidy.pack(store)
+            packing = shadow_tidy.pack(store)
         with self._open() as store, self._writing(store) as turns:
+            if packing is not None:
+                shadow_tidy.retire(store, packing)
             shadow_tidy.mend_newest(store, turns)
             self.memory.room.measure()
 
