@@ -30,6 +30,8 @@ def main(argv: list[str]) -> int:
     )
     options, rest = parser.parse_known_args(argv)
     python = environment.ensure(EXTRAS)
+    if options.all:  # checkpoints in any order; what has begun takes up to half a minute more
+        os.environ.setdefault("HANDRAIL_MACHINE_S", "200")
     for name, command in _steps(python, everything=options.all):
         began = time.monotonic()
         code = _run(command)

@@ -73,6 +73,33 @@ def test_every_action(shell: Shell) -> None:
     assert "There is no checkpoint" in shell.run("checkpoint", "show", first, code=2)
 
 
+def test_a_restore_is_taken_back_whole_and_no_limit_removes_it(shell: Shell) -> None:
+    reply = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** Delete File: b.txt\n"
+    reply += "*** Add File: new/c.txt\n+made\n*** End Patch\n"
+    before = snapshot(shell.root)
+    turn = json.loads(shell.run("run", "-", "--json", given=reply))["checkpoint"]
+    after = snapshot(shell.root)
+    assert set(after) == {"a.txt", "new/c.txt"}
+    own = shell.json("restore", turn)["checkpoint"]
+    assert snapshot(shell.root) == before
+    assert not (shell.root / "new").exists()
+    assert shell.json("prune")["removed"] == []
+    again = shell.json("restore", own)
+    assert (again["conflicts"], snapshot(shell.root)) == ([], after)
+    assert shell.json("restore", again["checkpoint"])["conflicts"] == []
+    assert snapshot(shell.root) == before
+    assert [each["id"] for each in shell.json("list")][-2:] == [own, turn]
+
+
+def test_a_checkpoint_of_another_root_is_refused(shell: Shell, tmp_path: Path) -> None:
+    turn = shell.turn("a.txt", "one", "ONE")
+    lay_out(tmp_path / "other", {"a.txt": b"ONE\ntwo\n"})
+    other = Shell(tmp_path / "other", shell.state)
+    said = other.run("checkpoint", "restore", turn, code=2)
+    assert f"There is no checkpoint `{turn}`. Those that exist: none yet." in said
+    assert snapshot(other.root) == {"a.txt": b"ONE\ntwo\n"}
+
+
 def test_some_lines_of_a_file(shell: Shell) -> None:
     turn = shell.turn("a.txt", "one", "ONE")
     command = ("checkpoint", "restore", turn, "--file", "a.txt", "--lines")

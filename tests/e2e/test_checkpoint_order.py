@@ -67,12 +67,11 @@ def files(stage: Stage) -> None:
     stage.put("a.txt", "one\ntwo\n")
 
 
-pytestmark = [
-    pytest.mark.parametrize("plan", ["concurrent", "sequential"]),
-    pytest.mark.parametrize("tool", ["write_file", "patch"]),
-]
+pytestmark = pytest.mark.parametrize("plan", ["concurrent", "sequential"])
+both_tools = pytest.mark.parametrize("tool", ["write_file", "patch"])
 
 
+@both_tools
 async def test_a_blocked_call_makes_no_checkpoint(stage: Stage, run: Run, plan: str, tool: str) -> None:
     blocked = changing(tool, ".git/config")
     report = await run(turn(plan, blocked, call("read_file", path="a.txt")))
@@ -81,6 +80,31 @@ async def test_a_blocked_call_makes_no_checkpoint(stage: Stage, run: Run, plan: 
     assert Shadow(stage.state).turns == []
 
 
+async def test_a_command_that_may_not_run_makes_no_checkpoint(stage: Stage, run: Run, plan: str) -> None:
+    """Nobody answers the question, which is a no."""
+    command = call("terminal", command="rm a.txt")
+    report = await run(turn(plan, command, call("read_file", path="a.txt")))
+    assert (report["outcomes"], report.get("checkpoint")) == ([], None)
+    assert (stage.root / "a.txt").exists()
+    assert Shadow(stage.state).turns == []
+    assert not list(stage.state.glob("handrail/*/trees"))
+    assert not list(stage.state.glob("handrail/*/commands/*"))
+
+
+@both_tools
+@pytest.mark.parametrize("command_first", [True, False])
+async def test_a_command_that_may_not_run_takes_nothing_from_an_allowed_call(
+    stage: Stage, run: Run, plan: str, tool: str, command_first: bool
+) -> None:
+    calls = [call("terminal", command="rm a.txt"), changing(tool, "a.txt")]
+    report = await run(turn(plan, *(calls if command_first else reversed(calls))))
+    assert [each["status"] for each in report["outcomes"]] == ["landed"]
+    shadow = Shadow(stage.state)
+    assert len(shadow.turns) == 1
+    assert shadow.files(report["checkpoint"]) == {"before/a.txt": "one\ntwo\n", "after/a.txt": "ONE\ntwo\n"}
+
+
+@both_tools
 @pytest.mark.parametrize("blocked_first", [True, False])
 async def test_a_blocked_call_takes_nothing_from_an_allowed_one(
     stage: Stage, run: Run, plan: str, tool: str, blocked_first: bool
@@ -93,6 +117,7 @@ async def test_a_blocked_call_takes_nothing_from_an_allowed_one(
     assert shadow.files(report["checkpoint"]) == {"before/a.txt": "one\ntwo\n", "after/a.txt": "ONE\ntwo\n"}
 
 
+@both_tools
 async def test_a_failed_snapshot_uses_nothing_up(stage: Stage, run: Run, plan: str, tool: str) -> None:
     """The state folder is none at first; a later turn keeps what the first one could not."""
     stage.state.write_text("a file where the folder should be")
