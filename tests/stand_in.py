@@ -89,6 +89,11 @@ CAPABLE = {
 }
 INITIALIZE = ["answer", ["initialize", {"result": {"capabilities": CAPABLE}}]]
 STARTED = [INITIALIZE, ["answer", ["handrail/turn/start", {"result": {"session": "s-1", "turn": "t-1"}}]]]
+RESUMED = [
+    INITIALIZE,
+    ["answer", ["handrail/session/resume", {"result": {"session": "s-1", "turns": []}}]],
+    STARTED[1],
+]
 
 
 def update(seq: int, **event: Any) -> list[Any]:

@@ -157,7 +157,7 @@ async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_wit
     lay_out(bench.root, {"a.txt": b"one\n"})
     bench.provider = Told([calls(read("a.txt")), *[ProviderDown("503")] * 6])
     report = await bench.turn()
-    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503", 5)
+    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503. It was asked 6 times.", 5)
     bench.provider = told = Told([said("Done.")])
     await bench.turn(report.session)
     assert [type(message).__name__ for message in told.asked[0][0]] == [
@@ -167,6 +167,13 @@ async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_wit
         "ToolMessage",
         "UserMessage",
     ]
+
+
+async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_again(bench: Bench) -> None:
+    bench.provider = Told([ProviderDown("HTTP 429: Slow down.", 600.0)])
+    report = await bench.turn()
+    assert (report.state, bench.pauses) == (State.FAILED, [])
+    assert report.reason == "HTTP 429: Slow down. It asks for a pause of 10 minutes: begin a turn again then."
 
 
 async def test_in_a_full_context_old_results_are_thinned_first(bench: Bench) -> None:

@@ -12,12 +12,38 @@ from typing import Any
 
 import pytest
 
-from stand_in import INITIALIZE, STARTED, Stage, argv, client, failed, outcome, reported, update
+from stand_in import INITIALIZE, RESUMED, STARTED, Stage, argv, client, failed, outcome, reported, update
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
+
+
+def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
+    play = [
+        *STARTED,
+        update(1, kind="toolCall", call="c-1", tool="terminal", title="Run it"),
+        update(2, kind="toolOutput", call="c-1", text="one\ntw"),
+        update(3, kind="toolOutput", call="c-1", text="o\nrest\x1b[31m", skipped=7),
+        update(4, kind="toolResult", call="c-1", summary="Exit code 3."),
+        update(5, kind="toolResult", call="c-2", summary="of a call that printed nothing"),
+        reported("finished"),
+    ]
+    shown = stage.run(play, prompt="p").out
+    lines = ["    one", "    (7 characters are not shown)", "    two", "    rest\\x1b[31m", "  Exit code 3."]
+    assert "\n".join(lines) in shown
+    assert "printed nothing" not in shown
+
+
+def test_a_session_is_gone_on_with(stage: Stage) -> None:
+    play = [*RESUMED, reported("failed", reason="The model cannot be reached.")]
+    ended = stage.run(play, prompt="do it", session="s-1")
+    assert ended.code == 2
+    sent = {message["method"]: message.get("params") for message in stage.received if "method" in message}
+    assert sent["handrail/session/resume"] == {"session": "s-1"}
+    assert sent["handrail/turn/start"] == {"prompt": "do it", "session": "s-1"}
+    assert f"go on with: handrail run --session s-1 --workspace {stage.root} PROMPT" in ended.out
 
 
 def test_a_turn_edits_saves_and_tells(stage: Stage) -> None:

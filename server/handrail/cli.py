@@ -95,6 +95,7 @@ def _run(options: argparse.Namespace) -> int:
                 workspace=options.workspace,
                 prompt=options.prompt,
                 model=options.model,
+                session=options.session,
                 as_json=options.json,
                 yes=options.yes,
             )
@@ -204,6 +205,9 @@ def _parser() -> argparse.ArgumentParser:
         "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
     )
     run.add_argument("--model", help="paste (the default), or a model such as ollama:NAME")
+    run.add_argument(
+        "--session", metavar="ID", help="go on with a session, as the end of its last turn names it"
+    )
     _common(run)
 
     apply = commands.add_parser("apply", help="apply a pasted reply without an editor or a model")

@@ -14,7 +14,7 @@ from pydantic_ai.usage import RequestUsage
 
 from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, event_count, model_server
 from handrail.adapters.keys import Keys
-from handrail.adapters.pydantic_ai import Address, Remote, address
+from handrail.adapters.pydantic_ai import Address, Remote, address, usable
 from handrail.adapters.pydantic_stream import is_near, usage_of
 from handrail.core.message import (
     AssistantMessage,
@@ -315,6 +315,28 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
     assert one.plus(one) == Usage(steps=2, cost_usd=0.5)
     assert one.plus(two).cost_usd is None
     assert Usage().plus(one) == one.plus(Usage()) == one
+
+
+@each_format
+@pytest.mark.parametrize("cut", [Say(text="one two", ends_after=2), Say(text="one two", breaks_after=2)])
+async def test_an_answer_that_breaks_off_is_called_so(kind: str, cut: Say) -> None:
+    """Its server could be reached: that is not what went wrong."""
+    async with model_server(cut) as server:
+        with pytest.raises(ProviderDown, match=r"^The model's answer broke off before its end\."):
+            await ask(server, kind)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("openai-chat", "OPENAI"), ("anthropic", "ANTHROPIC")])
+async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str) -> None:
+    keys = Keys({})
+    remote = Remote(lambda: usable(ModelChoice(model=f"{kind}:m"), keys))
+    with pytest.raises(ProviderError) as told:
+        async for _ in remote.complete(HELLO, []):
+            pass
+    assert str(told.value) == (
+        f"There is no key for {kind}:m: set the environment variable {name}_API_KEY, or put it into the "
+        f"system's keyring (service handrail, user name {name}_API_KEY)."
+    )
 
 
 async def test_a_model_of_an_unknown_kind() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from handrail.adapters.keys import Keys
 from handrail.adapters.paste import Paste
-from handrail.adapters.pydantic_ai import Remote, address
+from handrail.adapters.pydantic_ai import Remote, usable
 from handrail.adapters.record import Record
 from handrail.adapters.scripted import Scripted
 from handrail.ports import ModelChoice, Provider, ProviderError
@@ -45,7 +45,7 @@ def provider(choice: ModelChoice, keys: Keys) -> Provider:
         inner = provider(replace(choice, model=recorded["model"]), keys)
         return Record(inner, Path(recorded["file"]).expanduser())
     if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
-        return Remote(lambda: address(choice, keys))
+        return Remote(lambda: usable(choice, keys))
     raise ProviderError(
         f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
         "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "

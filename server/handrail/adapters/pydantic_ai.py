@@ -15,7 +15,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from handrail.adapters.keys import Keys
+from handrail.adapters.keys import SERVICE, Keys
 from handrail.core.message import Message, Piece, ToolOffer
 from handrail.ports import ModelChoice, ProviderError
 
@@ -79,6 +79,18 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
         base_url = base_url or OLLAMA
     key = keys.find(choice.key_name or key_name(choice.model))
     return Address(kind=kind, name=name, base_url=base_url, key=key)
+
+
+def usable(choice: ModelChoice, keys: Keys) -> Address:
+    """How a model is reached; raises ProviderError if its provider wants a key, and there is none."""
+    found = address(choice, keys)
+    if not found.key and not found.base_url and found.kind in KEYS:
+        name = choice.key_name or key_name(choice.model)
+        raise ProviderError(
+            f"There is no key for {choice.model}: set the environment variable {name}, or put it into the "
+            f"system's keyring (service {SERVICE}, user name {name})."
+        )
+    return found
 
 
 class Remote:

@@ -50,6 +50,7 @@ from handrail.ports import ProviderDown, ProviderError
 
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
+BROKEN_OFF = "The model's answer broke off before its end."
 STOPS = {
     "stop": StopReason.FINISH,
     "length": StopReason.LENGTH,
@@ -82,13 +83,16 @@ class Engine:
 
     async def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""
+        has_begun = False
         try:
             async with aclosing(self._asked(messages, tools)) as pieces:
                 async for piece in pieces:
-                    yield piece
+                    has_begun = True
+                    if piece is not None:
+                        yield piece
         except exceptions.ModelAPIError as error:
             if (full := self._full(error)) is None:
-                raise self._failed(error) from error
+                raise self._failed(error, has_begun=has_begun) from error
             yield full
         except exceptions.ContentFilterError as error:
             yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
@@ -98,20 +102,22 @@ class Engine:
             reason = f"What the model's server sent cannot be read: {self._reason(error)}"
             raise ProviderDown(reason) from error
 
-    async def _asked(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
+    async def _asked(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece | None]:
+        """What the model says; None for what adds nothing to what the user sees."""
         parameters = ModelRequestParameters(function_tools=[_tool(offer) for offer in tools])
         request = self._model.request_stream(list(_wired(messages, self._origin)), self._settings, parameters)
         async with request as streamed:
+            yield None  # it has been reached
             async for event in streamed:
-                piece = _piece(event)
-                if piece is not None:
-                    yield piece
+                yield _piece(event)
             yield self._response(streamed)
 
     def _response(self, streamed: StreamedResponse) -> Response:
         raw = (streamed.provider_details or {}).get("finish_reason")
         if streamed.finish_reason is None and not raw:
-            raise ProviderDown("The model's answer broke off before its end.")
+            raise ProviderDown(BROKEN_OFF)
         if streamed.finish_reason == "error":
             raise ProviderDown(f"The model's server ended its answer with an error ({raw}).")
         whole = streamed.get()
@@ -135,7 +141,7 @@ class Engine:
             return Response(text="", stop=StopReason.CONTEXT_FULL, reason=self._reason(error))
         return None
 
-    def _failed(self, error: exceptions.ModelAPIError) -> ProviderError:
+    def _failed(self, error: exceptions.ModelAPIError, *, has_begun: bool) -> ProviderError:
         reason = self._reason(error)
         if isinstance(error, exceptions.ModelHTTPError):
             reason = f"HTTP {error.status_code}: {reason}"
@@ -143,7 +149,8 @@ class Engine:
                 return ProviderError(f"The model's server refused the request. {reason}")
         elif not isinstance(error, AGAIN) and isinstance(error, exceptions.ModelRequestRejectedError):
             return ProviderError(f"The model's server refused the request. {reason}")
-        return ProviderDown(f"The model cannot be reached. {reason}", error.retry_after)
+        what = BROKEN_OFF if has_begun else "The model cannot be reached."
+        return ProviderDown(f"{what} {reason}", error.retry_after)
 
     def _reason(self, error: object) -> str:
         """What an error says, without the key and short."""

@@ -112,7 +112,7 @@ async def _complete(session: Session, executor: Executor, system: str) -> Respon
             attempt += 1
             again = recover.retry(attempt, error.wait_s)
             if again is None:
-                raise
+                raise ProviderError(recover.given_up(str(error), attempt, error.wait_s)) from error
             executor.observe(Retried(reason=str(error), in_s=again.in_s))
             await executor.ports.pause(again.in_s)
         else:

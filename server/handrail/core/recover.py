@@ -316,7 +316,15 @@ def retry(attempt: int, wanted_s: float | None) -> Retry | None:
         The pause; None if the turn ends instead, which loses nothing and can be gone on with.
     """
     if attempt > LIMIT_RETRIES or (wanted_s or 0) > PATIENCE_S:
-        return None
+        return None  # `given_up` says which
     if wanted_s is not None:
         return Retry(in_s=max(wanted_s, 0.0))
     return Retry(in_s=min(FIRST_PAUSE_S * 2 ** (attempt - 1), LONGEST_PAUSE_S))
+
+
+def given_up(reason: str, attempts: int, wanted_s: float | None) -> str:
+    """Why a turn ends whose provider failed for that *reason*; arguments as for `retry`."""
+    said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
+    if wanted_s is not None and wanted_s > PATIENCE_S:
+        return f"{said} It asks for a pause of {wanted_s / 60:.0f} minutes: begin a turn again then."
+    return f"{said} It was asked {attempts} times."

@@ -55,6 +55,7 @@ class RunOptions:
         prompt: What is asked; `-` reads it from standard input.
         model: Setting `handrail.model`; None is the default of the server; a relative FILE in
             `scripted:FILE` is the caller's.
+        session: The session to go on with; None begins a new one.
         as_json: Print the TurnReport as one JSON object.
         yes: Answer every approval with yes.
         server: The server's command line.
@@ -63,6 +64,7 @@ class RunOptions:
     workspace: Path
     prompt: str
     model: str | None = None
+    session: str | None = None
     as_json: bool = False
     yes: bool = False
     server: tuple[str, ...] = SERVER
@@ -141,9 +143,12 @@ async def _run(options: RunOptions, stage: _Stage) -> int:
     prompt = await stage.interrupts.guard(terminal.read_prompt(options.prompt))
     settings = {} if options.model is None else {"model": _absolute(options.model)}
     async with _client(options, stage, settings) as client:
-        json = await _take_turn(client, prompt, stage)
+        asked = {"prompt": prompt} if options.session is None else await _resume(client, options, prompt)
+        json = await _take_turn(client, asked, stage)
         report = values.turn_report(json)
     stage.show.report(report)
+    if report.state in ("failed", "cancelled"):
+        stage.show.session(report.session)
     if options.as_json:
         stage.show.json(json)
     return SOMETHING_FAILED if client.workspace.is_dirty else exit_code(report, stage.show.superseded)
@@ -231,10 +236,17 @@ def exit_code(report: TurnReport, superseded: set[str]) -> int:
     return ALL_LANDED if report.state == "finished" else COULD_NOT_RUN
 
 
-async def _take_turn(client: Client, prompt: str, stage: _Stage) -> Any:
+async def _resume(client: Client, options: RunOptions, prompt: str) -> dict[str, Any]:
+    """Take a session up again; the params of a turn that goes on with it."""
+    session = {"session": options.session}
+    await client.request("handrail/session/resume", session, timeout_s=STORE_TIMEOUT_S)
+    return {"prompt": prompt, **session}
+
+
+async def _take_turn(client: Client, asked: dict[str, Any], stage: _Stage) -> Any:
     """Start a turn and wait for its report; an interrupt cancels the turn, a second one stops waiting."""
     guard = stage.interrupts.guard
-    start = client.request("handrail/turn/start", {"prompt": prompt}, timeout_s=ANSWER_TIMEOUT_S)
+    start = client.request("handrail/turn/start", asked, timeout_s=ANSWER_TIMEOUT_S)
     turn = {"turn": values.turn_id(await guard(start))}
     waiting = asyncio.create_task(client.request("handrail/turn/wait", turn, timeout_s=None))
     try:

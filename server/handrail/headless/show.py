@@ -55,6 +55,7 @@ class Show:
         self._streamed = ""  # text since the last tool call
         self._at_line_start = True
         self._next_seq = 1
+        self._outputs: dict[str, str] = {}  # by call: the beginning of a line that is not whole yet
         self.superseded: set[str] = set()  # ids of failures that a later step made good
 
     def update(self, params: Json, line_text: LineText) -> None:
@@ -88,6 +89,11 @@ class Show:
         if report.checkpoint is not None:
             self._line(f"checkpoint {report.checkpoint}")
             self._line(f"  take the turn back with: {self._restore(report.checkpoint)}", DIM)
+
+    def session(self, session: str) -> None:
+        """Show how to go on with a conversation that was broken off."""
+        command = shlex.join(("handrail", "run", "--session", session, "--workspace", str(self._root)))
+        self._line(f"  go on with: {command} PROMPT", DIM)
 
     def checkpoints(self, checkpoints: Iterable[values.Checkpoint]) -> None:
         """Show checkpoints, one paragraph each."""
@@ -187,13 +193,14 @@ class Show:
             case "approval" if event.get("choice") is not None:
                 self._line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
             case "retry":
-                self._line(f"  {event.get('reason')}; trying again in {event.get('inSeconds')} s", YELLOW)
+                reason = str(event.get("reason", "")).removesuffix(".")
+                self._line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
             case "notice" if not event.get("warning"):  # a warning comes as a message
                 self._line(f"  {event.get('text')}", DIM)
             case "compacted":
                 self._line("  the conversation was shortened", DIM)
-            case _:  # started, toolResult, thinking, usage, ended: the rest says it
-                pass
+            case _:  # of others, only what commands print: the rest says it
+                self._command(event)
 
     def _outcome(self, outcome: Outcome, line_text: LineText) -> None:
         name = self._name(outcome.uri)
@@ -235,6 +242,22 @@ class Show:
             self._line("")
         self._streamed += delta
         self._write(visible(delta))
+
+    def _command(self, event: Json) -> None:
+        """Show what a command prints, line by line, and how it ended."""
+        call = str(event.get("call"))
+        if event.get("kind") == "toolOutput":
+            if event.get("skipped"):
+                self._line(f"    ({event.get('skipped')} characters are not shown)", DIM)
+            *lines, rest = (self._outputs.get(call, "") + str(event.get("text", ""))).split("\n")
+            self._outputs[call] = rest
+            for line in lines:
+                self._line(f"    {line}", DIM)
+        elif event.get("kind") == "toolResult" and call in self._outputs:
+            rest = self._outputs.pop(call)
+            if rest:
+                self._line(f"    {rest}", DIM)
+            self._line(f"  {event.get('summary')}", DIM)
 
     def _line(self, text: str, colour: str = "") -> None:
         """Write whole lines."""

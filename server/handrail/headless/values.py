@@ -54,6 +54,7 @@ class Outcome:
 class TurnReport:
     """What became of a turn."""
 
+    session: str
     state: str
     reason: str | None
     answer: str
@@ -88,6 +89,7 @@ def turn_report(json: Any) -> TurnReport:
     """Read a `TurnReport`; raises ServerGarbledError."""
     fields = _Fields("TurnReport", json)
     return TurnReport(
+        session=fields.text("session"),
         state=fields.text("state"),
         reason=fields.text_or_none("reason"),
         answer=fields.text("answer"),
