@@ -36,6 +36,16 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
     assert "printed nothing" not in shown
 
 
+def test_an_answer_that_was_streamed_before_a_call_is_shown_once(stage: Stage) -> None:
+    play = [
+        *STARTED,
+        update(1, kind="text", delta="I look."),
+        update(2, kind="toolCall", call="c-1", tool="read_file", title="Read a.txt"),
+        reported("failed", answer="I look.", reason="The key has expired."),
+    ]
+    assert stage.run(play, prompt="p").out.count("I look.") == 1
+
+
 def test_a_session_is_gone_on_with(stage: Stage) -> None:
     play = [*RESUMED, reported("failed", reason="The model cannot be reached.")]
     ended = stage.run(play, prompt="do it", session="s-1")

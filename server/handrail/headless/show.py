@@ -53,6 +53,7 @@ class Show:
         self._out: TextIO = sys.stderr if as_json else sys.stdout
         self._colour = wants_colour(self._out, os.environ)
         self._streamed = ""  # text since the last tool call
+        self._said = ""  # the last text before it
         self._at_line_start = True
         self._next_seq = 1
         self._outputs: dict[str, str] = {}  # by call: the beginning of a line that is not whole yet
@@ -74,7 +75,7 @@ class Show:
     def report(self, report: TurnReport) -> None:
         """Show how the turn ended: the answer, the numbers, the checkpoint and how to take the turn back."""
         answer = report.answer.strip()
-        if answer and not self._streamed.rstrip().endswith(answer):
+        if answer and not (self._streamed or self._said).rstrip().endswith(answer):
             self._line("")
             self._line(answer)
         counts = {"landed": 0, "already": 0, "failed": 0}
@@ -182,7 +183,7 @@ class Show:
             case "text":
                 self._text(str(event.get("delta", "")))
             case "toolCall":
-                self._streamed = ""
+                self._said, self._streamed = self._streamed or self._said, ""
                 self._line("")
                 self._line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
             case "outcome":
