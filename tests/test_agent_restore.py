@@ -59,6 +59,15 @@ async def test_bytes_that_somebody_changed_since_are_kept(bench: Bench) -> None:
     assert snapshot(bench.root) == {"a": OTHER + b"\0"}
 
 
+async def test_a_document_that_is_named_twice_is_taken_back_once(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n", "b": b"one\n"})
+    await command(bench, lambda: [(bench.root / name).write_bytes(b"two\n") for name in "ab"])
+    uri = (bench.root / "a").as_uri()
+    report = await bench.restore("t-9", uris=[uri, uri.replace("/a", "/./a"), uri])
+    assert (report.restored, report.conflicts) == ((uri,), ())
+    assert snapshot(bench.root) == {"a": b"one\n", "b": b"two\n"}
+
+
 async def test_permissions_come_back(bench: Bench) -> None:
     lay_out(bench.root, {"run.sh": b"#!/bin/sh\n", "both.sh": b"#!/bin/sh\n"})
     for name in ("run.sh", "both.sh"):

@@ -106,17 +106,15 @@ def _chosen(
     ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
 ) -> tuple[tuple[Restoration, ...], list[str]]:
     """What of a plan *uris* mean, and those that mean nothing of it; a link is meant by its own name."""
-    documents = {identity(ports, uri): uri for uri in uris}
-    places = {place(ports, uri): uri for uri in uris}
-    chosen, missing = [], dict.fromkeys(uris)
+    named = [(uri, identity(ports, uri), place(ports, uri)) for uri in dict.fromkeys(uris)]
+    chosen, met = [], set[str]()
     for each in plan:
-        uri = places.get(place(ports, each.uri))
-        if not each.is_place:
-            uri = documents.get(identity(ports, each.uri))
-        if uri is not None:
+        name = place(ports, each.uri) if each.is_place else identity(ports, each.uri)
+        meant = {uri for uri, document, lies in named if name == (lies if each.is_place else document)}
+        met |= meant
+        if meant:
             chosen.append(each)
-            missing.pop(uri, None)
-    return tuple(chosen), list(missing)
+    return tuple(chosen), [uri for uri, *_ in named if uri not in met]
 
 
 async def _restore(
