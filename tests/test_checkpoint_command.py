@@ -107,6 +107,8 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
     assert "restored   a.txt" in shell.run(*command, "1")
     assert snapshot(shell.root)["a.txt"] == b"one\ntwo\n"
     assert "the one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
+    (shell.root / "a.txt").write_bytes(b"mine\ntwo\n")
+    assert "    -mine\n    +one\n" in shell.run("checkpoint", "restore", turn, code=1)
     assert "invalid _lines value" in shell.run(*command, "2-1", code=2)
 
 

@@ -99,7 +99,11 @@ async def test_lines_are_those_of_now_and_what_the_user_wrote_stays(bench: Bench
     now = now.replace("TWO\n", "2\n")
     assert snapshot(bench.root) == {"a": now.encode()}
     report = await bench.restore(turn, uris=[uri], lines=(10, 10))
-    assert [each.uri for each in report.conflicts] == [uri], "the user has changed that line again"
+    (conflict,) = report.conflicts
+    assert conflict.uri == uri
+    assert "changed again since" in conflict.reason
+    assert "-more and more\n" in conflict.diff, "what is there"
+    assert "-6\n" not in conflict.diff, "and no more of it"
     assert snapshot(bench.root) == {"a": now.encode()}
 
 

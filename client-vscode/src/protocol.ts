@@ -157,10 +157,11 @@ export interface SessionResumeResult {
   turns: SessionTurn[];
 }
 
-/** A document that a restore left as it is, and why. */
+/** A document that a restore left as it is, and why; `diff` leads from it to what the checkpoint has. */
 export interface RestoreConflict {
   uri: string;
   reason: string;
+  diff?: string;
 }
 
 /** What a restore came to. */

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.compare import identity
-from handrail.core import edit
+from handrail.agent.edits import LIMIT_DIFF_CHARS
+from handrail.core import diff, edit
 from handrail.core.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.failure import Code, Failure
@@ -21,14 +22,21 @@ from handrail.core.wayback import Lines, way_back
 from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
+CHANGED_AGAIN = "Lines that the turn changed were changed again since; the document was kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """A document that was left as it is, and why."""
+    """
+    A document that was left as it is, and why.
+
+    Attributes:
+        diff: Both texts, as a unified diff from what is there to what the checkpoint has; empty for none.
+    """
 
     uri: str
     reason: str
+    diff: str = ""
 
 
 @dataclass(kw_only=True)
@@ -81,8 +89,10 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+    elif (back := _way_back(each, now.text, before, lines)) is None:
+        found.conflicts.append(_clash(ports, each, (now.text, before), CHANGED_AGAIN))
     else:
-        await _write_back(ports, each, now, _way_back(each, now.text, before, lines), found)
+        await _write_back(ports, each, now, back, found)
 
 
 async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> None:
@@ -200,9 +210,8 @@ async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) 
     """The turn made this document: remove it, unless somebody has worked on it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
-        found.conflicts.append(
-            Conflict(uri=each.uri, reason="The file was made by the turn and changed since; it was kept.")
-        )
+        reason = "The file was made by the turn and changed since; it was kept."
+        found.conflicts.append(_clash(ports, each, (now.text, None), reason))
         return
     await _apply(ports, Delete(uri=now.uri, base=now.text), found.deleted, found)
 
@@ -215,22 +224,20 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         return
     if _was_deleted(each):
         reason = "The turn deleted the document, and it was made anew since; that was kept."
-        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        found.conflicts.append(_clash(ports, each, (now.text, before), reason))
         return
     back = _way_back(each, now.text, before)
-    if back == () and is_back:
+    if back is None:
+        found.conflicts.append(_clash(ports, each, (now.text, before), CHANGED_AGAIN))
+    elif not back and is_back:
         found.restored.append(each.uri)
     else:
         await _write_back(ports, each, now, back, found)
 
 
 async def _write_back(
-    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit] | None, found: Found
+    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit], found: Found
 ) -> None:
-    if back is None:
-        reason = "Lines that the turn changed were changed again since; the document was kept."
-        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
-        return
     if not back:
         found.unchanged.append(each.uri)
         return
@@ -238,6 +245,17 @@ async def _write_back(
     await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
     if now.is_open and not now.unsaved and each.before.unsaved is None:
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
+
+
+def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], reason: str) -> Conflict:
+    """A conflict, with what is there and what was there before."""
+    place, (now, before) = ports.workspace.resolve(each.uri), texts
+    path = each.uri if isinstance(place, Failure) else place.path
+    if before is None:
+        shown = diff.deleted(path, now)
+    else:
+        shown = diff.unified(path, now, edit.between(now.content, before.content))
+    return Conflict(uri=each.uri, reason=reason, diff=shown[:LIMIT_DIFF_CHARS])
 
 
 def _was_deleted(each: Restoration) -> bool:

@@ -115,8 +115,9 @@ class Show:
             self._line(f"deleted    {self._name(uri)}", GREEN)
         for uri in report.unchanged:
             self._line(f"unchanged  {self._name(uri)}", DIM)
-        for uri, reason in report.conflicts:
+        for uri, reason, diff in report.conflicts:
             self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
+            self._diff(diff)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation

@@ -75,12 +75,12 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """What became of taking back; `conflicts` are (uri, reason), `conversation` is (session, its turns)."""
+    """What became of taking back: `conflicts` are (uri, reason, diff), `conversation` (session, turns)."""
 
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
-    conflicts: tuple[tuple[str, str], ...]
+    conflicts: tuple[tuple[str, str, str], ...]
     checkpoint: str | None
     conversation: tuple[str, int] | None
 
@@ -149,10 +149,15 @@ def restore_report(json: Any) -> RestoreReport:
         restored=fields.each("restored", str),
         unchanged=fields.each("unchanged", str),
         deleted=fields.each("deleted", str),
-        conflicts=fields.each("conflicts", lambda conflict: _pair("conflict", conflict, "uri", "reason")),
+        conflicts=fields.each("conflicts", _conflict),
         checkpoint=fields.text_or_none("checkpoint"),
         conversation=None if session is None else _conversation(session),
     )
+
+
+def _conflict(json: Any) -> tuple[str, str, str]:
+    fields = _Fields("conflict", json)
+    return fields.text("uri"), fields.text("reason"), fields.text_or_none("diff") or ""
 
 
 def _conversation(json: Any) -> tuple[str, int]:

@@ -281,7 +281,10 @@ def restore_report(found: RestoreReport) -> protocol.RestoreReport:
         restored=list(found.restored),
         unchanged=list(found.unchanged),
         deleted=list(found.deleted),
-        conflicts=[protocol.RestoreConflict(uri=each.uri, reason=each.reason) for each in found.conflicts],
+        conflicts=[
+            protocol.RestoreConflict(uri=each.uri, reason=each.reason, diff=each.diff or None)
+            for each in found.conflicts
+        ],
         checkpoint=found.checkpoint,
         conversation=None if now is None else session(now.session, now.turns),
     )

@@ -185,10 +185,11 @@ class SessionResumeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreConflict:
-    """A document that a restore left as it is, and why."""
+    """A document that a restore left as it is, and why; `diff` leads from it to what the checkpoint has."""
 
     uri: str
     reason: str
+    diff: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
