@@ -212,6 +212,7 @@ async def test_changes_of_a_document_that_was_never_opened(editor: Editor, stage
     assert editor.messages == []
 
 
+@pytest.mark.damage
 async def test_a_handler_that_raises_is_told_once(stage: Stage, editor: Editor) -> None:
     """Something that can only be our own fault: the state folder is no folder any more."""
     stage.put("a.txt", "one\n")
