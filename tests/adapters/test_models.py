@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -337,6 +339,45 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         f"There is no key for {kind}:m: set the environment variable {name}_API_KEY, or put it into the "
         f"system's keyring (service handrail, user name {name}_API_KEY)."
     )
+
+
+WAITS_FOR_EVER = """
+import asyncio, threading
+from handrail.adapters.pydantic_ai import Remote
+
+asked = threading.Event()
+
+def address():
+    asked.set()
+    threading.Event().wait()
+
+async def main():
+    asking = asyncio.ensure_future(anext(Remote(address).complete([], [])))
+    while not asked.is_set():
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    await asyncio.wait([asking])
+    print("cancelled", asking.cancelled())
+
+asyncio.run(main())
+"""
+
+
+def test_a_keyring_that_waits_for_its_user_holds_up_no_end() -> None:
+    """Nor does an SDK that is still being imported: who stops a turn is not kept waiting for it."""
+    ended = subprocess.run(
+        [sys.executable, "-c", WAITS_FOR_EVER], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert ended.stdout == "cancelled True\n"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_turn_all_the_same() -> None:
+    def address() -> Address:
+        raise ZeroDivisionError
+
+    with pytest.raises(ProviderError, match="log says why"):
+        await anext(Remote(address).complete(HELLO, []))
 
 
 async def test_a_model_of_an_unknown_kind() -> None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -110,13 +111,43 @@ class Remote:
     ) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""
         if self._engine is None:
-            self._engine = await asyncio.to_thread(self._open)
+            self._engine = await _apart(self._open)
         async with aclosing(self._engine.stream(messages, tools)) as pieces:
             async for piece in pieces:
                 yield piece
 
     def _open(self) -> Engine:
         return load()(self._address(), DEFAULT_CONTEXT, self._silence_s)
+
+
+async def _apart(open_engine: Callable[[], Engine]) -> Engine:
+    """Await work in a thread that nobody waits for at the end: a keyring may never answer."""
+    loop = asyncio.get_running_loop()
+    opened: asyncio.Future[Engine] = loop.create_future()
+
+    def work() -> None:
+        found: Engine | ProviderError = ProviderError(
+            "The model cannot be prepared; handrail's log says why."
+        )
+        try:
+            found = open_engine()
+        except ProviderError as error:
+            found = error
+        finally:  # what else is raised is for the log, where threads leave it
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_settle, opened, found)
+
+    threading.Thread(target=work, name="model", daemon=True).start()
+    return await opened
+
+
+def _settle(opened: asyncio.Future[Engine], found: Engine | ProviderError) -> None:
+    if opened.cancelled():
+        return
+    if isinstance(found, ProviderError):
+        opened.set_exception(found)
+    else:
+        opened.set_result(found)
 
 
 def load() -> type[Engine]:
