@@ -325,12 +325,12 @@ class Executor:
         return lacking
 
     async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
-        """Keep the post-images; without them a later restore is more careful, which the result says."""
+        """Keep the post-images; without them a restore cannot tell what came later, which the result says."""
         try:
             after = await results(self.ports.editor, before, ours)
             await self.ports.checkpoints.record(self.step, after)
         except CheckpointError as error:
-            note = f"\nThe checkpoint does not know what was written: {error}"
+            note = f"\nTaking this back will take back what is written later as well: {error}"
             return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
         return done
 
