@@ -138,10 +138,10 @@ class _Named:
 def _failed(error: JsonRpcException) -> Response:
     """The response that stands for a context that is full. Raises ProviderError for any other error."""
     said = sanitize.clean(error.message, LIMIT_REASON_CHARS)
-    if recover.is_context_full(said):
-        return Response(text="", stop=StopReason.CONTEXT_FULL, reason=said)
     if error.code == REQUEST_FAILED:
         raise ProviderError(said) from error
+    if recover.is_context_full(said):
+        return Response(text="", stop=StopReason.CONTEXT_FULL, reason=said)
     raise ProviderDown(f"The editor's model cannot be reached: {said}") from error
 
 
