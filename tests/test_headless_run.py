@@ -46,6 +46,20 @@ def test_an_answer_that_was_streamed_before_a_call_is_shown_once(stage: Stage) -
     assert stage.run(play, prompt="p").out.count("I look.") == 1
 
 
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [
+        (0.0421, "1 step, 12,345 tokens read, 678 written, 0.042 USD"),
+        (None, "1 step, 12,345 tokens read, 678 written"),
+    ],
+)
+def test_what_a_turn_has_used_is_shown(stage: Stage, cost: float | None, shown: str) -> None:
+    usage = {"steps": 1, "inputTokens": 12_345, "outputTokens": 678, "cachedTokens": 0, "costUsd": cost}
+    out = stage.run([*STARTED, reported("finished", usage=usage)], prompt="p").out
+    assert f"  {shown}\n" in out
+    assert "tokens" not in stage.run([*STARTED, reported("finished")], prompt="p").out, "none were used"
+
+
 def test_a_session_is_gone_on_with(stage: Stage) -> None:
     play = [*RESUMED, reported("failed", reason="The model cannot be reached.")]
     ended = stage.run(play, prompt="do it", session="s-1")

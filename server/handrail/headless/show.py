@@ -87,6 +87,8 @@ class Show:
         colour = GREEN if report.state == "finished" and not counts["failed"] else YELLOW
         self._line("")
         self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
+        if report.used:
+            self._line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
             self._line(f"checkpoint {report.checkpoint}")
             self._line(f"  take the turn back with: {self._restore(report.checkpoint)}", DIM)

@@ -60,6 +60,7 @@ class TurnReport:
     answer: str
     outcomes: tuple[Outcome, ...]
     checkpoint: str | None
+    used: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,19 @@ def turn_report(json: Any) -> TurnReport:
         answer=fields.text("answer"),
         outcomes=fields.each("outcomes", outcome),
         checkpoint=fields.text_or_none("checkpoint"),
+        used=_used(fields.get("usage")),
     )
+
+
+def _used(json: Any) -> str:
+    """What a turn has used, for people; empty if no model was asked."""
+    fields = _Fields("usage", json)
+    steps, read, written = (fields.number(name) for name in ("steps", "inputTokens", "outputTokens"))
+    if not read + written:
+        return ""
+    cost = fields.get("costUsd")
+    price = f", {cost:.3f} USD" if isinstance(cost, int | float) else ""
+    return f"{steps} step{'' if steps == 1 else 's'}, {read:,} tokens read, {written:,} written{price}"
 
 
 def outcome(json: Any) -> Outcome:
