@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import aclosing
 
@@ -371,13 +372,21 @@ def test_a_keyring_that_waits_for_its_user_holds_up_no_end() -> None:
     assert ended.stdout == "cancelled True\n"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_turn_all_the_same() -> None:
+async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_turn_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logged: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", logged.append)
+    preparing: list[threading.Thread] = []
+
     def address() -> Address:
+        preparing.append(threading.current_thread())
         raise ZeroDivisionError
 
     with pytest.raises(ProviderError, match="log says why"):
         await anext(Remote(address).complete(HELLO, []))
+    preparing[0].join()
+    assert [each.exc_type for each in logged] == [ZeroDivisionError]
 
 
 async def test_a_model_of_an_unknown_kind() -> None:
