@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     match options.command:
         case "serve":
-            return serve(options.answer_timeout)
+            return serve(options.answer_timeout, options.command_timeout)
         case "run":
             return _run(options)
         case "apply":
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _doctor()
 
 
-def serve(answer_timeout_s: float) -> int:
+def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
     from handrail.adapters.disk import Disk
     from handrail.adapters.grant_file import GrantFile
@@ -73,7 +73,9 @@ def serve(answer_timeout_s: float) -> int:
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         diagnostics=_verifier(os.environ.get(VERIFIER)),
-        patience=Patience(answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2),
+        patience=Patience(
+            answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s
+        ),
     )
     server = create_server(world)
     gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
@@ -198,6 +200,14 @@ def _parser() -> argparse.ArgumentParser:
         default=10.0,
         metavar="SECONDS",
         help="how long to wait for the editor to answer an edit (10)",
+    )
+    server.add_argument(
+        "--command-timeout",
+        type=float,
+        default=0.5,
+        metavar="SECONDS",
+        help="after how long an editing command is answered with null and goes on, since some editors stand "
+        "still until then (0.5)",
     )
 
     run = commands.add_parser("run", help="run one turn without an editor")

@@ -69,6 +69,7 @@ class Stage:
         *,
         settings: Json | None = None,
         timeout_s: float | None = None,
+        command_s: float = 10,
         environment: Mapping[str, str] | None = None,
         configure: Callable[[Editor], object] = lambda editor: None,
         greet: bool = True,
@@ -80,6 +81,7 @@ class Stage:
         Args:
             settings: The user's own.
             timeout_s: How long the server waits for the editor.
+            command_s: After how long it answers an editing command with null.
             configure: Does more to the editor before it greets.
             greet: Whether the editor says initialize.
         """
@@ -88,7 +90,9 @@ class Stage:
         self.editors.append((editor, log))
         if settings is not None:
             editor.set_configuration(settings, section="handrail")
-        argv = ["serve"] + ([f"--answer-timeout={timeout_s}"] if timeout_s is not None else [])
+        argv = ["serve", f"--command-timeout={command_s}"] + (
+            [f"--answer-timeout={timeout_s}"] if timeout_s is not None else []
+        )
         known = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAIL_")}
         server = self.servers.start(
             argv, {**known, "XDG_STATE_HOME": str(self.state), **(environment or {})}, log

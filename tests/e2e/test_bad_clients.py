@@ -16,7 +16,7 @@ from handrail.testing import answer, call
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 PROMPT = block("a.txt", "two", "TWO")
-TIMEOUT_S = 0.4
+TIMEOUT_S = 1.0
 
 
 @pytest.fixture

@@ -297,11 +297,26 @@ async def test_a_restore_that_the_editor_refuses_is_told(stage: Stage, editor: E
     report = await editor.turn(block("a.txt", "two", "TWO"))
     editor.behaviours = [behaviours.refuse]
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
-    if restored is None:  # a command is not waited for longer than an editor can stand still
-        await editor.until(lambda: any("a.txt" in each.message for each in editor.messages))
-    else:
-        assert [each["uri"] for each in restored["conflicts"]] == [uri]
+    assert [each["uri"] for each in restored["conflicts"]] == [uri]
     assert editor.desk[uri] == "one\nTWO\n"
+
+
+async def test_a_command_that_takes_long_is_answered_and_goes_on(stage: Stage, habits: Habits) -> None:
+    """An editor may stand still until its command is answered; what became of it is a message then."""
+    editor = await stage.start(habits, command_s=0)
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
+    report = await editor.turn(block("a.txt", "two", "TWO"))
+    restore = {"checkpoint": report["checkpoint"]}
+    assert await editor.command("handrail.checkpoint.restore", restore) is None
+    await editor.until(lambda: editor.desk[uri] == "one\ntwo\n")
+    editor.behaviours = [behaviours.refuse]
+    report = await editor.turn(block("a.txt", "one", "ONE"))
+    (shown,) = editor.shown(uri)
+    (fix, _) = await editor.quick_fixes(uri, shown["range"])
+    editor.behaviours = [behaviours.refuse]
+    assert await editor.choose(fix) is None
+    await editor.until(lambda: any("a.txt" in each.message for each in editor.messages))
+    assert editor.desk[uri] == "one\ntwo\n"
 
 
 @pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

@@ -20,12 +20,12 @@ from pathlib import Path
 from handrail.adapters.files import in_thread
 from handrail.core import journal
 from handrail.core.journal import Begun, Entry
+from handrail.core.label import label_of
 from handrail.ports.sessions import SessionInfo
 
 logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-TITLE_CHARS = 72
 BEGUN = journal.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
 
 
@@ -88,7 +88,7 @@ def _list(folder: Path) -> tuple[SessionInfo, ...]:
         prompts = [entry.prompt for entry in _entries(file, BEGUN) if isinstance(entry, Begun)]
         if prompts:
             time = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
-            title = prompts[0].strip().partition("\n")[0][:TITLE_CHARS]
+            title = label_of(prompts[0])
             found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
     return tuple(sorted(found, key=lambda each: each.time, reverse=True))
 

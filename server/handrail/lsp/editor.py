@@ -36,10 +36,18 @@ TRIES = 3  # how often an edit is carried over to a text that the user keeps cha
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long is waited, in seconds: for an answer of the client, and for the change to show after it."""
+    """
+    How long is waited, in seconds.
+
+    Attributes:
+        answer_s, echo_s: For an answer of the client, and for the change to show after it.
+        command_s: For a command that edits; then it is answered with null and goes on, since an editor may
+            stand still until its command is answered, and show the edit only then.
+    """
 
     answer_s: float = 10.0
     echo_s: float = 5.0
+    command_s: float = 0.5
 
     @property
     def overtaken_s(self) -> float:

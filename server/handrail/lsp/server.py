@@ -68,8 +68,6 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
 }
 
-COMMAND_S = 0.5  # how long such a command is waited for; then it is answered with null and goes on
-
 EXPERIMENTAL = {
     "handrail": {
         "protocolVersion": protocol.VERSION,
@@ -234,8 +232,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
             raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
         work = asyncio.ensure_future(run(arguments[0] if arguments else None, tell=True))
         if request in TOLD:
-            # An editor may stand still until its command is answered, and show our edit only then.
-            await asyncio.wait([work], timeout=COMMAND_S)
+            await asyncio.wait([work], timeout=server.state.patience.command_s)
             if not work.done():
                 server.state.follow(work)
                 return None

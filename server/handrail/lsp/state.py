@@ -94,6 +94,7 @@ class State:
         self.settings = settings.Settings()
         self.folders: list[str] = []
         self.documents = Documents(self.identify)
+        self.patience = world.patience
         self.editor = LspEditor(server, self.documents, world.disk, world.patience)
         self.editor.settings = lambda: self.settings
         self.approver = LspApprover(server)
