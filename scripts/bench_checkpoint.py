@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import itertools
 import os
 import shutil
@@ -36,7 +37,7 @@ from handrail.core.text import Text
 
 LIMIT_FILE_BYTES = 200_000  # larger ones are no source code
 TICK_S = 0.005
-ROUNDS, MANY_ROUNDS, SLOW_ROUNDS = 40, 7, 5
+ROUNDS, MANY_ROUNDS, SLOW_ROUNDS, FIRST_ROUNDS = 40, 7, 15, 3
 MANY = 100
 
 numbers = itertools.count(1)
@@ -209,6 +210,11 @@ def planted(count: int, base: Path) -> Tree:
     return Tree(files=count, folder=folder, repo=repo)
 
 
+def fresh(tree: Tree, state: Path) -> ShadowRepo:
+    """A shadow repository that knows nothing of the tree yet."""
+    return ShadowRepo(state / tree.folder.name, lambda: (tree.folder,), lambda: datetime.now(UTC))
+
+
 async def measure(trees: Sequence[Tree], base: Path) -> tuple[list[Late], list[Late]]:
     """
     Measure everything on all trees in turn, so that whatever else runs disturbs all alike.
@@ -217,10 +223,15 @@ async def measure(trees: Sequence[Tree], base: Path) -> tuple[list[Late], list[L
         How late the event loop was, each time: with nothing to do, and beside the work.
     """
     os.sync()  # what is measured must not wait for what was planted
+    gc.freeze()  # as the server does
     idle, busy = list[Late](), list[Late]()
     await ticking(idle, asyncio.sleep(2))
+    for number, tree in itertools.product(range(FIRST_ROUNDS), trees):
+        await ticking(
+            busy, timed(tree, "first", fresh(tree, base / f"first-{number}").before_command(step()))
+        )
     for tree in trees:
-        await timed(tree, "first", tree.repo.before_command(step()))
+        await tree.repo.before_command(step())
     for _ in range(SLOW_ROUNDS):
         for tree in trees:
             await asyncio.to_thread(plain, tree)

@@ -50,6 +50,7 @@ CONFIG = """\
 """
 
 
+NICE = "10"  # what a build is given that is not to be felt
 CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': ", re.MULTILINE | re.DOTALL)
 
 
@@ -103,6 +104,11 @@ def user_repository(folder: Path) -> UserRepository | None:
         attributes=(attributes, home / "git" / "attributes"),
         converts=given.get("core.autocrlf", "false") != "false" or "core.attributesfile" in given,
     )
+
+
+def _after_others() -> Sequence[str]:
+    """What has whoever answers the editor go first: git keeps all processors busy with a large tree."""
+    return ("nice", "-n", NICE) if shutil.which("nice") else ()
 
 
 def _ask(folder: Path, *args: str) -> bytes | None:
@@ -174,7 +180,7 @@ class Git:
         return self._ended(*args, given=given).stdout
 
     def _ended(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = ("git", "--literal-pathspecs", *args)
+        command = (*_after_others(), "git", "--literal-pathspecs", *args)
         try:
             ended = subprocess.run(
                 command,
