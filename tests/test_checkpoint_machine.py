@@ -42,7 +42,7 @@ from e2e.shadow import Shadow
 from e2e.texts import Json
 from handrail.testing import answer, call, script
 
-SECONDS = float(os.environ.get("HANDRAIL_MACHINE_S", "30"))  # more with `scripts/check.py --all`
+SECONDS = float(os.environ.get("HANDRAIL_MACHINE_S", "15"))  # more with `scripts/check.py --all`
 STEPS = 40  # of one machine
 
 names = st.sampled_from(NAMES)
