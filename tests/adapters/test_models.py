@@ -354,8 +354,7 @@ def address():
 
 async def main():
     asking = asyncio.ensure_future(anext(Remote(address).complete([], [])))
-    while not asked.is_set():
-        await asyncio.sleep(0.01)
+    await asyncio.to_thread(asked.wait)
     asking.cancel()
     await asyncio.wait([asking])
     print("cancelled", asking.cancelled())
