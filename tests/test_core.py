@@ -14,6 +14,7 @@ from handrail.core.failure import Failure
 from handrail.core.patch import FilePatch, Hunk
 from handrail.core.readback import standing
 from handrail.core.text import Text
+from handrail.core.wayback import way_back
 from ledger_play import Play
 from spec import Block, Case, cases
 
@@ -60,6 +61,19 @@ def test_rebase(case: Case) -> None:
     case.check(
         merged=merged if merged != now else None,
         conflicts=f"edit {', '.join(conflicts)} of {len(moved)}\n" if conflicts else None,
+    )
+
+
+@pytest.mark.parametrize("case", cases("wayback"))
+def test_wayback(case: Case) -> None:
+    """What taking back `before` → `left`, or what of it touches `lines`, makes of `now`; or a conflict."""
+    now, given = Text(case["now"]), case.get("now", "lines")
+    first, last = map(int, given.split("-")) if given else (0, 0)
+    stretches = [(Text(case["before"]), Text(case["left"]))]
+    back = way_back(now, stretches, (first - 1, last - 1) if given else None)
+    case.check(
+        restored=None if back is None else edit.apply(now.content, back),
+        conflict="others may have changed the same lines\n" if back is None else None,
     )
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench import Bench
 from handrail.core import edit
-from handrail.core.text import Text
+from handrail.core.extent import extents
+from handrail.core.text import Text, split_lines
 from handrail.core.wayback import way_back
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -53,6 +58,135 @@ def test_what_is_taken_back_already_is_no_conflict(before: str, after: str) -> N
         part = undone(after, (before, after), lines=(line, line))
         assert part is not None
         assert undone(part, (before, after)) == before
+
+
+# ---- Few distinct lines, so that most of them are repeated ------------------------------------------
+
+Change = tuple[int, int, tuple[str, ...]]  # of some rows: from, to, what becomes of them
+Rows = tuple[str, ...]
+few = st.sampled_from(["a\n", "ab\n", "a\nb\nc\n"]).map(split_lines)
+
+
+@st.composite
+def changed(draw: st.DrawFn, rows: Rows, lines: Sequence[str]) -> tuple[Change, ...]:
+    """One or two changes of some rows, apart from each other, of which nobody can tell a shorter story."""
+    found: list[Change] = []
+    at = 0
+    for _ in range(draw(st.integers(1, 2))):
+        if at <= len(rows):
+            start = draw(st.integers(at, len(rows)))
+            end = draw(st.integers(start, min(start + 2, len(rows))))
+            found.append((start, end, tuple(draw(st.lists(st.sampled_from(lines), max_size=2)))))
+            at = end + 1
+    assume(sum(end - start + len(new) for start, end, new in found) == distance(rows, made(rows, found)))
+    return tuple(each for each in found if rows[each[0] : each[1]] != each[2])
+
+
+def made(rows: Rows, changes: Sequence[Change]) -> Rows:
+    for start, end, new in sorted(changes, key=lambda change: change[:2], reverse=True):
+        rows = (*rows[:start], *new, *rows[end:])
+    return rows
+
+
+def opposite(rows: Rows, changes: Sequence[Change]) -> list[Change]:
+    """What takes the changes of *rows* back."""
+    shifts = accumulate((len(new) - (end - start) for start, end, new in changes), initial=0)
+    return [
+        (start + shift, start + shift + len(new), rows[start:end])
+        for (start, end, new), shift in zip(changes, shifts, strict=False)
+    ]
+
+
+@cache
+def distance(one: Rows, other: Rows) -> int:
+    """How many rows have to go or to come."""
+    if not one or not other:
+        return len(one) + len(other)
+    if one[0] == other[0]:
+        return distance(one[1:], other[1:])
+    return 1 + min(distance(one[1:], other), distance(one, other[1:]))
+
+
+def is_between(one: Rows, middle: Rows, other: Rows) -> bool:
+    """Whether going from one to the other may lead through the middle."""
+    return distance(one, middle) + distance(middle, other) == distance(one, other)
+
+
+@given(st.data(), few)
+def test_every_smallest_way_lies_within(data: st.DataObject, lines: Sequence[str]) -> None:
+    before = tuple(data.draw(st.lists(st.sampled_from(lines), max_size=8)))
+    changes = data.draw(changed(before, lines))
+    after = made(before, changes)
+    found = extents(before, after)
+    assert all(any(i <= start and end <= j for i, j, *_ in found) for start, end, _ in changes)
+    assert made(before, [(i, j, after[k:m]) for i, j, k, m in found]) == after
+
+
+def test_much_that_was_rewritten_is_cut_where_lines_are_alone() -> None:
+    before = [f"{number}\n" if number % 3 else "\n" for number in range(6000)]
+    left = [line if number % 2 else f"new {line}" for number, line in enumerate(before)]
+    now = [*left[:5], "typed\n", *left[5:]]
+    back = undone("".join(now), ("".join(before), "".join(left)))
+    assert back == "".join([*before[:5], "typed\n", *before[5:]])
+    del now[3001]
+    assert undone("".join(now), ("".join(before), "".join(left))) is None, "a line of the turn's is gone"
+
+
+@given(st.data(), few)
+def test_of_repeated_lines_nobody_guesses(data: st.DataObject, lines: Sequence[str]) -> None:
+    """
+    Where the changes were really made is known here, and not to the code: what it finds is right, or nothing.
+
+    What others did may be part of the way back, and is then taken as that.
+    """
+    before = tuple(data.draw(st.lists(st.sampled_from(lines), max_size=8)))
+    turn = data.draw(changed(before, lines))
+    left = made(before, turn)
+    ours, others = opposite(before, turn), data.draw(changed(left, lines))
+    now = made(left, others)
+    right = set[Rows]()
+    if not any(i < m and k < j for i, j, _ in ours for k, m, _ in others):
+        right |= {
+            made(left, [*ours, *others]),
+            made(left, [*others, *ours]),
+        }  # two at one place: either first
+    back = undone("".join(now), ("".join(before), "".join(left)))
+    if back is None or (found := tuple(split_lines(back))) in right:
+        return
+    if found == now and is_between(left, before, now) and not set(before) <= set(left):
+        return  # what was gone is there again, and more
+    undoing = [made(left, some) for some in (others, *((each,) for each in others))]
+    assert any(
+        is_between(left, middle, before)
+        and distance(now, found) == distance(middle, before)
+        and distance(found, before) == distance(middle, now)
+        for middle in undoing
+    ), "nor is it what was left to undo"
+
+
+@given(st.data(), few, st.booleans())
+def test_part_by_part_and_then_the_rest_is_what_was_before(
+    data: st.DataObject, lines: Sequence[str], is_cut: bool
+) -> None:
+    """Any lines in any order, nobody does anything else, and the last line may have no end."""
+    before, left = ("".join(data.draw(st.lists(st.sampled_from(lines), max_size=9))) for _ in range(2))
+    if is_cut:
+        before, left = before[:-1], left[:-1] if data.draw(st.booleans()) else left
+    now = left
+    for line in data.draw(st.lists(st.integers(0, 9), max_size=4)):
+        part = undone(now, (before, left), lines=(line, line))
+        assert part is not None, "there is nobody to be in conflict with"
+        now = part
+    assert undone(now, (before, left)) == before
+
+
+@pytest.mark.parametrize("lines", [["a\n"], ["a\n", "}\n"]])
+def test_the_last_line_gets_no_neighbour(lines: list[str]) -> None:
+    """A text that had no end of its last line cannot be put before what others have added."""
+    for end in lines:
+        assert undone(f"d\n{end}{end}", ("d", f"d\n{end}")) is None
+        assert undone("d\nx\ny\n", ("d", "d\nx\n")) is None
+        assert undone("y\nd\nx\n", ("d", "d\nx\n")) == "y\nd"
 
 
 ROWS = "".join(f"{number}\n" for number in range(1, 10))

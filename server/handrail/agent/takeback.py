@@ -26,6 +26,7 @@ from handrail.core.change import (
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text
+from handrail.core.wayback import way_back
 from handrail.ports import CheckpointError, Editor, Ports
 
 LABEL = "handrail: take back half an edit"
@@ -89,15 +90,12 @@ async def _is_rewritten(editor: Editor, change: Update, landing: Landing) -> boo
         return False
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
-    ours = edit.apply(change.base.content, stood)
-    moved = edit.rebase(Text(ours), edit.between(ours, change.base.content), now.text.content)
-    if any(each.conflict for each in moved):
-        return False
-    if not moved:
-        return True
-    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(each.edit for each in moved))
-    (back,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
-    return isinstance(back, Applied)
+    back = way_back(now.text, [(change.base, Text(edit.apply(change.base.content, stood)))])
+    if not back:
+        return back is not None
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+    (landing_back,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
+    return isinstance(landing_back, Applied)
 
 
 async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:

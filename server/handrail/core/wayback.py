@@ -1,21 +1,47 @@
 """
 Undo what was done to a text, and only that, in what the text has become since.
 
-What others did stays, before, between and after; where it is in the same lines there is no way back, unless
-it is the way back itself. Which texts these are, and what becomes of a document without a way back, is
-decided by whoever restores it.
+What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
+it (see `extent`), there is no way back, unless it is part of the way back itself: of equal lines nobody could
+say whose is which. Which texts these are, and what becomes of a document without a way back, is decided by
+whoever restores it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from handrail.core import edit
-from handrail.core.edit import TextEdit
-from handrail.core.failure import Span
-from handrail.core.text import Text
+from handrail.core.edit import Block, TextEdit
+from handrail.core.extent import extents
+from handrail.core.text import Text, split_lines
 
 Lines = tuple[int, int]  # the first and the last one, counted from 0
+Rows = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """
+    Some rows of a text that become others.
+
+    Attributes:
+        start, end: The rows that go; those of the text as it is now.
+        rows: What is there instead; None if nobody can tell, as others have changed the same.
+        is_vague: Whether something comes back and it is not certain between which of the rows.
+    """
+
+    start: int
+    end: int
+    rows: Rows | None
+    is_vague: bool = False
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether it has any of some rows; where something comes back the rows around it count."""
+        if start == end or self.start == self.end or self.is_vague:
+            return self.start <= end and start <= self.end
+        return self.start < end and start < self.end
 
 
 def way_back(
@@ -32,35 +58,99 @@ def way_back(
             lines around it. None for all of it.
 
     Returns:
-        The edits, ascending; None if others have changed the same lines.
+        The edits, ascending; None if others have changed the same lines, or may have.
     """
-    content = now.content
-    wanted = None if lines is None else _span(now, lines)
+    rows = split_lines(now.content)
+    first, last = (0, len(rows)) if lines is None else (lines[0], lines[1] + 1)
+    start, end = min(first, len(rows)), min(last, len(rows))
     for found, left in reversed(stretches):
-        later = edit.between(left.content, content)
-        planned = [each for each in edit.between(left.content, found.content) if each not in later]
-        moved = edit.rebase(left, planned, content)
-        if wanted is not None:
-            places = (edit.carry(edit.whole_lines(left, each), later) for each in planned)
-            touched = [_meet(place, wanted) for place in places]
-            moved = tuple(each for each, touches in zip(moved, touched, strict=True) if touches)
-        if any(each.conflict for each in moved):
-            return None
-        made = [each.edit for each in moved]
-        content = edit.apply(content, made)
-        wanted = None if wanted is None else edit.carry(wanted, made)
+        undos = _undos(split_lines(found.content), split_lines(left.content), rows)
+        if lines is not None:
+            undos = [each for each in undos if each.touches(start, end)]
+        for each in reversed(undos):
+            if each.rows is None:
+                return None
+            rows[each.start : each.end] = each.rows
+            growth = len(each.rows) - (each.end - each.start)
+            start, end = min(start, each.start), max(end, each.end) + growth
+    content = "".join(rows)
+    if split_lines(content) != rows:  # one that had no end, or half of one, is no longer the last
+        return None
     return edit.between(now.content, content)
 
 
-def _span(text: Text, lines: Lines) -> Span:
-    """All of some lines, terminators included; lines beyond the text are where it ends."""
-    starts, end = text.starts, len(text.content)
-    first, last = (starts[line] if line < len(starts) else end for line in (lines[0], lines[1] + 1))
-    return Span(start=first, end=last)
+def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
+    """What makes *found* of *left* again, in *now*."""
+    undos: list[Undo] = []
+    back: list[Block] = []
+    to_found = to_now = 0  # how many rows further down the same row is
+    for ours, others in _meeting(extents(left, found), extents(left, now)):
+        start, end = min(i for i, *_ in (*ours, *others)), max(j for _, j, *_ in (*ours, *others))
+        before, is_now = start + to_found, start + to_now
+        to_found += sum(map(_growth, ours))
+        to_now += sum(map(_growth, others))
+        if not others:
+            undos.append(_undo(is_now, left[start:end], found[before : end + to_found]))
+        elif ours and _is_undone_in_part(found, left, now[is_now : end + to_now], (start, end, ours)):
+            there, wanted = now[is_now : end + to_now], found[before : end + to_found]
+            undos += [_undo(is_now + i, there[i:j], wanted[k:m]) for i, j, k, m in extents(there, wanted)]
+        elif ours:
+            undos.append(Undo(is_now, end + to_now, None))
+            back += [block for block in ours if _is_back(found, left, now[is_now : end + to_now], block)]
+    if not back:
+        return undos
+    left = list(left)
+    for i, j, k, m in reversed(back):
+        left[i:j] = found[k:m]
+    return _undos(found, left, now)
 
 
-def _meet(one: Span, other: Span) -> bool:
-    """Whether two spans have something in common; an empty one has its ends."""
-    if one.start == one.end or other.start == other.end:
-        return one.start <= other.end and other.start <= one.end
-    return one.start < other.end and other.start < one.end
+def _is_back(found: Rows, left: Rows, there: Rows, block: Block) -> bool:
+    """Whether a block is undone as a whole, amid other changes; no chance, as one of its rows was gone."""
+    i, j, k, m = block
+    rows, places = found[k:m], range(len(there) - (m - k) + 1)
+    if set(rows) <= set(left) or not set(there).isdisjoint(left[i:j]):
+        return False
+    return any(there[at : at + len(rows)] == rows for at in places)
+
+
+def _undo(start: int, old: Rows, new: Rows) -> Undo:
+    is_vague = len(new) > len(old) and not set(old).isdisjoint(new)
+    return Undo(start, start + len(old), new, is_vague)
+
+
+def _growth(block: Block) -> int:
+    i, j, k, m = block
+    return (m - k) - (j - i)
+
+
+def _meeting(ours: Sequence[Block], others: Sequence[Block]) -> Iterator[tuple[list[Block], list[Block]]]:
+    """The blocks of both, ascending; together where they have rows in common, or put rows at one place."""
+    blocks = sorted([*((block, 0) for block in ours), *((block, 1) for block in others)])
+    groups: tuple[list[Block], list[Block]] = ([], [])
+    start = end = -1
+    for block, whose in blocks:
+        i, j, *_ = block
+        if i >= end and not start == end == i == j:
+            if start >= 0:
+                yield groups
+            groups, start, end = ([], []), i, j
+        groups[whose].append(block)
+        end = max(end, j)
+    if start >= 0:
+        yield groups
+
+
+def _is_undone_in_part(found: Rows, left: Rows, now: Rows, part: tuple[int, int, Sequence[Block]]) -> bool:
+    """Whether *now* is a part of what was left with some of its blocks undone, and no other change."""
+    at, end, blocks = part
+    places = {0}  # where in *now* one can be
+    for i, j, k, m in (*blocks, (end, end, 0, 0)):
+        places = _behind(now, places, [left[at:i]])
+        places = _behind(now, places, [left[i:j], found[k:m]])
+        at = j
+    return len(now) in places
+
+
+def _behind(now: Rows, places: set[int], either: Sequence[Rows]) -> set[int]:
+    return {at + len(rows) for at in places for rows in either if now[at : at + len(rows)] == rows}
