@@ -13,12 +13,13 @@ from pathlib import Path
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.core.change import Create, Delete, Landing, Partial, PlannedHunk, Rejected, Tier, Update
-from handrail.core.checkpoint import Restoration, StepId, Target
+from handrail.core.checkpoint import CommandEffects, Kind, Restoration, StepId, Target
 from handrail.core.edit import between
 from handrail.core.failure import Code
 from handrail.core.text import Text
 from handrail.ports import Checkpoints, Document, Editor
 
+Act = Callable[[], object]
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 # ---- Files ------------------------------------------------------------------------------------------
@@ -153,3 +154,31 @@ def hold(path: Path, raw: bytes | None) -> None:
 
 async def plan(repo: Checkpoints, checkpoint: str = "t-1") -> dict[str, Restoration]:
     return {each.uri: each for each in await repo.restore_plan(checkpoint)}
+
+
+# ---- Commands ---------------------------------------------------------------------------------------
+
+
+async def during(repo: ShadowRepo, act: Act) -> CommandEffects:
+    """What became of the workspace while *act* ran."""
+    snapshot = await repo.before_command(step())
+    act()
+    return await repo.after_command(step(), snapshot)
+
+
+def changed(effects: CommandEffects) -> dict[str, Kind]:
+    return {each.path: each.change for each in effects.changes}
+
+
+def left_out(effects: CommandEffects) -> dict[str, str]:
+    return {each.path: each.reason for each in effects.not_covered}
+
+
+def raws(restoration: Restoration) -> tuple[bytes | None, bytes | None]:
+    assert restoration.after is not None
+    return restoration.before.raw, restoration.after.raw
+
+
+def user_git(root: Path, *args: str) -> str:
+    named = ("-c", "user.name=u", "-c", "user.email=u@localhost", "-c", "init.defaultBranch=main")
+    return run("git", "-C", str(root), *named, *args).decode()

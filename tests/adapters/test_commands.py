@@ -5,61 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import handrail
-from adapters.kit import change, git, names, plan, run, shadow, step
+from adapters.kit import change, changed, during, git, left_out, names, plan, raws, shadow, step, user_git
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.core.checkpoint import CommandEffects, Kind, Restoration
-
-Act = Callable[[], object]
-
-
-async def during(repo: ShadowRepo, act: Act) -> CommandEffects:
-    """What became of the workspace while *act* ran."""
-    snapshot = await repo.before_command(step())
-    act()
-    return await repo.after_command(step(), snapshot)
-
-
-def changed(effects: CommandEffects) -> dict[str, Kind]:
-    return {each.path: each.change for each in effects.changes}
-
-
-def left_out(effects: CommandEffects) -> dict[str, str]:
-    return {each.path: each.reason for each in effects.not_covered}
-
-
-def raws(restoration: Restoration) -> tuple[bytes | None, bytes | None]:
-    assert restoration.after is not None
-    return restoration.before.raw, restoration.after.raw
-
-
-def user_git(root: Path, *args: str) -> str:
-    named = ("-c", "user.name=u", "-c", "user.email=u@localhost", "-c", "init.defaultBranch=main")
-    return run("git", "-C", str(root), *named, *args).decode()
-
-
-@pytest.fixture(params=["plain", "git", "git with changes"])
-def tree(request: pytest.FixtureRequest, root: Path) -> Path:
-    """A folder with files; as a git repository, as one with changes, or as none."""
-    (root / "deep").mkdir()
-    for name in ("a", "b", "deep/c"):
-        (root / name).write_bytes(name.encode() + b"\r\n")
-    (root / ".gitignore").write_bytes(b"*.log\nbuild/\n")
-    if request.param != "plain":
-        user_git(root, "init", "-q")
-        user_git(root, "add", "-A")
-        user_git(root, "commit", "-q", "-m", "first")
-    if request.param == "git with changes":
-        (root / "a").write_bytes(b"a, changed\n")
-        (root / "new").write_bytes(b"new")
-        (root / "b").unlink()
-    return root
+from handrail.core.checkpoint import Kind
 
 
 async def test_every_kind_of_change_is_found_and_kept(repo: ShadowRepo, tree: Path) -> None:

@@ -1,0 +1,108 @@
+"""What a command does to the work trees themselves: repositories come, go and move, links replace folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from adapters.kit import changed, during, plan, raws, shadow, user_git
+from handrail.adapters.disk import uri_of
+from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.core.checkpoint import Kind
+
+
+@pytest.fixture
+def nested(tree: Path) -> Path:
+    """A repository inside the folder, with a commit and a file that is in none."""
+    nested = tree / "nested"
+    nested.mkdir()
+    user_git(nested, "init", "-q")
+    (nested / "n").write_bytes(b"n")
+    user_git(nested, "add", "-A")
+    user_git(nested, "commit", "-q", "-m", "first")
+    (nested / "m").write_bytes(b"m")
+    return nested
+
+
+async def test_a_folder_becomes_a_link_to_where_it_went(repo: ShadowRepo, tree: Path) -> None:
+    def act() -> None:
+        (tree / "deep").rename(tree / "moved")
+        (tree / "deep").symlink_to("moved")
+
+    assert changed(await during(repo, act)) == {
+        "deep": Kind.CREATED,
+        "deep/c": Kind.DELETED,
+        "moved/c": Kind.CREATED,
+    }
+    found = await plan(repo)
+    assert raws(found[uri_of(tree) + "/deep/c"]) == (b"deep/c\r\n", None)
+
+
+async def test_a_nested_repository_is_removed(repo: ShadowRepo, tree: Path, nested: Path) -> None:
+    def act() -> None:
+        shutil.rmtree(nested)
+        (tree / "a").write_bytes(b"of the command")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {"a": Kind.CHANGED, "nested/n": Kind.DELETED, "nested/m": Kind.DELETED}
+    assert raws((await plan(repo))[uri_of(nested / "m")]) == (b"m", None)
+
+
+async def test_a_nested_repository_becomes_part_of_the_outer_one(
+    repo: ShadowRepo, tree: Path, nested: Path
+) -> None:
+    def act() -> None:
+        shutil.rmtree(nested / ".git")
+        (nested / "m").write_bytes(b"of the command")
+        (nested / "new").write_bytes(b"")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {"nested/m": Kind.CHANGED, "nested/new": Kind.CREATED}
+    found = await plan(repo)
+    assert raws(found[uri_of(nested / "m")]) == (b"m", b"of the command")
+
+
+async def test_a_folder_becomes_a_repository(repo: ShadowRepo, tree: Path) -> None:
+    def act() -> None:
+        user_git(tree / "deep", "init", "-q")
+        (tree / "deep" / "c").write_bytes(b"of the command")
+        (tree / "deep" / "new").write_bytes(b"")
+
+    effects = await during(repo, act)
+    assert changed(effects) == {"deep/c": Kind.CHANGED, "deep/new": Kind.CREATED}
+    assert raws((await plan(repo))[uri_of(tree / "deep" / "c")]) == (b"deep/c\r\n", b"of the command")
+
+
+@pytest.mark.parametrize("gets", [True, False], ids=["gets one", "loses it"])
+async def test_the_folder_itself_gets_or_loses_a_repository(state: Path, root: Path, gets: bool) -> None:
+    inside = root / "inside"
+    inside.mkdir()
+    (inside / "a").write_bytes(b"a")
+    user_git(root, "init", "-q")
+    if not gets:
+        user_git(inside, "init", "-q")
+    repo = shadow(state, inside)
+
+    def act() -> None:
+        if gets:
+            user_git(inside, "init", "-q")
+        else:
+            shutil.rmtree(inside / ".git")
+        (inside / "b").write_bytes(b"b")
+
+    assert changed(await during(repo, act)) == {"b": Kind.CREATED}
+
+
+async def test_the_workspace_folder_is_moved_away(repo: ShadowRepo, tree: Path) -> None:
+    before = (tree / "a").read_bytes()
+
+    def act() -> None:
+        os.rename(tree, tree.with_name("elsewhere"))
+        tree.mkdir()
+
+    effects = await during(repo, act)
+    assert changed(effects)["a"] is Kind.DELETED
+    assert raws((await plan(repo))[uri_of(tree / "a")]) == (before, None)
