@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -51,6 +50,21 @@ async def test_a_nested_repository_is_removed(repo: ShadowRepo, tree: Path, nest
     assert raws((await plan(repo))[uri_of(nested / "m")]) == (b"m", None)
 
 
+async def test_what_a_nested_repository_has_in_an_ignored_folder(repo: ShadowRepo, nested: Path) -> None:
+    (nested / "build").mkdir()
+    for name in ("build/kept", "build/empty", "build/other"):
+        (nested / name).write_bytes(b"" if name == "build/empty" else b"kept\r\n")
+    (nested / ".gitignore").write_bytes(b"build/\n")
+    user_git(nested, "add", "-f", "build/kept", "build/empty")
+    effects = await during(repo, lambda: shutil.rmtree(nested))
+    assert changed(effects).keys() == {
+        *("nested/n", "nested/m", "nested/.gitignore", "nested/build/kept", "nested/build/empty"),
+        "nested/build/other",
+    }
+    found = await plan(repo)
+    assert raws(found[uri_of(nested / "build" / "kept")]) == (b"kept\r\n", None)
+
+
 async def test_a_nested_repository_becomes_part_of_the_outer_one(
     repo: ShadowRepo, tree: Path, nested: Path
 ) -> None:
@@ -94,15 +108,3 @@ async def test_the_folder_itself_gets_or_loses_a_repository(state: Path, root: P
         (inside / "b").write_bytes(b"b")
 
     assert changed(await during(repo, act)) == {"b": Kind.CREATED}
-
-
-async def test_the_workspace_folder_is_moved_away(repo: ShadowRepo, tree: Path) -> None:
-    before = (tree / "a").read_bytes()
-
-    def act() -> None:
-        os.rename(tree, tree.with_name("elsewhere"))
-        tree.mkdir()
-
-    effects = await during(repo, act)
-    assert changed(effects)["a"] is Kind.DELETED
-    assert raws((await plan(repo))[uri_of(tree / "a")]) == (before, None)

@@ -11,8 +11,8 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
+NOTHING = "0" * 40  # git's name for the blob of a path that is not there
 UNKNOWN = "changed by the command, and what it held before is not known"
 
 
@@ -108,10 +109,13 @@ class Commands:
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
-        for git, group in trees.differences(before, after):
-            contents = git.blobs(name for each in group for name in each.blobs)
-            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), group)
-            for each in group:
+        groups = list(trees.differences(before, after))
+        differing = _joined(each for _, group in groups for each in group)
+        for git, group in groups:
+            mine = [differing.pop(each.path) for each in group if each.path in differing]
+            contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
+            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
+            for each in mine:
                 images = _images(each, contents, before.modes)
                 if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
                     left_out[hidden] = UNKNOWN
@@ -196,6 +200,26 @@ def _lives(process: int) -> bool:
     except PermissionError:  # somebody else's, so it lives
         return True
     return True
+
+
+def _joined(differences: Iterable[Difference]) -> dict[Path, Difference]:
+    """Each path once: one that went from a work tree to another has left the one and is new in the other."""
+    found: dict[Path, Difference] = {}
+    for each in differences:
+        known = found.get(each.path, each)
+        before, after = (known if known.modes[side] else each for side in (0, 1))
+        modes, blobs = (before.modes[0], after.modes[1]), (before.blobs[0], after.blobs[1])
+        found[each.path] = replace(each, modes=modes, blobs=blobs)
+    return {path: each for path, each in found.items() if each.differs}
+
+
+def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, bytes]:
+    """The blobs of *group*, nearly all of which the first of *stores* has."""
+    wanted, found = {name for each in group for name in each.blobs}, dict[str, bytes]()
+    for git in stores:
+        if missing := wanted - found.keys() - {NOTHING}:
+            found |= git.blobs(missing)
+    return found
 
 
 def _images(

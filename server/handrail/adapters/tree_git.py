@@ -181,13 +181,15 @@ class Git:
 
     def _ended(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         command = (*_after_others(), "git", "--literal-pathspecs", *args)
+        # What was kept of a work tree can be read when that is gone.
+        at = self.work_tree if self.work_tree.is_dir() else self.folder
         try:
             ended = subprocess.run(
                 command,
                 input=given,
                 capture_output=True,
-                cwd=self.work_tree,
-                env=self._environment(),
+                cwd=at,
+                env={**self._environment(), "GIT_WORK_TREE": os.fspath(at)},
                 check=False,
             )
         except OSError as error:
@@ -224,7 +226,6 @@ class Git:
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_NO_LAZY_FETCH": "1",
             "GIT_DIR": os.fspath(self.folder),
-            "GIT_WORK_TREE": os.fspath(self.work_tree),
             "GIT_INDEX_FILE": os.fspath(self.folder / "index"),
         }
 

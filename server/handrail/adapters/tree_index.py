@@ -2,8 +2,9 @@
 A copy of the user's index to start from, so that the first snapshot need not read every file.
 
 An entry may be trusted only if the file's bytes are the blob's: what conversion may have touched is hashed
-anew, and so is what is unmerged, or hidden from git by a flag. Nested repositories are taken out, as each
-is a work tree of its own. The user's own index is only read.
+anew, and so is what is unmerged, or hidden from git by a flag. Where the user's objects may not be leaned on,
+all is read, and only what git is to look at is taken from the index. Nested repositories are taken out, as
+each is a work tree of its own. The user's own index is only read.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,6 @@ PATH = 52  # where a path begins in a line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    tag: bytes
     mode: bytes
     blob: bytes
     stage: bytes
@@ -48,24 +48,36 @@ def begin(git: Git, user: UserRepository) -> bool:
 
 def _distrust(git: Git, user: UserRepository) -> None:
     lines = split(git.run("ls-files", "-v", "-s", "-z"))
+    if not git.borrows:
+        empty = git.run("hash-object", "-w", "--stdin").strip()  # so that what is not empty is found changed
+        _order(git, [order for line in lines for order in _anew(_entry(line), empty)])
+        return
     paths = [line[PATH:] for line in lines]
     converted = set(paths) if user.converts else _converted(git, user, paths)
-    orders = []
+    orders = list[bytes]()
     # There may be very many, and few are doubtful, so only those are looked at closely.
     for entry in (_entry(line) for line in lines if not PLAIN(line) or line[PATH:] in converted):
-        plain = entry.tag == b"H" and entry.stage == b"0"
-        if entry.mode == LINK or entry.stage != b"0":
-            orders.append(b"0 " + NOTHING + b"\t" + entry.path)
-        if entry.mode != LINK and (not plain or entry.path in converted):
-            orders.append(entry.mode + b" " + entry.blob + b"\t" + entry.path)  # no time: it is read anew
+        orders += _anew(entry, entry.blob)
+    _order(git, orders)
+
+
+def _anew(entry: _Entry, blob: bytes) -> Iterator[bytes]:
+    """What has git forget when it looked at a file, so that it is read anew; it is taken to hold *blob*."""
+    if entry.mode == LINK or entry.stage != b"0":
+        yield b"0 " + NOTHING + b"\t" + entry.path
+    if entry.mode != LINK:
+        yield entry.mode + b" " + blob + b"\t" + entry.path
+
+
+def _order(git: Git, orders: Sequence[bytes]) -> None:
     if orders:
         git.run("update-index", "-z", "--index-info", given=b"".join(order + b"\0" for order in orders))
 
 
 def _entry(line: bytes) -> _Entry:
     fields, path = line.split(b"\t", 1)
-    tag, mode, blob, stage = fields.split(b" ")
-    return _Entry(tag=tag, mode=mode, blob=blob, stage=stage, path=path)
+    _, mode, blob, stage = fields.split(b" ")
+    return _Entry(mode=mode, blob=blob, stage=stage, path=path)
 
 
 def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:

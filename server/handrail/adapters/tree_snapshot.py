@@ -57,6 +57,11 @@ class Difference:
     modes: tuple[int, int]
     blobs: tuple[str, str]
 
+    @property
+    def differs(self) -> bool:
+        """Whether the two are unlike each other after all."""
+        return self.modes[0] != self.modes[1] or self.blobs[0] != self.blobs[1]
+
 
 class Trees:
     """Takes snapshots of the work trees below some folders; *scratch* holds a repository for each."""
@@ -109,10 +114,10 @@ class Trees:
         """The tree of *top*, into *taken*; the repositories nested in it."""
         git = self._git(top)
         is_new = not git.is_made
-        git.make(user.objects if user is not None else None)
+        git.make(user.objects if user is not None and self._lasts(user) else None)
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
-        if is_new and user is not None and tree_index.begin(git, user):
+        if is_new and user is not None and tree_index.begin(git, user) and git.borrows:
             git.compare_with(user.head)
         modes = _Modes(git)
         names, closed = _names(git, self._paths(top))
@@ -136,6 +141,11 @@ class Trees:
             git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
         taken.trees[os.fspath(top)] = name
         return chosen.nested
+
+    def _lasts(self, user: UserRepository) -> bool:
+        """Whether its objects may be leaned on: with a nested work tree, a command may remove those in it."""
+        is_nested = any(root in user.top.parents for root in self._roots)
+        return not (is_nested and user.objects.is_relative_to(user.top))
 
     def _paths(self, top: Path) -> Sequence[str]:
         """What git is to look at in *top*: all, unless only folders below it are of the workspace."""
@@ -190,6 +200,7 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
         modes: Takes the permission bits that git would not keep.
     """
     chosen = _Chosen()
+    links: dict[str, bool] = {}
     for name, is_new in names:
         path = top / os.fsdecode(name)
         if name.endswith(b"/"):
@@ -206,8 +217,8 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
         except OSError:
             taken.left_out[os.fspath(path)] = UNREADABLE
             continue
-        if stat.S_ISDIR(found.st_mode):  # it was a file, and what is in it now is new
-            chosen.gone.append(name)
+        if stat.S_ISDIR(found.st_mode) or _is_beyond_link(path, top, links):
+            chosen.gone.append(name)  # what is in the folder now is new, or is where a link leads
             continue
         limit = LIMIT_FILE_BYTES if is_new is not None else LIMIT_IGNORED_BYTES
         if reason := _obstacle(path, found, limit):
@@ -220,6 +231,15 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
         else:
             modes.pop(os.fsdecode(name), None)
     return chosen
+
+
+def _is_beyond_link(path: Path, top: Path, links: dict[str, bool]) -> bool:
+    """Whether a folder above *path* has become a link; *links* remembers what has been looked at."""
+    folder = os.path.dirname(path)
+    if folder not in links:
+        above = Path(folder)
+        links[folder] = above != top and (above.is_symlink() or _is_beyond_link(above, top, links))
+    return links[folder]
 
 
 def _obstacle(path: Path, found: os.stat_result, limit: int) -> str:
