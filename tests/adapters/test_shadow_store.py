@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -315,3 +316,24 @@ def damaged(raw: bytes, damage: bytes | str | None) -> bytes | None:
         return bytes(byte ^ 0xFF for byte in raw)
     assert not isinstance(damage, str)
     return damage
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize("part", range(8))
+async def test_a_byte_that_is_wrong_anywhere_in_a_pack(state: Path, root: Path, part: int) -> None:
+    for number in range(3):
+        await change(shadow(state, root), step(turn=f"t-{number}"), root / "a", b"%d\n" % number * 9)
+    (pack,) = (state / "handrail").glob("*/checkpoints.git/objects/pack/*.pack")
+    sound = pack.read_bytes()
+    pack.chmod(0o600)
+    for at in range(part * len(sound) // 8, (part + 1) * len(sound) // 8, 11):
+        pack.write_bytes(sound[:at] + bytes([sound[at] ^ 0xFF]) + sound[at + 1 :])
+        repo = shadow(state, root)  # as after a restart, so that nothing is remembered
+        for each in await repo.list():
+            with suppress(CheckpointError):
+                await repo.restore_plan(each.id)
+        await repo.verify()
+    await change(repo, step(turn="t-new"), root / "a", b"new")
+    (restoration,) = await repo.restore_plan("t-new")
+    assert restoration.after is not None
+    assert restoration.after.raw == b"new"

@@ -302,7 +302,8 @@ class Store:
 
     def close(self) -> None:
         """Let go of the packs that were read."""
-        self._objects.close()
+        with suppress(BufferError):  # an error on its way still looks into a damaged one, which goes with it
+            self._objects.close()
 
 
 def _make_folders(base: Path, folder: Path) -> None:

@@ -122,10 +122,12 @@ class Packs:
 
     def search(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The same in any pack, each for itself, for when one of them is damaged."""
+        wanted = RawObjectID(bytes.fromhex(name.decode("ascii")))
         for path, _ in self.all():
             with (
                 suppress(*DAMAGE),
                 closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as pack,
+                suppress(*DAMAGE),  # before it is closed: an error on its way still looks into it
             ):
-                return pack.get_raw(RawObjectID(bytes.fromhex(name.decode("ascii"))))
+                return pack.get_raw(wanted)
         return None
