@@ -63,6 +63,12 @@ async def test_the_users_repository_is_not_touched(repo: ShadowRepo, root: Path)
     assert {name: (root / name).stat().st_mtime_ns for name in names(root)} == times
 
 
+def written_long_ago(path: Path, raw: bytes) -> None:
+    """A file that git, once it has been added, has no reason to read again."""
+    path.write_bytes(raw)
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+
+
 @pytest.mark.parametrize("attributes", ["* text=auto", "*.txt eol=crlf", "*.txt filter=lfs", "*.txt ident"])
 async def test_contents_are_kept_as_they_are_whatever_git_converts(
     repo: ShadowRepo, root: Path, attributes: str
@@ -72,21 +78,36 @@ async def test_contents_are_kept_as_they_are_whatever_git_converts(
     user_git(root, "config", "filter.lfs.smudge", "sed s/^cleaned//")
     raw = b"one\r\ntwo $Id: mine $\r\n"
     (root / ".gitattributes").write_text(attributes + "\n")
-    (root / "a.txt").write_bytes(raw)
-    (root / "b.txt").write_bytes(raw)
+    written_long_ago(root / "a.txt", raw)
     user_git(root, "add", "-A")
-    user_git(root, "commit", "-q", "-m", "converted")
-    user_git(root, "checkout", "-q", "--", ".")
-    raw = (root / "a.txt").read_bytes()
     effects = await during(repo, (root / "a.txt").unlink)
     assert changed(effects) == {"a.txt": Kind.DELETED}
     assert raws((await plan(repo))[uri_of(root / "a.txt")]) == (raw, None)
 
 
+@pytest.mark.parametrize("found", ["not tracked", "ignored", "above", "in a folder"])
+async def test_attributes_that_the_index_does_not_know_convert_as_well(
+    state: Path, root: Path, found: str
+) -> None:
+    user_git(root, "init", "-q")
+    inside = root / "inside" if found == "above" else root
+    folder = inside / "folder" if found == "in a folder" else inside
+    folder.mkdir(parents=True, exist_ok=True)
+    attributes = (folder if found == "in a folder" else root) / ".gitattributes"
+    attributes.write_text("* text eol=crlf\n")
+    if found == "ignored":
+        (root / ".gitignore").write_text(".gitattributes\n")
+    written_long_ago(folder / "a", b"one\r\n")
+    user_git(root, "add", "--", str(folder / "a"))
+    repo = shadow(state, inside)
+    await during(repo, (folder / "a").unlink)
+    assert raws((await plan(repo))[uri_of(folder / "a")]) == (b"one\r\n", None)
+
+
 async def test_line_ends_that_the_users_git_converts_are_kept(repo: ShadowRepo, root: Path) -> None:
     user_git(root, "init", "-q")
     user_git(root, "config", "core.autocrlf", "true")
-    (root / "a").write_bytes(b"one\r\ntwo\r\n")
+    written_long_ago(root / "a", b"one\r\ntwo\r\n")
     user_git(root, "add", "-A")
     await during(repo, (root / "a").unlink)
     assert raws((await plan(repo))[uri_of(root / "a")]) == (b"one\r\ntwo\r\n", None)

@@ -24,6 +24,8 @@ LINK = b"160000"  # the mode of an entry that stands for a nested repository
 NOTHING = b"0" * 40
 PLAIN = re.compile(rb"H 1[02]0... [0-9a-f]{40} 0\t").match  # a file or a symbolic link that git may look at
 PATH = 52  # where a path begins in a line
+PIECE_BYTES = 1 << 18  # what is taken apart without others getting their turn
+ATTRIBUTES = b".gitattributes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,31 +36,68 @@ class _Entry:
     path: bytes
 
 
-def begin(git: Git, user: UserRepository) -> bool:
-    """Copy the index of *user* for *git*; whether that could be done. Nothing is left if it could not."""
+def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
+    """
+    Copy the index of *user* for *git*; nothing is left if that cannot be done.
+
+    Args:
+        git: Has no index yet.
+        user: Whose index it is.
+        above: The folders above what git is going to look at; there may be attributes in them.
+
+    Returns:
+        Whether there is a copy.
+    """
     index = git.folder / "index"
     try:
         shutil.copy2(user.index, index)  # with its time: git tells by it which entries it must not trust
-        _distrust(git, user)
+        distrust(git, user, has_attributes=any((each / ".gitattributes").exists() for each in above))
     except (CheckpointError, OSError):  # none yet, split in two, or of a kind that this git does not know
         index.unlink(missing_ok=True)
         return False
     return True
 
 
-def _distrust(git: Git, user: UserRepository) -> None:
-    lines = split(git.run("ls-files", "-v", "-s", "-z"))
+def are_attributes(name: bytes) -> bool:
+    """Whether a path is that of a file that asks for conversion of those beside and below it."""
+    return name.rpartition(b"/")[2].lower() == ATTRIBUTES
+
+
+def distrust(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
+    """
+    Have git read anew what its index may be wrong about. Raises CheckpointError.
+
+    Args:
+        git: Has a copy of the index of *user*.
+        user: Whose index it is.
+        has_attributes: Whether there are files of attributes that the index does not know.
+    """
+    raw = git.run("ls-files", "-v", "-s", "-z")
     if not git.borrows:
         empty = git.run("hash-object", "-w", "--stdin").strip()  # so that what is not empty is found changed
-        _order(git, [order for line in lines for order in _anew(_entry(line), empty)])
+        _order(git, [order for line in _lines(raw) for order in _anew(_entry(line), empty)])
         return
-    paths = [line[PATH:] for line in lines]
-    converted = set(paths) if user.converts else _converted(git, user, paths)
+    converted = set[bytes]()
+    if user.converts:
+        converted.update(line[PATH:] for line in _lines(raw))
+    elif has_attributes or _have_attributes(user, raw):
+        converted.update(_converted(git, user, [line[PATH:] for line in _lines(raw)]))
     orders = list[bytes]()
     # There may be very many, and few are doubtful, so only those are looked at closely.
-    for entry in (_entry(line) for line in lines if not PLAIN(line) or line[PATH:] in converted):
-        orders += _anew(entry, entry.blob)
+    for line in _lines(raw):
+        if not PLAIN(line) or (converted and line[PATH:] in converted):
+            entry = _entry(line)
+            orders += _anew(entry, entry.blob)
     _order(git, orders)
+
+
+def _lines(raw: bytes) -> Iterator[bytes]:
+    """What `split` finds, a piece at a time."""
+    at = 0
+    while at < len(raw):
+        end = raw.index(b"\0", min(at + PIECE_BYTES, len(raw) - 1)) + 1
+        yield from split(raw[at:end])
+        at = end
 
 
 def _anew(entry: _Entry, blob: bytes) -> Iterator[bytes]:
@@ -82,19 +121,16 @@ def _entry(line: bytes) -> _Entry:
 
 def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:
     """The paths whose content git may have changed on its way to the disk."""
-    if not _has_attributes(user, paths):
-        return set()
     given = b"".join(path + b"\0" for path in paths)
     # Without our own overriding attributes, and with the user's beside the files.
     said = split(_as_user(git, user, "check-attr", "-z", "--stdin", *CONVERTING, given=given))
     return {said[at] for at in range(0, len(said), 3) if said[at + 2] not in (b"unspecified", b"unset")}
 
 
-def _has_attributes(user: UserRepository, paths: Iterable[bytes]) -> bool:
-    folders = {path[: path.rfind(b"/") + 1] for path in paths} | {b""}
-    top = os.path.join(os.fsencode(user.top), b"")
-    inside = (top + folder + b".gitattributes" for folder in folders)
-    return any(map(os.path.exists, user.attributes)) or any(map(os.path.exists, inside))
+def _have_attributes(user: UserRepository, raw: bytes) -> bool:
+    """Whether the index, or what lies outside of the work tree, has files of attributes."""
+    named = (raw[at : at + PIECE_BYTES + len(ATTRIBUTES)] for at in range(0, len(raw), PIECE_BYTES))
+    return any(map(os.path.exists, user.attributes)) or any(ATTRIBUTES in piece.lower() for piece in named)
 
 
 def _as_user(git: Git, user: UserRepository, *args: str, given: bytes) -> bytes:

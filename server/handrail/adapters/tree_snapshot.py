@@ -117,10 +117,15 @@ class Trees:
         git.make(user.objects if user is not None and self._lasts(user) else None)
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
-        if is_new and user is not None and tree_index.begin(git, user) and git.borrows:
+        paths, copied = self._paths(top), None
+        if is_new and user is not None and tree_index.begin(git, user, self._above(top)) and git.borrows:
             git.compare_with(user.head)
+            copied = user
         modes = _Modes(git)
-        names, closed = _names(git, self._paths(top))
+        names, closed = _names(git, paths)
+        if copied is not None and any(tree_index.are_attributes(name) for name, _ in names):
+            tree_index.distrust(git, copied, has_attributes=True)
+            names, closed = _names(git, paths)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
         chosen = _chosen(top, names, taken, modes.known)
         tree = git.folder / "tree"  # of the index as it is; not there while that changes
@@ -152,6 +157,12 @@ class Trees:
         if any(top.is_relative_to(root) for root in self._roots):
             return ()
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
+
+    def _above(self, top: Path) -> Iterator[Path]:
+        """The folders in *top* that git is not to look at, but for those on the way to others."""
+        for root in self._roots:
+            if root.is_relative_to(top):
+                yield from (folder for folder in root.parents if folder.is_relative_to(top))
 
 
 def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[bytes]]:
