@@ -30,6 +30,7 @@ from handrail.adapters.disk import Disk
 from handrail.adapters.files import uri_of
 from handrail.adapters.shadow_limits import used_bytes
 from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.cli import SWITCH_S
 from handrail.core import edit
 from handrail.core.change import PlannedHunk, Tier, Update
 from handrail.core.checkpoint import StepId, Target
@@ -223,7 +224,8 @@ async def measure(trees: Sequence[Tree], base: Path) -> tuple[list[Late], list[L
         How late the event loop was, each time: with nothing to do, and beside the work.
     """
     os.sync()  # what is measured must not wait for what was planted
-    gc.freeze()  # as the server does
+    gc.freeze()  # as the server does, and this
+    sys.setswitchinterval(SWITCH_S)
     idle, busy = list[Late](), list[Late]()
     await ticking(idle, asyncio.sleep(2))
     for number, tree in itertools.product(range(FIRST_ROUNDS), trees):

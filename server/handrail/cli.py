@@ -20,6 +20,7 @@ from handrail import __version__
 
 VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
 WORKSPACE = "the folder to work on"
+SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -79,6 +80,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
     )
     server = create_server(world)
     gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
+    sys.setswitchinterval(SWITCH_S)
     server.start_io()
     return 0 if server.was_told_to_end else 1
 

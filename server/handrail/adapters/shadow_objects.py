@@ -227,6 +227,7 @@ class Store:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+            start_new_session=True,  # as for snapshots
             check=False,
         )
         if ended.returncode:

@@ -190,6 +190,7 @@ class Git:
                 capture_output=True,
                 cwd=at,
                 env={**self._environment(), "GIT_WORK_TREE": os.fspath(at)},
+                start_new_session=True,  # where processors are given out by session, its threads count as one
                 check=False,
             )
         except OSError as error:
