@@ -113,6 +113,11 @@ def test_no_tracked_file_names_a_registry() -> None:
 REGISTRIES = ("pypi" + r"\.org", "npmjs" + r"\.", "pythonhosted" + r"\.")
 
 
+def test_no_tracked_file_was_merged_by_halves() -> None:
+    mark = re.compile(rb"^<{7} HEAD$", re.MULTILINE)
+    assert not [path for path in tracked() if mark.search(path.read_bytes())]
+
+
 def test_the_extension_and_the_server_have_one_version() -> None:
     manifest = json.loads((ROOT / "client-vscode" / "package.json").read_text(encoding="utf-8"))
     declared = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
