@@ -115,7 +115,8 @@ REGISTRIES = ("pypi" + r"\.org", "npmjs" + r"\.", "pythonhosted" + r"\.")
 
 def test_no_tracked_file_was_merged_by_halves() -> None:
     mark = re.compile(rb"^<{7} HEAD$", re.MULTILINE)
-    assert not [path for path in tracked() if mark.search(path.read_bytes())]
+    own = [path for path in tracked() if "specs" not in path.parts]  # which have such as what a model sent
+    assert not [path for path in own if mark.search(path.read_bytes())]
 
 
 def test_the_extension_and_the_server_have_one_version() -> None:
