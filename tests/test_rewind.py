@@ -9,7 +9,7 @@ import pytest
 from bench import Bench
 from handrail.adapters.disk import Disk
 from handrail.adapters.session_log import SessionLog
-from handrail.agent.archive import Archive, UnknownSession
+from handrail.agent.archive import Archive, Busy, UnknownSession
 from handrail.agent.host import UnknownId
 from handrail.core import journal
 from handrail.core.change import Change, Landing
@@ -193,6 +193,83 @@ async def test_the_record_says_where_in_the_conversation(kept: Bench) -> None:
     calls = [each.calls[0].id for each in kept.history() if isinstance(each, AssistantMessage) and each.calls]
     assert [step.call for step in checkpoint.steps] == calls
     assert (checkpoint.session, checkpoint.turn) == ("s-1", first)
+
+
+async def test_a_turn_that_changed_nothing_can_be_gone_back_to(kept: Bench) -> None:
+    kept.says(
+        answer("Only words."),
+        answer("I write.", call("write_file", path="a.txt", content="1\n")),
+        answer("Done."),
+    )
+    said_only = (await kept.turn()).turn
+    changed_too = (await kept.turn("s-1")).turn
+    report = await kept.restore(said_only, conversation=True)
+    assert report.conversation is not None
+    assert (report.conversation.session, report.conversation.turns) == ("s-1", ())
+    assert snapshot(kept.root) == {"a.txt": b"1\n"}, "that turn changed no document"
+    assert report.checkpoint is not None
+    await kept.restore(report.checkpoint, conversation=True)
+    assert said(kept) == ["Only words.", "I write.", "Done."]
+    restarted(kept)
+    report = await kept.restore(said_only, conversation=True, following=True)
+    assert snapshot(kept.root) == {"a.txt": b"0\n"}
+    assert report.restored
+    with pytest.raises(CheckpointError, match=f"no checkpoint {said_only}"):
+        await kept.restore(said_only)
+    assert changed_too in {each.id for each in await kept.repo.list()}
+
+
+async def test_a_copied_turn_belongs_to_the_session_that_had_it(kept: Bench) -> None:
+    kept.says(answer("Only words."), answer("More."))
+    only = (await kept.turn()).turn
+    fork = await kept.host.fork("s-1", only)
+    report = await kept.restore(only, files=False, conversation=True)
+    assert report.conversation is not None
+    assert report.conversation.session == "s-1"
+    assert said_in(kept, fork) == ["Only words."]
+
+
+def said_in(bench: Bench, session: str) -> list[str]:
+    return [each.text for each in bench.history(session) if isinstance(each, AssistantMessage)]
+
+
+async def test_what_another_process_took_back_stays_taken_back(kept: Bench) -> None:
+    first, _ = await turns(kept, 2)
+    other = Bench(kept.root, kept.state)
+    other.host.archive = Archive(journals=SessionLog(lambda: kept.state.parent / "sessions"))
+    await other.restore(first, files=False, conversation=True)
+    assert said(kept) == FIRST + SECOND, "it does not know yet"
+    kept.says(answer("Anew."))
+    await kept.host.catch_up("s-1")
+    await kept.turn("s-1")
+    assert said(kept) == ["Anew."]
+    restarted(kept)
+    await kept.host.resume("s-1")
+    assert said(kept) == ["Anew."]
+
+
+async def test_what_only_this_process_wrote_is_not_read_again(kept: Bench) -> None:
+    await turns(kept, 2)
+    before = kept.host.sessions["s-1"]
+    await kept.host.catch_up("s-1")
+    assert kept.host.sessions["s-1"] is before
+
+
+async def test_no_two_processes_have_turns_in_a_session(kept: Bench) -> None:
+    first, *_ = await turns(kept, 1)
+    other = Bench(kept.root, kept.state)
+    other.host.archive = Archive(journals=SessionLog(lambda: kept.state.parent / "sessions"))
+    await other.host.resume("s-1")
+    kept.provider = type(kept)(kept.root, kept.state).provider  # one that does not answer
+    running = kept.host.start("Go on.", "s-1")
+    with pytest.raises(Busy, match="another handrail"):
+        other.host.start("Me too.", "s-1")
+    with pytest.raises(Busy, match="another handrail"):
+        await other.restore(first, conversation=True)
+    assert snapshot(kept.root) == {"a.txt": b"1.2\n"}
+    await kept.host.cancel(running.id)
+    await other.restore(first, conversation=True)
+    assert snapshot(kept.root) == {"a.txt": b"0\n"}
 
 
 # ---- The journal alone ------------------------------------------------------------------------------

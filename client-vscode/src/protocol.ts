@@ -279,6 +279,7 @@ export interface CheckpointDiff {
 
 /** Take a turn, or a step and what follows it, back. */
 export interface CheckpointRestoreParams {
+  /** Its id; with `conversation`, any turn of a session, even if it changed no document. */
   checkpoint: string;
   /** Only these documents. */
   uris?: string[];

@@ -35,6 +35,7 @@ KILLS = int(os.environ.get("HANDRAIL_KILLS", "10"))
 CALL = ToolCall(id="c1", name="patch", arguments="{", item="fc_1")
 ENTRIES = (
     Begun(turn="t-1", prompt="Do\nit.", mode="edit"),
+    Begun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True),
     Said(message=UserMessage(text="Do\nit.", context=(Excerpt(path="a", first_line=3, text="\u2028\n"),))),
     Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,), private="openai:m\n[]")),
     Answered(result=ToolResult(call="c1", text="no", failure=UNKNOWN)),
@@ -71,7 +72,7 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
     assert read is not None
     assert [journal.line(entry) for entry in read] == [journal.line(entry) for entry in ENTRIES]
     (info,) = await log.list()
-    assert (info.id, info.title, info.turns) == ("s-1", "Do", 1)
+    assert (info.id, info.title, info.turns) == ("s-1", "Do", 2)
 
 
 async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:

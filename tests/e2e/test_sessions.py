@@ -62,6 +62,43 @@ async def test_a_session_goes_back_with_its_documents(stage: Stage, habits: Habi
 
 
 @vscode
+async def test_two_servers_share_a_session_turn_by_turn(stage: Stage, habits: Habits) -> None:
+    asking = call("ask_user", question="Which?", choices=["this", "that"])
+    chosen = stage.script(answer("First."), answer("Second."), answer("", asking), answer("Fourth."))
+    one = await stage.start(habits, settings=chosen, options=opting_in(approvals=True))
+    first = await one.turn("One.")
+    session = first["session"]
+    second = await one.turn("Two.", session=session)
+    assert second["answer"] == "Second."
+
+    other = await stage.start(habits, settings=chosen)
+    report = await other.request(
+        "checkpoint.restore", checkpoint=second["turn"], files=False, conversation=True
+    )
+    assert [each["turn"] for each in report["conversation"]["turns"]] == [first["turn"]]
+    assert (await one.turn("Two, again.", session=session))["answer"] == "Second.", "it knows"
+
+    asked, answered = asyncio.Event(), asyncio.Event()
+
+    async def wait(params: Json) -> Json:
+        asked.set()
+        await answered.wait()
+        return {"choice": None}
+
+    one.handle("handrail/approval/request", wait)
+    running = await one.start_turn("Three.", session=session)
+    await asked.wait()
+    await other.request("session.resume", session=session)
+    with refused(REQUEST_FAILED, "another handrail"):
+        await other.request("turn.start", prompt="Me too.", session=session)
+    with refused(REQUEST_FAILED, "another handrail"):
+        await other.request("checkpoint.restore", checkpoint=first["turn"], files=False, conversation=True)
+    answered.set()
+    assert (await one.request("turn.wait", turn=running["turn"]))["answer"] == "Fourth."
+    assert (await other.turn("Four.", session=session))["state"] == "finished"
+
+
+@vscode
 async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", "one\n")
     edit = call("patch", path="a.txt", old_string="one", new_string="ONE")

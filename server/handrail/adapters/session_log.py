@@ -17,11 +17,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+from handrail.adapters import shadow_lock
 from handrail.adapters.files import in_thread
 from handrail.core import journal
 from handrail.core.journal import Begun, Entry
 from handrail.core.label import label_of
-from handrail.ports.sessions import SessionInfo
+from handrail.ports.sessions import Release, SessionInfo
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +37,7 @@ class SessionLog:
         self._folder = folder
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journals")
         self._last: Future[None] | None = None
+        self._sizes: dict[Path, int] = {}  # of the journals, as they were left or found here
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written at the end."""
@@ -57,6 +59,8 @@ class SessionLog:
                 size = os.lseek(handle, 0, os.SEEK_END)
                 torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
                 os.write(handle, b"\n" + raw if torn else raw)
+                if size == self._sizes.get(file, 0):
+                    self._sizes[file] = os.lseek(handle, 0, os.SEEK_END)
             finally:
                 os.close(handle)
         except OSError as error:
@@ -66,20 +70,68 @@ class SessionLog:
         """All entries."""
         await self.written()
         file = self._file(session)
-        return await in_thread(_load, file) if file is not None else None
+        if file is None:
+            return None
+        found = await in_thread(_load, file)
+        if found is None:
+            return None
+        entries, self._sizes[file] = found
+        return entries
 
     async def list(self) -> tuple[SessionInfo, ...]:
         """All sessions, newest first."""
         await self.written()
         return await in_thread(_list, self._folder())
 
+    async def of_turn(self, turn: str) -> str | None:
+        """The session that has begun a turn."""
+        await self.written()
+        return await in_thread(_of_turn, self._folder(), turn)
+
+    async def is_behind(self, session: str) -> bool:
+        """Whether a journal is not as it was left here."""
+        await self.written()
+        file = self._file(session)
+        return file in self._sizes and await in_thread(_size, file) != self._sizes[file]
+
+    def claim(self, session: str) -> Release | None:
+        """Lock the journal, as the system does: a process that dies lets go of it."""
+        file = self._file(session)
+        if file is None:
+            return lambda: None
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:  # it cannot be written down either, which is told then
+            return lambda: None
+        if shadow_lock.taken(handle, writes=True):
+            return lambda: os.close(handle)
+        os.close(handle)
+        return None
+
     def _file(self, session: str) -> Path | None:
         """The journal of a session; None for an id that is none of ours, and might lead elsewhere."""
         return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
 
 
-def _load(file: Path) -> tuple[Entry, ...] | None:
-    return tuple(_entries(file)) if file.is_file() else None
+def _load(file: Path) -> tuple[tuple[Entry, ...], int] | None:
+    size = _size(file)
+    return (tuple(_entries(file)), size) if file.is_file() else None
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _of_turn(folder: Path, turn: str) -> str | None:
+    for file in folder.glob("*.jsonl"):
+        for entry in _entries(file, BEGUN):
+            if isinstance(entry, Begun) and entry.turn == turn and not entry.is_copied:
+                return file.stem
+    return None
 
 
 def _list(folder: Path) -> tuple[SessionInfo, ...]:

@@ -41,7 +41,7 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
             os.chmod(path, 0o600)
         until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
-        while not _taken(handle, writes=writes):
+        while not taken(handle, writes=writes):
             if time.monotonic() >= until:
                 raise CheckpointError(
                     f"The checkpoints in {path.parent} are in use by {_owner(path)}. Try again."
@@ -72,8 +72,8 @@ def _owner(path: Path) -> str:
 if sys.platform == "win32":
     import msvcrt
 
-    def _taken(handle: int, *, writes: bool) -> bool:
-        """Try once; there are no shared locks here, so readers wait for each other."""
+    def taken(handle: int, *, writes: bool) -> bool:
+        """Lock an open file, if nobody else has; there are no shared locks here, so readers wait as well."""
         os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -84,8 +84,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _taken(handle: int, *, writes: bool) -> bool:
-        """Try once."""
+    def taken(handle: int, *, writes: bool) -> bool:
+        """Lock an open file, until it is closed; whether nobody else had."""
         try:
             fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError:

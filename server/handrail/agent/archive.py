@@ -34,11 +34,15 @@ from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessa
 from handrail.core.policy import Place
 from handrail.core.verify import Mutation
 from handrail.ports import HandrailError, Ports
-from handrail.ports.sessions import Sessions, Unwritten
+from handrail.ports.sessions import Release, Sessions, Unwritten
 
 
 class UnknownSession(HandrailError):
     """A client named a session or turn that no journal holds."""
+
+
+class Busy(HandrailError):
+    """Another process has a turn in a session."""
 
 
 @dataclass(kw_only=True)
@@ -80,6 +84,13 @@ class Archive:
         """A turn has ended."""
         self.journals.append(session, [entry])
 
+    def claimed(self, session: str) -> Release:
+        """Keep other processes from having turns in a session, until it is released. Raises Busy."""
+        release = self.journals.claim(session)
+        if release is None:
+            raise Busy(f"Session {session!r} has a turn that another handrail runs; wait for its end.")
+        return release
+
     # ---- Taking up again --------------------------------------------------------------------------
 
     async def resumed(self, session: str, ports: Ports) -> tuple[Session, Told]:
@@ -114,10 +125,17 @@ class Archive:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
         found = _session(name, await _settled(told.messages, ports), replace(told, usage=Usage()))
         last = told.turns[-1]
-        self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit")])
+        self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)])
         self.keep(found)
         self.over(name, Over(turn=last.turn, state=last.state or "stopped"))
         return found
+
+    async def of_turn(self, turn: str) -> tuple[str, list[str]] | None:
+        """The session in which a turn was begun, and all that were, in order."""
+        session = await self.journals.of_turn(turn)
+        if session is None:
+            return None
+        return session, [each.turn for each in await self._entries(session) if isinstance(each, Begun)]
 
     async def _entries(self, session: str) -> tuple[Entry, ...]:
         entries = await self.journals.load(session)

@@ -98,18 +98,20 @@ class Host:
     def start(
         self, prompt: str, session: str | None, context: tuple[Excerpt, ...] = (), mode: Mode = Mode.EDIT
     ) -> Turn:
-        """Begin a turn in a session that is known, or in a new one. Raises UnknownId."""
+        """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
             raise UnknownId(f"There is no session {session!r} in this server; it may be taken up again.")
         if session is not None:
             self._at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
+        release = self.archive.claimed(name)
         begun = (self.sessions.get(name) or Session(id=name)).begun(
             UserMessage(text=prompt, context=context), offers(mode)
         )
         self.sessions[name] = begun
         self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=mode.value))
         task = asyncio.create_task(self._run(begun, turn, prompt, mode))
+        task.add_done_callback(lambda _: release())
         task.add_done_callback(lambda _: self._forget(turn))
         self.turns[turn] = Turn(session=name, id=turn, task=task)
         return self.turns[turn]
@@ -127,6 +129,11 @@ class Host:
         if self._turn(turn).task.done():
             raise UnknownId(f"Turn {turn!r} has ended; begin another one.")
         self.steered.setdefault(turn, []).append(text)
+
+    async def catch_up(self, session: str) -> None:
+        """Take a session up again that another process has gone on with. Raises UnknownId, UnknownSession."""
+        if session in self.sessions and await self.archive.journals.is_behind(session):
+            await self.resume(session)
 
     async def resume(self, session: str) -> tuple[ToldTurn, ...]:
         """Take a session up again. Raises UnknownId, UnknownSession."""
@@ -341,22 +348,32 @@ class Host:
         self.on_ledger(self.ledger)
         return found
 
-    async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
-        """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession."""
-        ports = self.ports()
+    async def _way(self, ports: Ports, wish: restore.Wish) -> rewind.Way:
+        """How a wish is granted; one of an unknown checkpoint is for the restore to refuse."""
         own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
-        step, back = rewind.place(await ports.checkpoints.list(), wish, own)
-        step = replace(step, label=shortened(step.label))
-        if back is None:
-            return await restore.restore(ports, step, wish)
+        known = await ports.checkpoints.list()
+        way = rewind.way(known, wish, own)
+        if way is None and wish.conversation and (found := await self.archive.of_turn(wish.checkpoint)):
+            way = rewind.way_of_turn(known, wish, own, *found)
+        return way or rewind.Way(step=own, wish=replace(wish, files=True))
+
+    async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
+        """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
+        ports = self.ports()
+        way = await self._way(ports, wish)
+        step = replace(way.step, label=shortened(way.step.label))
+        if way.back is None:
+            return await restore.restore(ports, step, way.wish)
         self._at_rest(step.session)
-        await self.archive.changes(step.session, back)  # raises before anything is touched
+        release = self.archive.claimed(step.session)
         self.rewinding.add(step.session)
         try:
-            report = await restore.restore(ports, step, wish)
-            self.sessions[step.session], told = await self.archive.rewound(step.session, back, ports)
+            await self.archive.changes(step.session, way.back)  # raises before anything is touched
+            report = await restore.restore(ports, step, way.wish)
+            self.sessions[step.session], told = await self.archive.rewound(step.session, way.back, ports)
         finally:
             self.rewinding.discard(step.session)
+            release()
         now = restore.Conversation(session=step.session, turns=told.turns)
         return replace(report, conversation=now)
 

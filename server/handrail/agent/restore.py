@@ -79,9 +79,9 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
-    if not wish.files:
-        plan = ()
+    plan: tuple[Restoration, ...] = ()
+    if wish.files:
+        plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
     found = Found()
     if wish.uris is not None:
         plan, missing = _chosen(ports, plan, wish.uris)

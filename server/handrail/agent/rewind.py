@@ -8,8 +8,8 @@ before it went back itself, so that going back can be taken back. Whether the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from handrail.agent.restore import Wish
 from handrail.core.checkpoint import Checkpoint, StepId
@@ -17,7 +17,23 @@ from handrail.core.journal import Rewound
 from handrail.ports import CheckpointError
 
 
-def place(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> tuple[StepId, Rewound | None]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """
+    How a wish is granted.
+
+    Attributes:
+        step: Of the restore itself, as it belongs to the session of what is restored.
+        wish: What is to be restored of documents.
+        back: How that session goes back; None if it is not to.
+    """
+
+    step: StepId
+    wish: Wish
+    back: Rewound | None = None
+
+
+def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     """
     Name a restore, and its place in the conversation.
 
@@ -27,8 +43,7 @@ def place(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> tuple[StepId,
         own: The step of the restore itself, without session and label.
 
     Returns:
-        That step, as it belongs to the checkpoint's session; and how that session goes back, None if it is
-        not to, or nothing is known of the checkpoint. Raises CheckpointError if it has no session.
+        None if there is no such checkpoint. Raises CheckpointError if it has no session to go back.
     """
     for found in known:
         for name, call in ((found.id, ""), *((step.id, step.call) for step in found.steps)):
@@ -37,5 +52,29 @@ def place(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> tuple[StepId,
                 if wish.conversation and not found.session:
                     raise CheckpointError(f"Checkpoint {name} belongs to no conversation.")
                 back = Rewound(id=own.turn, before=found.turn, call=call)
-                return step, back if wish.conversation else None
-    return replace(own, label=f"Before restoring {wish.checkpoint}"), None
+                return Way(step=step, wish=wish, back=back if wish.conversation else None)
+    return None
+
+
+def way_of_turn(
+    known: Iterable[Checkpoint], wish: Wish, own: StepId, session: str, turns: Sequence[str]
+) -> Way:
+    """
+    Name a restore of a turn that changed nothing, and so has no checkpoint.
+
+    Args:
+        known, wish, own: As for `way`.
+        session: The one that the turn belongs to.
+        turns: All that were begun in it, in order.
+
+    Returns:
+        With what follows, documents go back from the first later turn on that changed any.
+    """
+    there = {found.id for found in known}
+    later = (turn for turn in turns[turns.index(wish.checkpoint) + 1 :] if turn in there)
+    first = next(later, None) if wish.following else None
+    return Way(
+        step=replace(own, session=session, label=f"Before going back to {wish.checkpoint}"),
+        wish=replace(wish, files=False) if first is None else replace(wish, checkpoint=first),
+        back=Rewound(id=own.turn, before=wish.checkpoint),
+    )

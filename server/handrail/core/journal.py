@@ -35,11 +35,12 @@ UNKNOWN = Failure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A turn has begun."""
+    """A turn has begun; or what it came to was copied from another session."""
 
     turn: str
     prompt: str
     mode: str
+    is_copied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,8 +238,9 @@ def read(text: str) -> Entry | None:
 
 def _written(entry: Entry) -> Json:
     match entry:
-        case Begun(turn=turn, prompt=prompt, mode=mode):
-            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode}
+        case Begun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied):
+            copied = {"copied": True} if is_copied else {}
+            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **copied}
         case Said(message=message):
             return {"kind": "said", "message": _message(message)}
         case Answered(result=result):
@@ -302,7 +304,12 @@ def _read_usage(found: Mapping[str, object]) -> Usage:
 def _read(found: Mapping[str, object]) -> Entry:
     match found["kind"]:
         case "begun":
-            return Begun(turn=_str(found["turn"]), prompt=_str(found["prompt"]), mode=_str(found["mode"]))
+            return Begun(
+                turn=_str(found["turn"]),
+                prompt=_str(found["prompt"]),
+                mode=_str(found["mode"]),
+                is_copied=found.get("copied") is True,
+            )
         case "said":
             return Said(message=_read_message(_object(found["message"])))
         case "answered":

@@ -358,6 +358,7 @@ class CheckpointRestoreParams:
     Take a turn, or a step and what follows it, back.
 
     Attributes:
+        checkpoint: Its id; with `conversation`, any turn of a session, even if it changed no document.
         uris: Only these documents.
         conversation: The session goes back as well, to before the turn or the step; what came later in it is
             out of the conversation, and stays in the session's journal.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,9 @@ class SessionInfo:
     turns: int
 
 
+Release = Callable[[], None]
+
+
 class Sessions(Protocol):
     """Keeps the journals of sessions; nothing is ever taken out of one."""
 
@@ -46,6 +49,18 @@ class Sessions(Protocol):
         """All sessions, newest first."""
         ...
 
+    async def of_turn(self, turn: str) -> str | None:
+        """The session in which a turn was begun; None if none knows it."""
+        ...
+
+    async def is_behind(self, session: str) -> bool:
+        """Whether somebody else has written to a journal since it was last written to or loaded here."""
+        ...
+
+    def claim(self, session: str) -> Release | None:
+        """Keep other processes from having turns in a session, until it is released; None if one has."""
+        ...
+
 
 class Unwritten:
     """Sessions port that keeps nothing."""
@@ -63,3 +78,15 @@ class Unwritten:
     async def list(self) -> tuple[SessionInfo, ...]:
         """There is no session."""
         return ()
+
+    async def of_turn(self, turn: str) -> str | None:
+        """There is no session."""
+        return None
+
+    async def is_behind(self, session: str) -> bool:
+        """Nobody writes."""
+        return False
+
+    def claim(self, session: str) -> Release:
+        """Nobody else knows of it."""
+        return lambda: None

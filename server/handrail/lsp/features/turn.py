@@ -19,6 +19,8 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     await state.settled()
     excerpts = await _excerpts(state, params.context or ())
     mode = Mode(params.mode or state.settings.text(settings.MODE))
+    if params.session is not None:
+        await state.host.catch_up(params.session)
     turn = state.host.start(params.prompt, params.session, excerpts, mode)
     state.follow(turn.task)
     turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
