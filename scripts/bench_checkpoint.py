@@ -33,13 +33,14 @@ from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.cli import SWITCH_S
 from handrail.core import edit
 from handrail.core.change import PlannedHunk, Tier, Update
-from handrail.core.checkpoint import StepId, Target
+from handrail.core.checkpoint import Intended, StepId, Target
 from handrail.core.text import Text
 
 LIMIT_FILE_BYTES = 200_000  # larger ones are no source code
 TICK_S = 0.005
 ROUNDS, MANY_ROUNDS, SLOW_ROUNDS, FIRST_ROUNDS = 40, 7, 15, 3
 MANY = 100
+WRITTEN = b"# written\n"  # by the turn whose checkpoint is taken
 
 numbers = itertools.count(1)
 
@@ -134,12 +135,18 @@ def targets(paths: Sequence[Path]) -> list[Target]:
     return [Target(uri=uri_of(path)) for path in paths]
 
 
+def intending(path: Path, coming: bytes) -> list[Target]:
+    """The document that is about to change, as a turn names it: with what it will hold."""
+    return [Target(uri=uri_of(path), intended=Intended(raw=coming))]
+
+
 async def one(tree: Tree) -> None:
     """A checkpoint of one file, what was written, and taking it back."""
-    now, what = step(), targets(changing(tree.folder))
-    await timed(tree, "one", tree.repo.ensure(now, what))
-    await asyncio.to_thread(changing, tree.folder)
-    await timed(tree, "recorded", tree.repo.record(now, what))
+    now, (path,) = step(), changing(tree.folder)
+    coming = path.read_bytes() + WRITTEN
+    await timed(tree, "one", tree.repo.ensure(now, intending(path, coming)))
+    await asyncio.to_thread(path.write_bytes, coming)
+    await timed(tree, "recorded", tree.repo.record(now, targets([path])))
     await timed(tree, "undo", undo(tree.repo, now.turn))
 
 
@@ -166,10 +173,11 @@ async def packed(tree: Tree, state: Path) -> None:
     repo = ShadowRepo(state, lambda: (tree.folder,), lambda: datetime.now(UTC))
     shadow_tidy.PACKS_LIMIT = 0
     for _ in range(MANY):
-        now, what = step(), targets(changing(tree.folder))
-        await repo.ensure(now, what)
-        changing(tree.folder)
-        await repo.record(now, what)
+        now, (path,) = step(), changing(tree.folder)
+        coming = path.read_bytes() + WRITTEN
+        await repo.ensure(now, intending(path, coming))
+        path.write_bytes(coming)
+        await repo.record(now, targets([path]))
     await repo.tidy()
     tree.packed_bytes = used_bytes(repo.folder) / MANY
 

@@ -8,7 +8,6 @@ NAMES = ("a.txt", "deep/b.txt", "deep/c.txt", "d.txt")
 PLACES = 4  # in each file; every change is of one of them
 
 Content = tuple[str, ...] | None  # the value at each place, None for no file
-UNKNOWN = None  # the image of what a killed turn left
 
 
 def raw(content: tuple[str, ...]) -> bytes:
@@ -30,10 +29,10 @@ class Image:
 
 @dataclass
 class Change:
-    """What a turn found in a file, and what it left."""
+    """What a turn found in a file, and what it left, or was about to leave when it was killed."""
 
     before: Image
-    after: Image | None
+    after: Image
 
 
 @dataclass
@@ -87,12 +86,12 @@ class Model:
         """Do what a restore does to a file; False for a conflict, where it does nothing to its text."""
         before, after, now = change.before, change.after, self.shown(name)
         if now is None:
-            if before.text is not None and after is not UNKNOWN and after.disk is not None:
+            if before.text is not None and after.disk is not None:
                 return False
             self.disk[name] = before.text
             return True
         if before.text is None:
-            if after is UNKNOWN or after.text != now:
+            if after.text != now:
                 return False
             self.is_deleted(name)
             return True
@@ -100,20 +99,18 @@ class Model:
 
     def _rewrites(self, name: str, change: Change, now: tuple[str, ...]) -> bool:
         before, after, was_dirty = change.before, change.after, self.is_dirty(name)
-        if name in self.buffers and after is not UNKNOWN:
+        if name in self.buffers:
             deleted = after.disk is None and before.disk is not None and self.disk[name] is None
             beneath = after.unsaved is not None and after.disk != before.disk
             if deleted or (beneath and self.disk[name] == after.disk):
                 self.disk[name] = before.disk
         if now == before.text:
             return True
-        if after is not UNKNOWN and after.text is None:
+        if after.text is None:
             return False
         assert before.text is not None
         back = list(now)
-        for at, (was, became) in enumerate(
-            zip(before.text, now if after is UNKNOWN else after.text, strict=True)
-        ):
+        for at, (was, became) in enumerate(zip(before.text, after.text, strict=True)):
             if was != became and now[at] not in (was, became):
                 return False
             back[at] = was if was != became else now[at]

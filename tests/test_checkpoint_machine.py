@@ -33,7 +33,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from checkpoint_model import NAMES, PLACES, UNKNOWN, Change, Content, Image, Model, raw
+from checkpoint_model import NAMES, PLACES, Change, Content, Image, Model, raw
 from e2e.client import Editor
 from e2e.habits import VSCODE, opting_in
 from e2e.prompts import patch
@@ -187,7 +187,7 @@ class Machine(RuleBasedStateMachine):
             states.append(now)
         return [*answers, answer("Done.")], states
 
-    def note(self, turn: str, name: str, before: Image, after: Image | None) -> None:
+    def note(self, turn: str, name: str, before: Image, after: Image) -> None:
         known = self.model.kept.setdefault(turn, {}).setdefault(name, Change(before, after))
         known.after = after
 
@@ -285,12 +285,12 @@ class Machine(RuleBasedStateMachine):
         past = [at for at, state in enumerate(states) if held == {name: state.place(name) for name in NAMES}]
         assert past, "every step has happened or has not"
         self.follow(turn, wanted, states[: past[0] + 1])
-        recorded = self.recorded(turn)
+        kept = self.kept(turn)
         for name in {name for name, *_ in wanted[: past[0]]}:
-            assert name in recorded, "nothing is changed before it is kept"
-        for name, is_known in recorded.items():
+            assert name in kept, "nothing is changed before it is kept"
+        for name, step in kept.items():
             first = next(at for at, (each, *_) in enumerate(wanted) if each == name)
-            self.note(turn, name, states[first].image(name), self.model.image(name) if is_known else UNKNOWN)
+            self.note(turn, name, states[first].image(name), states[step].image(name))
         self.runner.run(self.start())
         return turn
 
@@ -333,15 +333,17 @@ class Machine(RuleBasedStateMachine):
         except FileNotFoundError:
             return None, text
 
-    def recorded(self, turn: str) -> dict[str, bool]:
-        """The paths that the store has of a turn, and whether it knows what the turn left of each."""
+    def kept(self, turn: str) -> dict[str, int]:
+        """The paths that the store has of a turn, and the last step that changed each, or was about to."""
         shadow = Shadow(self.state)
-        found: dict[str, bool] = {}
+        found: dict[str, int] = {}
         for ref in shadow.turns:
             if ref.endswith(turn):
                 for commit in shadow.git("rev-list", "--reverse", ref).split():
-                    for entry in json.loads(shadow.git("show", f"{commit}:checkpoint.json"))["entries"]:
-                        found[entry["path"]] = bool(entry["after"]) or found.get(entry["path"], False)
+                    record = json.loads(shadow.git("show", f"{commit}:checkpoint.json"))
+                    for entry in record["entries"]:
+                        assert entry["after"] or entry["intended"]
+                        found[entry["path"]] = record["step"]
         return found
 
     # ---- Taking back ------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import pytest
 import handrail
 from adapters.kit import change, full_disk, git, hold, large, loosened, plan, run, shadow, step, targets
 from handrail.adapters.disk import uri_of
+from handrail.adapters.shadow_record import SCHEMA
 from handrail.adapters.shadow_repo import ShadowRepo
 from handrail.ports import CheckpointError
 
@@ -273,7 +274,7 @@ async def test_a_record_of_a_later_version_is_not_guessed_at(repo: ShadowRepo, r
         tree=$(printf '100644 blob %s\\tcheckpoint.json\\n' $blob | git mktree)
         git update-ref refs/handrail/turns/t-1 $(git -c user.name=x -c user.email=x commit-tree $tree -m x)
     """
-    later = record.replace('"schema": 1', '"schema": 2')
+    later = record.replace('"schema": 1', f'"schema": {SCHEMA + 1}')
     run("sh", "-ec", commands, given=later, GIT_DIR=str(repo.folder))
     with pytest.raises(CheckpointError, match="later version"):
         await repo.restore_plan("t-1")

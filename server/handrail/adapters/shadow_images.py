@@ -91,6 +91,17 @@ def _image(spot: Spot) -> Image:
     return Image(raw=found.raw, mode=found.mode, unsaved=unsaved)
 
 
+def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
+    """What a document that holds *now* is about to become, as it is stored; None if that is not known."""
+    intended = spot.target.intended
+    if intended is None:
+        return None, []
+    if intended.leaves_file:
+        return keep(replace(now, unsaved=intended.unsaved))
+    mode = None if intended.raw is None else now.mode
+    return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved))
+
+
 def entry_of(spot: Spot, before: Kept) -> Entry:
     """The document, with what it holds *before* the step."""
     path = files.path_of(spot.target.uri)
@@ -126,7 +137,8 @@ def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kep
     return Restoration(
         uri=entry.uri,
         before=stored_image(store, entry.before),
-        after=stored_image(store, entry.after) if entry.after else None,
+        after=stored_image(store, entry.left) if entry.left else None,
+        is_seen=entry.intended is None,
         gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in between),
         made_folders=entry.made_folders,
         identity=_identity(entry),

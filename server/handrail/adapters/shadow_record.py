@@ -20,7 +20,7 @@ from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, 
 from handrail.core.text import Text
 from handrail.ports import CheckpointError
 
-SCHEMA = 1
+SCHEMA = 2  # of a record that says what was intended; all others are as they were with 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,7 @@ class Entry:
         link: Where the symbolic link points that the URI names; None if it names none.
         made_folders: The folders that did not exist, as URIs, innermost first.
         before, after: What it held; `after` is None until it is recorded.
+        intended: What was about to be written when the step was last heard of; None once that is recorded.
     """
 
     uri: str
@@ -75,6 +76,17 @@ class Entry:
     made_folders: tuple[str, ...]
     before: Kept
     after: Kept | None = None
+    intended: Kept | None = None
+
+    @property
+    def left(self) -> Kept | None:
+        """What the step left, as far as that is known."""
+        return self.intended or self.after
+
+    @property
+    def images(self) -> tuple[Kept, ...]:
+        """All that is kept of it."""
+        return tuple(kept for kept in (self.before, self.after, self.intended) if kept is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +113,12 @@ class Step:
 
 
 def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
-    """Each document of *steps* once: what it held before the first of them, and last as recorded."""
+    """Each document of *steps* once: what it held before the first of them, and what the last one left."""
     found: dict[str, Entry] = {}
     for entry in (entry for step in steps for entry in step.entries):
         first = found.get(entry.identity, entry)
-        found[entry.identity] = replace(first, after=entry.after or first.after)
+        known = entry if entry.left else first
+        found[entry.identity] = replace(first, after=known.after, intended=known.intended)
     return tuple(found.values())
 
 
@@ -113,7 +126,7 @@ def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry
     """The entries of a step that has touched *more*: first pre-images and last post-images stay."""
     found = {entry.identity: entry for entry in known}
     for entry in more:
-        found[entry.identity] = replace(found.get(entry.identity, entry), after=entry.after)
+        found[entry.identity] = replace(found.get(entry.identity, entry), after=entry.after, intended=None)
     return tuple(found.values())
 
 
@@ -121,9 +134,9 @@ def gaps(steps: Sequence[Step], identity: str) -> list[tuple[Kept, Kept]]:
     """Where a document was not found as the step before had left it: (left, found), in order."""
     entries = [entry for step in steps for entry in step.entries if entry.identity == identity]
     return [
-        (one.after, other.before)
+        (one.left, other.before)
         for one, other in pairwise(entries)
-        if one.after is not None and _text(one.after) != _text(other.before)
+        if one.left is not None and _text(one.left) != _text(other.before)
     ]
 
 
@@ -134,7 +147,7 @@ def _text(kept: Kept) -> str | None:
 
 def change(entry: Entry) -> CheckpointPath | None:
     """What became of a document; None if it is known to be as it was."""
-    before, after = entry.before, entry.after
+    before, after = entry.before, entry.left
     if after is not None and _content(before) == _content(after):
         return None
     if before.blob is None and before.unsaved is None:
@@ -199,7 +212,7 @@ def unsaved_of(kept: KeptText, raw: bytes) -> Unsaved:
 def to_json(step: Step) -> bytes:
     """The step as it is written; ASCII, as names need not be UTF-8."""
     own = {
-        "schema": SCHEMA,
+        "schema": SCHEMA if any(entry.intended for entry in step.entries) else 1,
         "session": step.id.session,
         "turn": step.id.turn,
         "step": step.id.number,
@@ -210,12 +223,15 @@ def to_json(step: Step) -> bytes:
         "time": step.time,
         "roots": step.roots,
     }
-    entries = [
-        asdict(entry)
-        | {"before": _image_json(entry.before), "after": entry.after and _image_json(entry.after)}
-        for entry in step.entries
-    ]
-    return json.dumps({**own, "entries": entries}, indent=1).encode("ascii") + b"\n"
+    return json.dumps({**own, "entries": list(map(_entry_json, step.entries))}, indent=1).encode() + b"\n"
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    found = asdict(entry) | {"before": _image_json(entry.before)}
+    found["after"] = entry.after and _image_json(entry.after)
+    if found.pop("intended") is not None and entry.intended is not None:
+        found["intended"] = _image_json(entry.intended)
+    return found
 
 
 def _image_json(kept: Kept) -> dict[str, Any]:
@@ -258,6 +274,7 @@ def _entry(given: dict[str, Any]) -> Entry:
         "made_folders": tuple(given["made_folders"]),
         "before": _image(given["before"]),
         "after": _image(given["after"]) if given["after"] else None,
+        "intended": _image(given["intended"]) if given.get("intended") else None,
     }
     return Entry(**{**given, **read})
 

@@ -123,8 +123,8 @@ def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
 
 def _read(store: Store, step: Step) -> None:
     for entry in step.entries:
-        for kept in (entry.before, entry.after):
-            for blob in (kept and kept.blob, kept and kept.unsaved and kept.unsaved.blob):
+        for kept in entry.images:
+            for blob in (kept.blob, kept.unsaved and kept.unsaved.blob):
                 if blob:
                     store.read(Blob, ObjectID(blob.encode()))
 

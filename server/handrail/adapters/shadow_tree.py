@@ -4,6 +4,7 @@ How a step is laid out in git: a sparse tree of what it touched, and a commit on
     checkpoint.json           the record, see `shadow_record`
     before/PATH after/PATH    what a file held before the step and after it, or where a link pointed
     unsaved/PATH unsaved-after/PATH   the editor's text, where it differed
+    intended/PATH unsaved-intended/PATH   what was about to be after the step, until it is known what is
 
 A PATH is relative to the workspace folder, below the folder's name if there are several. Whatever a git
 tree cannot hold in a name is percent-encoded, reversibly, so `git fsck --strict` has nothing to say.
@@ -94,6 +95,7 @@ def commit(step: Step, parent: ObjectID | None) -> Made:
         for kept, of_disk, of_editor in (
             (entry.before, "before", "unsaved"),
             (entry.after, "after", "unsaved-after"),
+            (entry.intended, "intended", "unsaved-intended"),
         ):
             if kept is not None and kept.blob is not None:
                 mode = LINK if kept.mode == LINK else PROGRAM if (kept.mode or 0) & 0o100 else PLAIN

@@ -182,10 +182,8 @@ def _objects(turn: Turn) -> set[ObjectID]:
 
 
 def _blobs(turn: Turn) -> Iterator[ObjectID]:
-    for kept in (
-        kept for step in turn.steps for entry in step.entries for kept in (entry.before, entry.after)
-    ):
-        for name in (kept and kept.blob, kept and kept.unsaved and kept.unsaved.blob):
+    for kept in (kept for step in turn.steps for entry in step.entries for kept in entry.images):
+        for name in (kept.blob, kept.unsaved and kept.unsaved.blob):
             if name:
                 yield ObjectID(name.encode())
 

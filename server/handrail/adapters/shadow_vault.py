@@ -26,6 +26,7 @@ from handrail.adapters.shadow_images import (
     Roots,
     entry_of,
     images_of,
+    keep_intended,
     restoration_of,
     spots_of,
     stored_image,
@@ -33,7 +34,7 @@ from handrail.adapters.shadow_images import (
 )
 from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Step, change, gaps, joined, joined_in_step, keep
+from handrail.adapters.shadow_record import Step, change, gaps, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns
 from handrail.core.checkpoint import (
     Checkpoint,
@@ -91,24 +92,29 @@ class Vault:
     # ---- Documents --------------------------------------------------------------------------------
 
     def ensure(self, step_id: StepId, targets: Sequence[Target]) -> None:
-        """Keep the pre-images of those targets that the step has not kept yet."""
+        """Keep the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
-            kept = {entry.identity for entry in known.entries} if known else set()
-            spots = [spot for spot in spots_of(targets, self.roots) if spot.identity not in kept]
+            kept = {entry.identity: entry for entry in known.entries} if known else {}
+            spots = [
+                spot
+                for spot in spots_of(targets, self.roots)
+                if spot.identity not in kept or spot.target.intended is not None
+            ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
             self._refuse_inside()
-            entries: list[Entry] = []
             blobs: list[ShaFile] = []
             for spot, image in images_of(spots):
                 before, made = keep(image)
-                blobs += made
-                entries.append(entry_of(spot, before))
+                intended, more = keep_intended(spot, image)
+                blobs += (*made, *more)
+                entry = kept.get(spot.identity) or entry_of(spot, before)
+                kept[spot.identity] = replace(entry, intended=intended)
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                self._write(turns, turn, replace(step, entries=(*step.entries, *entries)), blobs)
+                self._write(turns, turn, replace(step, entries=tuple(kept.values())), blobs)
 
     def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
         """Keep the post-images of targets whose pre-images the step has."""
@@ -122,7 +128,7 @@ class Vault:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
                 after, made = keep(image)
                 blobs += made
-                entries[spot.identity] = replace(entries[spot.identity], after=after)
+                entries[spot.identity] = replace(entries[spot.identity], after=after, intended=None)
             if step is not None and (recorded := tuple(entries.values())) != step.entries:
                 with self._writing(store) as turns:
                     self._write(turns, turn, replace(step, entries=recorded), blobs)

@@ -59,8 +59,11 @@ async def _left(ports: Ports, checkpoint: str) -> Sequence[Pair]:
     pairs: list[Pair] = []
     paths = {each.uri: each for each in await ports.checkpoints.held(checkpoint)}
     for each in await ports.checkpoints.restore_plan(checkpoint):
-        after = await _now(ports, each.uri) if each.after is None else _side(each.after)
-        pairs.append((paths[each.uri], _side(each.before), after))
+        before, after = _side(each.before), None if each.after is None else _side(each.after)
+        if each.after is None or not each.is_seen:
+            now = await _now(ports, each.uri)
+            after = now if each.after is None or now == before else after  # killed before it was written
+        pairs.append((paths[each.uri], before, after))
     return pairs
 
 

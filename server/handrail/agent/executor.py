@@ -23,7 +23,7 @@ from handrail.agent.takeback import whole_or_nothing
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
 from handrail.core import policy, report, sanitize, schedule, verify
 from handrail.core.change import Landing
-from handrail.core.checkpoint import StepId
+from handrail.core.checkpoint import StepId, Target
 from handrail.core.failure import Code, Failure
 from handrail.core.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.policy import Allow, Ask, Block, Grant, Place
@@ -289,10 +289,10 @@ class Executor:
             mutation = self._mutation(ready.call, order)
             planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
             planned.append(await planner.plan(ready.action))
-        uris = [change.uri for files in planned for file in files for change in file.changes]
-        before = await held(self.ports.editor, uris)
+        coming = [change for files in planned for file in files for change in file.changes]
+        before = await held(self.ports.editor, [change.uri for change in coming])
         try:
-            lacking = await self._kept(before) if uris else {}
+            lacking = await self._kept(targets(before, coming)) if coming else {}
         except CheckpointError as error:
             return [self._unprotected(ready, error, order) for ready in batch]
         done, ours = [], dict[str, Text]()
@@ -308,16 +308,16 @@ class Executor:
         covered = {uri: document for uri, document in before.items() if uri not in lacking}
         return await self._recorded(done, covered, ours) if covered else done
 
-    async def _kept(self, before: Held) -> dict[str, str]:
+    async def _kept(self, wanted: Sequence[Target]) -> dict[str, str]:
         """Take the checkpoint; the documents that it lacks, and why, if the user lets those be changed."""
         try:
-            self.checkpoint = await self.ports.checkpoints.ensure(self.step, targets(before))
+            self.checkpoint = await self.ports.checkpoints.ensure(self.step, wanted)
             return {}
         except CheckpointError:
             if self.ports.terms.needs_checkpoint:
                 raise
         lacking = {}
-        for target in targets(before):
+        for target in wanted:
             try:
                 self.checkpoint = await self.ports.checkpoints.ensure(self.step, [target])
             except CheckpointError as error:
@@ -325,12 +325,12 @@ class Executor:
         return lacking
 
     async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
-        """Keep the post-images; without them a restore cannot tell what came later, which the result says."""
+        """Keep the post-images; without them a restore goes by what was intended, which the result says."""
         try:
             after = await results(self.ports.editor, before, ours)
             await self.ports.checkpoints.record(self.step, after)
         except CheckpointError as error:
-            note = f"\nTaking this back will take back what is written later as well: {error}"
+            note = f"\nTaking this back will go by what was to be written, not by what was: {error}"
             return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
         return done
 

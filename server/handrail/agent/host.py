@@ -336,7 +336,7 @@ class Host:
         step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {file.path}")
         before = await held(ports.editor, [change.uri for change in file.changes])
         if file.changes:
-            await ports.checkpoints.ensure(step, targets(before))
+            await ports.checkpoints.ensure(step, targets(before, file.changes))
         landings = await ports.editor.apply(file.changes, f"handrail: apply in {file.path}")
         if file.changes:
             ours = written(before, file.changes, landings)

@@ -1,18 +1,21 @@
 """
-What a checkpoint must keep of documents that are about to change, and of what was written into them.
+What a checkpoint must keep of documents that are about to change, and of what is written into them.
 
 The post-image of an open document is what we wrote, not what is there by now: what the user typed
-meanwhile is the user's, and a restore must not take it away.
+meanwhile is the user's, and a restore must not take it away. It is known before it is written, and kept with
+the pre-image: a server that dies before it has noted what came of it leaves that much.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from handrail.core import edit
-from handrail.core.change import Applied, Change, Landing, Update
-from handrail.core.checkpoint import Target, Unsaved
+from handrail.core.change import Applied, Change, Create, Delete, Landing, Update
+from handrail.core.checkpoint import Intended, Target, Unsaved
 from handrail.core.failure import Failure
 from handrail.core.text import Text
 from handrail.ports import Document, Editor
@@ -25,15 +28,52 @@ async def held(editor: Editor, uris: Iterable[str]) -> Held:
     return {uri: await editor.read(uri) for uri in dict.fromkeys(uris)}
 
 
-def targets(documents: Held) -> list[Target]:
-    """One target for each document, with the editor's text where it differs from the disk."""
+def targets(documents: Held, changes: Sequence[Change] = ()) -> list[Target]:
+    """One target for each document, with the editor's text where it differs from the disk; and what comes."""
     found = []
+    coming = _intended(documents, changes)
     for uri, document in documents.items():
         unsaved = None
         if isinstance(document, Document) and document.unsaved and document.version is not None:
             unsaved = Unsaved(text=document.text, version=document.version)
-        found.append(Target(uri=uri, unsaved=unsaved))
+        found.append(Target(uri=uri, unsaved=unsaved, intended=coming.get(uri)))
     return found
+
+
+def _intended(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
+    """What *changes* will make of documents; of one that two of them change it cannot be said."""
+    times = Counter(change.uri for change in changes)
+    found = ((change.uri, _outcome(documents[change.uri], change)) for change in changes)
+    return {uri: outcome for uri, outcome in found if outcome is not None and times[uri] == 1}
+
+
+def _outcome(before: Document | Failure, change: Change) -> Intended | None:
+    match change:
+        case Update():
+            text = _rewritten(before, change)
+            if text is None or not isinstance(before, Document) or before.version is None:
+                return None if text is None else _file(text)
+            unsaved = Unsaved(text=text, version=before.version)
+            return Intended(raw=None, unsaved=unsaved, leaves_file=True)
+        case Create():
+            return _file(change.text)
+        case Delete():
+            (target,) = targets({change.uri: before})  # an editor keeps a text that is nowhere else
+            return Intended(raw=None, unsaved=target.unsaved)
+        case _:
+            assert_never(change)
+
+
+def _file(text: Text) -> Intended | None:
+    raw = text.encode(text.content)
+    return Intended(raw=raw) if isinstance(raw, bytes) else None
+
+
+def _rewritten(before: Document | Failure, change: Update) -> Text | None:
+    """The text that the edits make; None if the document has moved on since they were planned."""
+    if not isinstance(before, Document) or before.text.content != change.base.content:
+        return None
+    return replace(before.text, content=edit.apply(change.base.content, change.edits))
 
 
 def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Text]:
@@ -41,15 +81,10 @@ def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]
     found = {}
     for change, landing in zip(changes, landings, strict=True):
         document = before.get(change.uri)
-        if not isinstance(change, Update) or not isinstance(landing, Applied):
-            continue
-        if (
-            isinstance(document, Document)
-            and document.is_open
-            and document.text.content == change.base.content
-        ):
-            content = edit.apply(change.base.content, change.edits)
-            found[change.uri] = replace(document.text, content=content)
+        if isinstance(change, Update) and isinstance(landing, Applied) and isinstance(document, Document):
+            text = _rewritten(document, change)
+            if document.is_open and text is not None:
+                found[change.uri] = text
     return found
 
 

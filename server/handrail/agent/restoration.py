@@ -23,6 +23,9 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed were changed again since; the document was kept."
+KILLED = (
+    "The turn was killed amid its work; what is there now is not what it was about to leave. It was kept."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +93,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
         reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
     elif (back := _way_back(each, now.text, before, lines)) is None:
-        found.conflicts.append(_clash(ports, each, (now.text, before), CHANGED_AGAIN))
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, found)
 
@@ -211,7 +214,7 @@ async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) 
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = "The file was made by the turn and changed since; it was kept."
-        found.conflicts.append(_clash(ports, each, (now.text, None), reason))
+        found.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
     await _apply(ports, Delete(uri=now.uri, base=now.text), found.deleted, found)
 
@@ -224,11 +227,11 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         return
     if _was_deleted(each):
         reason = "The turn deleted the document, and it was made anew since; that was kept."
-        found.conflicts.append(_clash(ports, each, (now.text, before), reason))
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
         return
     back = _way_back(each, now.text, before)
     if back is None:
-        found.conflicts.append(_clash(ports, each, (now.text, before), CHANGED_AGAIN))
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     elif not back and is_back:
         found.restored.append(each.uri)
     else:
@@ -256,6 +259,11 @@ def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], rea
     else:
         shown = diff.unified(path, now, edit.between(now.content, before.content))
     return Conflict(uri=each.uri, reason=reason, diff=shown[:LIMIT_DIFF_CHARS])
+
+
+def _why(each: Restoration, reason: str) -> str:
+    """The reason of a conflict, if the turn is known to have come so far."""
+    return reason if each.is_seen else KILLED
 
 
 def _was_deleted(each: Restoration) -> bool:

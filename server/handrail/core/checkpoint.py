@@ -43,18 +43,36 @@ class Unsaved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Intended:
+    """
+    What a turn is about to leave of a document: kept beforehand, in case nobody lives to see what it left.
+
+    Attributes:
+        raw: The bytes of the file; None for none.
+        unsaved: The editor's text, if it is to be another one.
+        leaves_file: Whether only the editor's text is to change, and the file, whatever `raw` says, is not.
+    """
+
+    raw: bytes | None
+    unsaved: Unsaved | None = None
+    leaves_file: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """
     A document that is about to change.
 
     Attributes:
         unsaved: The editor's text, if the disk has another one.
+        intended: What it is about to become; None if that is not known.
         is_place: Whether the place is meant and not the document that it leads to, so that a symbolic link
             there is kept as a link.
     """
 
     uri: str
     unsaved: Unsaved | None = None
+    intended: Intended | None = None
     is_place: bool = False
 
 
@@ -136,6 +154,7 @@ class Restoration:
         uri: The document.
         before: What it held before the turn (or step) first touched it.
         after: What the turn left, as last recorded; None if that is not known.
+        is_seen: Whether it is known to have left that; else it was killed when it was about to.
         gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
         identity: The document that the URI meant then, whatever it means by now.
@@ -147,6 +166,7 @@ class Restoration:
     gaps: tuple[tuple[Image, Image], ...] = ()
     made_folders: tuple[str, ...] = ()
     identity: str = field(default="", compare=False)
+    is_seen: bool = True
 
     @property
     def is_place(self) -> bool:

@@ -24,7 +24,7 @@ class Checkpoints(Protocol):
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
         """
-        Keep the pre-image of each target that this step has not kept yet.
+        Keep the pre-image of each target that this step has not kept yet, and what each is to become.
 
         Returns:
             The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
@@ -33,7 +33,11 @@ class Checkpoints(Protocol):
         ...
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
-        """Keep the post-image of targets that this step has changed. Raises CheckpointError."""
+        """
+        Keep the post-image of targets that this step has changed, in place of what was intended.
+
+        Raises CheckpointError: a restore then goes by what was intended.
+        """
         ...
 
     async def before_command(self, step: StepId) -> Snapshot:
