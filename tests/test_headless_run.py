@@ -321,7 +321,7 @@ CHECKPOINT = {
     "time": "2026-11-21T10:00:00+00:00",
     "root": "/w",
     "steps": [{"id": "t-1.1", "paths": ["a.txt"]}],
-    "paths": [{"path": "a.txt", "change": "changed"}],
+    "paths": [{"uri": "file:///w/a.txt", "path": "a.txt", "change": "changed"}],
 }
 LISTED = ["answer", ["handrail/checkpoint/list", {"result": [CHECKPOINT]}]]
 

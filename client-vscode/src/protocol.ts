@@ -126,8 +126,9 @@ export interface CheckpointStep {
   paths: string[];
 }
 
-/** One path of a checkpoint, and what became of it. */
+/** One path of a checkpoint, relative to the root or absolute outside it, and what became of it. */
 export interface CheckpointPath {
+  uri: string;
   path: string;
   change: PathChange;
 }
@@ -259,6 +260,8 @@ export interface FailureApplyParams {
 /** Which checkpoints: of one session, or all. */
 export interface CheckpointListParams {
   session?: string;
+  /** Only those that have this document; it is the only one of their `paths` then. */
+  uri?: string;
 }
 
 /** Compare a checkpoint. */

@@ -88,7 +88,7 @@ async def test_the_unsaved_text_is_kept_with_its_version(repo: ShadowRepo, root:
     assert restoration.before == Image(raw=b"on disk", mode=mode, unsaved=before)
     assert restoration.after == Image(raw=b"on disk", mode=mode, unsaved=after)
     (checkpoint,) = await repo.list()
-    assert checkpoint.paths == (CheckpointPath(path="a", change=Kind.CHANGED),)
+    assert checkpoint.paths == (CheckpointPath(uri=uri_of(path), path="a", change=Kind.CHANGED),)
     for folder, unsaved in (("unsaved", before), ("unsaved-after", after)):
         shown = run("git", "--git-dir", str(repo.folder), "show", f"refs/handrail/turns/t-1:{folder}/a")
         assert shown == unsaved.text.raw

@@ -84,7 +84,7 @@ async def test_what_is_known_to_be_as_it_was_is_left_out(repo: ShadowRepo, root:
     await repo.record(step(), targets(root / "a"))
     assert list(await plan(repo)) == [uri_of(root / "b")]
     (checkpoint,) = await repo.list()
-    assert checkpoint.paths == (CheckpointPath(path="b", change=Kind.CHANGED),)
+    assert checkpoint.paths == (CheckpointPath(uri=uri_of(root / "b"), path="b", change=Kind.CHANGED),)
 
 
 async def test_the_list_says_what_became_of_each_path(repo: ShadowRepo, root: Path) -> None:
@@ -106,9 +106,9 @@ async def test_the_list_says_what_became_of_each_path(repo: ShadowRepo, root: Pa
                 CheckpointStep(id="t-1.2", paths=("deleted", "new/created")),
             ),
             paths=(
-                CheckpointPath(path="changed", change=Kind.CHANGED),
-                CheckpointPath(path="deleted", change=Kind.DELETED),
-                CheckpointPath(path="new/created", change=Kind.CREATED),
+                CheckpointPath(uri=uri_of(root / "changed"), path="changed", change=Kind.CHANGED),
+                CheckpointPath(uri=uri_of(root / "deleted"), path="deleted", change=Kind.DELETED),
+                CheckpointPath(uri=uri_of(root / "new/created"), path="new/created", change=Kind.CREATED),
             ),
         ),
     )

@@ -108,7 +108,9 @@ async def test_a_created_file_is_removed_with_its_folders(stage: Stage, editor: 
     assert statuses(report) == ["landed"]
     assert snapshot(stage.root) == {"new/deep/made.txt": b"made\nby the turn\n"}
     (checkpoint,) = await editor.request("checkpoint.list")
-    assert checkpoint["paths"] == [{"path": "new/deep/made.txt", "change": "created"}]
+    path = "new/deep/made.txt"
+    uri = (stage.root / path).as_uri()
+    assert checkpoint["paths"] == [{"uri": uri, "path": path, "change": "created"}]
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     assert [Path(uri).name for uri in restored["deleted"]] == ["made.txt"]
     assert list(stage.root.iterdir()) == []
@@ -116,6 +118,19 @@ async def test_a_created_file_is_removed_with_its_folders(stage: Stage, editor: 
     # And back again.
     await editor.request("checkpoint.restore", checkpoint=restored["checkpoint"])
     assert snapshot(stage.root) == {"new/deep/made.txt": b"made\nby the turn\n"}
+
+
+async def test_the_checkpoints_of_one_document(stage: Stage, editor: Editor) -> None:
+    """However its URI is spelled; nothing else is in their paths, and nothing else has any."""
+    path, _ = stage.put("a.txt", "one\n"), stage.put("b.txt", "one\n")
+    (stage.root / "link.txt").symlink_to(path)
+    first = await editor.turn(block("a.txt", "one", "ONE") + "\n" + block("b.txt", "one", "ONE"))
+    await editor.turn(block("b.txt", "ONE", "1"))
+    for name in ("a.txt", "link.txt"):
+        (found,) = await editor.request("checkpoint.list", uri=(stage.root / name).as_uri())
+        assert found["id"] == first["checkpoint"]
+        assert found["paths"] == [{"uri": path.as_uri(), "path": "a.txt", "change": "changed"}]
+    assert await editor.request("checkpoint.list", uri=(stage.root / "c.txt").as_uri()) == []
 
 
 async def test_a_created_file_that_was_opened_since(stage: Stage, editor: Editor) -> None:

@@ -156,7 +156,7 @@ def change(entry: Entry) -> CheckpointPath | None:
         kind = Kind.DELETED
     else:
         kind = Kind.CHANGED
-    return CheckpointPath(path=entry.path, change=kind)
+    return CheckpointPath(uri=entry.uri, path=entry.path, change=kind)
 
 
 def _content(kept: Kept) -> tuple[str | None, int | None, str | None]:

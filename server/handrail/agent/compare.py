@@ -8,9 +8,10 @@ another mode only, is named without its content.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from handrail.core import diff, edit
-from handrail.core.checkpoint import Image, KeptDocument
+from handrail.core.checkpoint import Checkpoint, Image, KeptDocument
 from handrail.core.failure import Code, Failure
 from handrail.core.text import Text
 from handrail.ports import Document, Ports
@@ -36,6 +37,16 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
     wanted = None if uri is None else identity(ports, uri)
     shown = (_shown(*pair) for pair in pairs if wanted in (None, identity(ports, pair[0].uri)))
     return "".join(shown)
+
+
+def having(ports: Ports, found: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
+    """Those of *found* that have a document, whatever the spelling of its URI; it is their only path then."""
+    name = identity(ports, uri)
+    narrowed = (
+        replace(each, paths=tuple(path for path in each.paths if identity(ports, path.uri) == name))
+        for each in found
+    )
+    return tuple(each for each in narrowed if each.paths)
 
 
 def identity(ports: Ports, uri: str) -> str:

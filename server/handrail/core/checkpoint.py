@@ -86,8 +86,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPath:
-    """One path of a checkpoint: relative to the root with `/`, absolute outside it."""
+    """One path of a checkpoint: relative to the root with `/`, absolute outside it; `uri` names the same."""
 
+    uri: str
     path: str
     change: Kind
 

@@ -264,7 +264,10 @@ def checkpoint(found: Checkpoint) -> protocol.Checkpoint:
         time=found.time,
         root=found.root,
         steps=[protocol.CheckpointStep(id=step.id, paths=list(step.paths)) for step in found.steps],
-        paths=[protocol.CheckpointPath(path=each.path, change=each.change.value) for each in found.paths],
+        paths=[
+            protocol.CheckpointPath(uri=each.uri, path=each.path, change=each.change.value)
+            for each in found.paths
+        ],
     )
 
 

@@ -146,8 +146,9 @@ class CheckpointStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPath:
-    """One path of a checkpoint, and what became of it."""
+    """One path of a checkpoint, relative to the root or absolute outside it, and what became of it."""
 
+    uri: str
     path: str
     change: PathChange
 
@@ -323,9 +324,15 @@ class FailureApplyParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointListParams:
-    """Which checkpoints: of one session, or all."""
+    """
+    Which checkpoints: of one session, or all.
+
+    Attributes:
+        uri: Only those that have this document; it is the only one of their `paths` then.
+    """
 
     session: str | None = None
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

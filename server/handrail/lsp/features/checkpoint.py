@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from lsprotocol import types as lsp
 
+from handrail.agent.compare import having
 from handrail.agent.restore import Wish
 from handrail.lsp import convert, protocol
 from handrail.lsp.state import State, Wrong
@@ -20,8 +21,11 @@ IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the
 
 
 async def list_(state: State, params: protocol.CheckpointListParams) -> list[protocol.Checkpoint]:
-    """All checkpoints, those of the newest turn first."""
-    return [convert.checkpoint(each) for each in await state.checkpoints.list(params.session)]
+    """Checkpoints, those of the newest turn first."""
+    found = await state.checkpoints.list(params.session)
+    if params.uri is not None:
+        found = having(state.host.ports(), found, params.uri)
+    return [convert.checkpoint(each) for each in found]
 
 
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
