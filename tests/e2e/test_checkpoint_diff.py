@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
-from e2e.prompts import block, fence
+from e2e.prompts import block, fence, v4a
 from handrail.adapters.files import path_of
 from handrail.testing import snapshot
 
@@ -17,8 +17,7 @@ from handrail.testing import snapshot
 async def opened(editor: Editor, uri: str) -> str:
     """What an editor shows that opens the document *uri*: a virtual one if it knows of those, else a file."""
     if editor.habits.capabilities["workspace"].get("textDocumentContent") is not None:
-        assert urlsplit(uri).scheme == "handrail"
-        found = await editor.call("workspace/textDocumentContent", {"uri": uri})
+        found = await editor.call("workspace/textDocumentContent", {"uri": respelled(uri)})
         return str(found["text"])
     path = path_of(uri)
     assert path is not None
@@ -37,6 +36,30 @@ async def test_a_diff_says_what_the_turn_changed_and_a_document_shows_it(
     now = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"], against="now")
     assert now["text"].endswith(" one\n-two\n+TWO\n three\n+four\n")
     assert await opened(editor, now["uri"]) == now["text"]
+
+
+def respelled(uri: str) -> str:
+    """As VS Code spells it: each part is decoded, and all but letters, digits and a few signs encoded."""
+    parts = urlsplit(uri)
+    assert parts.scheme == "handrail"
+    query = quote(unquote(parts.query), safe="")
+    return f"handrail:{quote(unquote(parts.path))}" + (f"?{query}" if query else "")
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+@pytest.mark.parametrize("name", ["a b.txt", "100%20 & more=1.txt"])
+async def test_the_diff_of_one_document_is_shown_as_one(stage: Stage, habits: Habits, name: str) -> None:
+    editor = await stage.start(habits)
+    stage.put("a.txt", "one\n")
+    stage.put(name, "one\n")
+    change = ("-one", "+ONE")
+    report = await editor.turn(v4a("*** Update File: a.txt", *change, f"*** Update File: {name}", *change))
+    uri = (stage.root / name).as_uri()
+    found = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"], uri=uri)
+    assert found["text"] == f"--- a/{name}\n+++ b/{name}\n@@ -1,1 +1,1 @@\n-one\n+ONE\n"
+    assert await opened(editor, found["uri"]) == found["text"]
+    with refused(-32602, "is no document of handrail"):
+        await opened(editor, found["uri"].partition("?")[0] + "?against=now")
 
 
 @pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

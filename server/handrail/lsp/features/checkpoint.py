@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from urllib.parse import quote, unquote, urlsplit
 
 from lsprotocol import types as lsp
 
@@ -51,9 +53,9 @@ async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.
     name = "-".join(part for part in (params.checkpoint, params.against) if part) + ".diff"
     if not state.client.virtual_documents:
         return protocol.CheckpointDiff(uri=await state.checkpoints.put_down(name, text), text=text)
-    asked = {"against": params.against, "uri": params.uri}
-    query = urlencode({key: value for key, value in asked.items() if value})
-    uri = f"{SCHEME}:///{quote(params.checkpoint, safe='')}.diff" + (f"?{query}" if query else "")
+    uri = f"{SCHEME}:///{quote(params.checkpoint, safe='')}.diff"
+    if params.against is not None or params.uri is not None:
+        uri += f"?{_packed([params.against, params.uri])}"
     return protocol.CheckpointDiff(uri=uri, text=text)
 
 
@@ -63,8 +65,25 @@ async def content(state: State, uri: str) -> str:
     checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
     if found.scheme != SCHEME or not checkpoint:
         raise Wrong(f"{uri} is no document of handrail.")
-    asked = dict(parse_qsl(found.query))
-    return await state.host.compare(checkpoint, asked.get("against"), asked.get("uri"))
+    against, document = _unpacked(found.query, uri) if found.query else (None, None)
+    return await state.host.compare(checkpoint, against, document)
+
+
+def _packed(asked: list[str | None]) -> str:
+    """As letters and digits only: VS Code decodes a query and encodes all of it anew, also what parts it."""
+    return urlsafe_b64encode(json.dumps(asked).encode()).decode().rstrip("=")
+
+
+def _unpacked(query: str, uri: str) -> tuple[str | None, str | None]:
+    try:
+        found = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
+    except ValueError:
+        found = None
+    match found:
+        case [str() | None as against, str() | None as document]:
+            return against, document
+        case _:
+            raise Wrong(f"{uri} is no document of handrail.")
 
 
 def show(state: State, found: protocol.CheckpointDiff) -> None:
