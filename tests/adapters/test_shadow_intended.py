@@ -10,7 +10,7 @@ import pytest
 from adapters.kit import git, hold, loosened, plan, shadow, step, targets
 from handrail.adapters.files import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.core.checkpoint import Image, Intended, Target, Unsaved
+from handrail.core.checkpoint import Image, Intended, Limits, Target, Unsaved
 from handrail.core.text import Text
 
 
@@ -116,3 +116,14 @@ async def test_it_is_packed_verified_and_not_swept_up(
         lost.unlink()
         assert any(turn in problem for problem in (await again.verify()).problems), text
         lost.write_bytes(raw)
+
+
+async def test_what_is_large_is_left_out_where_room_is_short(repo: ShadowRepo, root: Path) -> None:
+    """A checkpoint must not fail, and no other be removed, for what is kept in case of a crash only."""
+    repo.set_limits(Limits(max_bytes=300_000))
+    hold(root / "a", b"".join(b"%d\n" % number for number in range(15_000)))
+    for turn, size, is_kept in (("t-1", 1_000, True), ("t-2", 250_000, False)):
+        await repo.ensure(step(turn=turn), intending(root / "a", Intended(raw=bytes(size))))
+        (each,) = (await plan(repo, turn)).values()
+        assert (each.after is not None) == is_kept
+    assert [each.id for each in await repo.list()] == ["t-2", "t-1"]

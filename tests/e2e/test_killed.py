@@ -50,22 +50,38 @@ async def killed(stage: Stage, habits: Habits, behaviour: Behaviour) -> tuple[st
     settings = stage.script(answer("", call("patch", mode="v4a", patch=PATCH)), answer("Done."))
     settings["edits"] = {"closedDocuments": "disk"}
     first = await stage.start(habits, settings=settings)
+    first.behaviours = [killing(stage, behaviour)]
+    first.desk.open(stage.root / "open.txt")
+    turn = (await first.start_turn("Edit all of them."))["turn"]
+    text, later = await begun_anew(stage, habits, first)
+    return turn, text, later
 
-    async def killing(editor: Editor, given: Json) -> Json:
+
+def killing(stage: Stage, behaviour: Behaviour) -> Behaviour:
+    """The server is killed before the editor does anything."""
+
+    async def behave(editor: Editor, given: Json) -> Json:
         stage.running[-1].kill()
         return await behaviour(editor, given)
 
-    first.behaviours = [killing]
-    uri = first.desk.open(stage.root / "open.txt")
-    turn = (await first.start_turn("Edit all of them."))["turn"]
+    return behave
+
+
+async def begun_anew(stage: Stage, habits: Habits, first: Editor) -> tuple[str, Editor]:
+    """Once the server is dead: what the editor holds of `open.txt`, and an editor with the next server."""
+    uri = (stage.root / "open.txt").as_uri()
     first.has_left = True
     with suppress(ConnectionError):
         await first.ended()
     text = first.desk[uri]
     first.hang_up()
+    settings: Json = {
+        "model": f"scripted:{stage.folder / 'script.json'}",
+        "edits": {"closedDocuments": "disk"},
+    }
     later = await stage.start(habits, settings=settings, options=opting_in())
     later.desk.open(uri, text)
-    return turn, text, later
+    return text, later
 
 
 def names(stage: Stage, report: dict[str, Any]) -> dict[str, set[str]]:
@@ -127,3 +143,30 @@ async def test_what_was_never_written_is_left_alone(stage: Stage, habits: Habits
     assert (report["restored"], report["conflicts"], report["unchanged"]) == ([], [], [uri])
     assert editor.desk[uri] == held
     assert not editor.edits
+
+
+async def test_a_restore_that_was_killed_is_taken_back_like_a_turn(stage: Stage, habits: Habits) -> None:
+    """Its own checkpoint has what it was about to write: what was written by hand since stays."""
+    for name in NAMES:
+        stage.put(name, ROWS)
+    settings = stage.script(answer("", call("patch", mode="v4a", patch=PATCH)), answer("Done."))
+    settings["edits"] = {"closedDocuments": "disk"}
+    first = await stage.start(habits, settings=settings)
+    uri = first.desk.open(stage.root / "open.txt")
+    turn = (await first.turn("Edit all of them."))["turn"]
+    written = snapshot(stage.root)
+    text = first.desk[uri]
+    first.behaviours = [killing(stage, Editor.obey)]
+    first.send(id=1, method="handrail/checkpoint/restore", params={"checkpoint": turn})
+    await first.until(lambda: not first.behaviours)
+    back, editor = await begun_anew(stage, habits, first)
+    assert back == ROWS, "the restore has got that far"
+    editor.desk.type(uri, "typed\n", before="line 7")
+    editor.desk.tell()
+    (stage.root / "closed.txt").write_text("by hand\n" + ROWS)
+    newest, *_ = await editor.request("checkpoint.list")
+    report = await editor.request("checkpoint.restore", checkpoint=newest["id"])
+    assert report["conflicts"] == []
+    assert editor.desk[uri] == text.replace("line 7", "typed\nline 7")
+    written["closed.txt"] = b"by hand\n" + written["closed.txt"]
+    assert snapshot(stage.root) | {"open.txt": b""} == written | {"open.txt": b""}

@@ -24,6 +24,7 @@ from handrail.ports import CheckpointError
 
 MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes tens of milliseconds
 STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
+LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
 
 
@@ -61,6 +62,11 @@ class Room:
         if self.writes >= MEASURE_EVERY:
             self.measure()
         return self.used + need
+
+    def has_place_for(self, objects: Iterable[ShaFile], limits: Limits) -> bool:
+        """Whether what need not be kept is small, or fits without anything being removed for it."""
+        need = bytes_of(objects)
+        return need * LARGE_SHARE < limits.max_bytes or self.after(2 * need) < limits.max_bytes
 
     def take(self, need: int) -> None:
         """Take note of what is written."""

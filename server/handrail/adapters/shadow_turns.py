@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
@@ -49,6 +49,13 @@ class Turn:
     def pinned(self) -> bool:
         """Whether no limit may remove it."""
         return any(step.id.pinned for step in self.steps)
+
+    @property
+    def blobs(self) -> set[ObjectID]:
+        """The objects that hold what it keeps of documents."""
+        kept = [kept for step in self.steps for entry in step.entries for kept in entry.images]
+        names = [name for each in kept for name in (each.blob, each.unsaved and each.unsaved.blob) if name]
+        return {ObjectID(name.encode()) for name in names}
 
 
 class Turns:
@@ -141,7 +148,7 @@ class Turns:
         if not large:
             return set()
         known = [each for head, each in self._known.items() if self.store.target(_ref(each.name)) == head]
-        named = {name for each in (turn, *known) for name in _blobs(each)}
+        named = {name for each in (turn, *known) for name in each.blobs}
         return {each.id for each in large if each.id in named and self.store.is_sound(each)}
 
     def remove(self, turns: Sequence[Turn]) -> None:
@@ -179,13 +186,6 @@ class Turns:
 
 def _objects(turn: Turn) -> set[ObjectID]:
     return {*turn.commits, *(name for names in turn.own for name in names)}
-
-
-def _blobs(turn: Turn) -> Iterator[ObjectID]:
-    for kept in (kept for step in turn.steps for entry in step.entries for kept in entry.images):
-        for name in (kept.blob, kept.unsaved and kept.unsaved.blob):
-            if name:
-                yield ObjectID(name.encode())
 
 
 def _ref(turn: str) -> str:

@@ -108,6 +108,8 @@ class Vault:
             for spot, image in images_of(spots):
                 before, made = keep(image)
                 intended, more = keep_intended(spot, image)
+                if not self.memory.room.has_place_for(more, self.limits):
+                    intended, more = None, []
                 blobs += (*made, *more)
                 entry = kept.get(spot.identity) or entry_of(spot, before)
                 kept[spot.identity] = replace(entry, intended=intended)
@@ -273,7 +275,8 @@ class Vault:
         room = self.memory.room
         if not turn.steps and (known := self._remembered(turns)):
             turns.remove(outdated(known, self.limits, self.clock()))
-        need = Need(size_bytes=bytes_of(blobs), keep=step.id.turn)
+        there = turn.blobs
+        need = Need(size_bytes=bytes_of(each for each in blobs if each.id not in there), keep=step.id.turn)
         if room.after(need.size_bytes) > self.limits.max_bytes:
             self._drop_scratch()
             make_room(turns, self.limits, room, need)

@@ -17,7 +17,7 @@ from handrail.agent import command
 from handrail.agent.approval import Desk
 from handrail.agent.edits import PlannedFile, Planner, outcomes
 from handrail.agent.output import Live, fitted
-from handrail.agent.preimage import Held, held, results, targets, written
+from handrail.agent.preimage import Held, held, intended, results, targets, written
 from handrail.agent.resolve import Ready, Refused, resolve
 from handrail.agent.takeback import whole_or_nothing
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
@@ -292,7 +292,7 @@ class Executor:
         coming = [change for files in planned for file in files for change in file.changes]
         before = await held(self.ports.editor, [change.uri for change in coming])
         try:
-            lacking = await self._kept(targets(before, coming)) if coming else {}
+            lacking = await self._kept(targets(before, intended(before, coming))) if coming else {}
         except CheckpointError as error:
             return [self._unprotected(ready, error, order) for ready in batch]
         done, ours = [], dict[str, Text]()

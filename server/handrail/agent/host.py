@@ -18,7 +18,7 @@ from handrail.agent.edits import PlannedFile, outcomes
 from handrail.agent.executor import Executor
 from handrail.agent.instructions import told_before
 from handrail.agent.loop import Wishes, offers, run_turn
-from handrail.agent.preimage import held, results, targets, written
+from handrail.agent.preimage import held, intended, results, targets, written
 from handrail.agent.session import Session
 from handrail.core import plan, todo, verify
 from handrail.core.change import PlannedHunk, Update
@@ -336,7 +336,7 @@ class Host:
         step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {file.path}")
         before = await held(ports.editor, [change.uri for change in file.changes])
         if file.changes:
-            await ports.checkpoints.ensure(step, targets(before, file.changes))
+            await ports.checkpoints.ensure(step, targets(before, intended(before, file.changes)))
         landings = await ports.editor.apply(file.changes, f"handrail: apply in {file.path}")
         if file.changes:
             ours = written(before, file.changes, landings)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import assert_never
 
 from handrail.core import edit
@@ -21,6 +22,7 @@ from handrail.core.text import Text
 from handrail.ports import Document, Editor
 
 Held = Mapping[str, Document | Failure]
+NOTHING: Mapping[str, Intended] = MappingProxyType({})
 
 
 async def held(editor: Editor, uris: Iterable[str]) -> Held:
@@ -28,10 +30,9 @@ async def held(editor: Editor, uris: Iterable[str]) -> Held:
     return {uri: await editor.read(uri) for uri in dict.fromkeys(uris)}
 
 
-def targets(documents: Held, changes: Sequence[Change] = ()) -> list[Target]:
+def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[Target]:
     """One target for each document, with the editor's text where it differs from the disk; and what comes."""
     found = []
-    coming = _intended(documents, changes)
     for uri, document in documents.items():
         unsaved = None
         if isinstance(document, Document) and document.unsaved and document.version is not None:
@@ -40,14 +41,15 @@ def targets(documents: Held, changes: Sequence[Change] = ()) -> list[Target]:
     return found
 
 
-def _intended(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
+def intended(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
     """What *changes* will make of documents; of one that two of them change it cannot be said."""
     times = Counter(change.uri for change in changes)
-    found = ((change.uri, _outcome(documents[change.uri], change)) for change in changes)
-    return {uri: outcome for uri, outcome in found if outcome is not None and times[uri] == 1}
+    found = ((change.uri, outcome(documents[change.uri], change)) for change in changes)
+    return {uri: coming for uri, coming in found if coming is not None and times[uri] == 1}
 
 
-def _outcome(before: Document | Failure, change: Change) -> Intended | None:
+def outcome(before: Document | Failure, change: Change) -> Intended | None:
+    """What *change* will make of a document; None if that cannot be said."""
     match change:
         case Update():
             text = _rewritten(before, change)

@@ -7,13 +7,14 @@ taken back as well. How one path is taken back is decided in `restoration`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.agent.compare import identity, place
-from handrail.agent.preimage import held, targets
+from handrail.agent.preimage import NOTHING, held, targets
+from handrail.agent.rehearsal import rehearsed
 from handrail.agent.restoration import Conflict, Found, take_back, take_back_lines
-from handrail.core.checkpoint import Restoration, StepId, Target
+from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.journal import ToldTurn
 from handrail.core.wayback import Lines
 from handrail.ports import CheckpointError, Ports
@@ -121,7 +122,7 @@ async def _restore(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
 ) -> str:
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
-    plan, before = await _kept(ports, step, plan, found)
+    plan, before = await _kept(ports, step, wish, plan, found)
     for each in plan:
         if wish.lines is None:
             await take_back(ports, each, found)
@@ -134,23 +135,32 @@ async def _restore(
     return before
 
 
-async def _targets(ports: Ports, plan: Sequence[Restoration]) -> list[Target]:
+async def _targets(
+    ports: Ports, plan: Sequence[Restoration], coming: Mapping[str, Intended] = NOTHING
+) -> list[Target]:
     documents = await held(ports.editor, [each.uri for each in plan if not each.is_place])
-    return [*targets(documents), *(Target(uri=each.uri, is_place=True) for each in plan if each.is_place)]
+    places = (Target(uri=each.uri, is_place=True) for each in plan if each.is_place)
+    return [*targets(documents, coming), *places]
+
+
+async def _coming(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
+    found = {each.uri: await rehearsed(ports, each, wish.lines) for each in plan if not each.is_place}
+    return {uri: intended for uri, intended in found.items() if intended is not None}
 
 
 async def _kept(
-    ports: Ports, step: StepId, plan: tuple[Restoration, ...], found: Found
+    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
 ) -> tuple[tuple[Restoration, ...], str]:
     """Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan."""
+    coming = await _coming(ports, wish, plan)
     try:
-        return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan))
+        return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming))
     except CheckpointError as error:
         kept: list[Restoration] = []
         checkpoint = step.turn
         for each in plan:
             try:
-                checkpoint = await ports.checkpoints.ensure(step, await _targets(ports, [each]))
+                checkpoint = await ports.checkpoints.ensure(step, await _targets(ports, [each], coming))
                 kept.append(each)
             except CheckpointError as problem:
                 found.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
