@@ -210,3 +210,43 @@ async def test_what_somebody_made_where_the_turn_had_deleted_a_file_is_kept(benc
     restored = await bench.restore(report.checkpoint)
     assert snapshot(bench.root) == {"a.txt": b"the user's own\n"}
     assert len(restored.conflicts) == 1
+
+
+async def test_a_turn_is_taken_back_after_its_last_steps_were(bench: Bench) -> None:
+    """What is there is not what the turn left, but what one of its steps did."""
+    lay_out(bench.root, {"a": b"one\ntwo\n", "b": BINARY})
+    bench.says(
+        answer("", call("patch", path="a", old_string="two", new_string="TWO")),
+        answer("", call("write_file", path="made", content="1\n")),
+        answer("", call("patch", path="a", old_string="one", new_string="ONE")),
+        answer("", call("patch", path="made", old_string="1", new_string="2")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    await bench.restore(f"{report.checkpoint}.3")
+    assert snapshot(bench.root) == {"a": b"one\nTWO\n", "b": BINARY, "made": b"1\n"}
+    restored = await bench.restore(report.checkpoint)
+    assert reasons(restored) == []
+    assert snapshot(bench.root) == {"a": b"one\ntwo\n", "b": BINARY}
+
+
+async def test_a_restore_that_changes_nothing_leaves_no_checkpoint(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"two\n"))
+    for there in (b"one\n", b"three\n"):
+        (bench.root / "a").write_bytes(there)
+        report = await bench.restore("t-9")
+        assert (len(report.unchanged), len(report.conflicts)) == ((1, 0) if there == b"one\n" else (0, 1))
+        assert report.checkpoint is None
+        assert [each.id for each in await bench.repo.list()] == ["t-9"]
+
+
+async def test_permissions_that_come_back_are_told(bench: Bench) -> None:
+    lay_out(bench.root, {"run.sh": b"#!/bin/sh\n", "binary": BINARY})
+    await command(bench, lambda: [(bench.root / name).chmod(0o755) for name in ("run.sh", "binary")])
+    report = await bench.restore("t-9")
+    assert (len(report.restored), report.unchanged) == (2, ())
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert {stat.S_IMODE((bench.root / name).stat().st_mode) for name in ("run.sh", "binary")} == {0o755}

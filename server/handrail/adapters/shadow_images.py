@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,17 @@ from dulwich.objects import Blob, ObjectID, ShaFile
 from handrail.adapters import files, links
 from handrail.adapters.disk_failure import reason
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Entry, Kept, keep, unsaved_of
+from handrail.adapters.shadow_record import (
+    Entry,
+    Kept,
+    Step,
+    by_document,
+    change,
+    gaps,
+    joined_entry,
+    keep,
+    unsaved_of,
+)
 from handrail.adapters.shadow_tree import stored_path, stored_untitled
 from handrail.adapters.workspace import identity_of, place_of, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
@@ -132,14 +143,28 @@ def with_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[
     return found, blobs
 
 
-def restoration_of(store: Store, entry: Entry, between: Sequence[tuple[Kept, Kept]]) -> Restoration:
-    """How the document of *entry* is taken back; *between* is what others did between the steps."""
+def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
+    """How each document is taken back that *steps* have changed."""
+    documents = by_document(steps).values()
+    return tuple(_with_earlier(store, each) for each in documents if change(joined_entry(each)))
+
+
+def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
+    earlier = []
+    for number in reversed(range(1, len(entries))):
+        with suppress(CheckpointError):  # one that is damaged keeps nobody from restoring the others
+            earlier.append(_restoration_of(store, entries[:number]))
+    return replace(_restoration_of(store, entries), earlier=tuple(earlier))
+
+
+def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
+    entry = joined_entry(entries)
     return Restoration(
         uri=entry.uri,
         before=stored_image(store, entry.before),
         after=stored_image(store, entry.left) if entry.left else None,
         is_seen=entry.intended is None,
-        gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in between),
+        gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in gaps(entries)),
         made_folders=entry.made_folders,
         identity=_identity(entry),
     )

@@ -114,12 +114,13 @@ class Step:
 
 def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
     """Each document of *steps* once: what it held before the first of them, and what the last one left."""
-    found: dict[str, Entry] = {}
-    for entry in (entry for step in steps for entry in step.entries):
-        first = found.get(entry.identity, entry)
-        known = entry if entry.left else first
-        found[entry.identity] = replace(first, after=known.after, intended=known.intended)
-    return tuple(found.values())
+    return tuple(joined_entry(entries) for entries in by_document(steps).values())
+
+
+def joined_entry(entries: Sequence[Entry]) -> Entry:
+    """One document as it was before the first of *entries*, and as the last one left it."""
+    last = next((entry for entry in reversed(entries) if entry.left), entries[0])
+    return replace(entries[0], after=last.after, intended=last.intended)
 
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -130,9 +131,16 @@ def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry
     return tuple(found.values())
 
 
-def gaps(steps: Sequence[Step], identity: str) -> list[tuple[Kept, Kept]]:
+def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
+    """The entries of *steps* by identity, in their order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in (entry for step in steps for entry in step.entries):
+        found.setdefault(entry.identity, []).append(entry)
+    return found
+
+
+def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:
     """Where a document was not found as the step before had left it: (left, found), in order."""
-    entries = [entry for step in steps for entry in step.entries if entry.identity == identity]
     return [
         (one.left, other.before)
         for one, other in pairwise(entries)

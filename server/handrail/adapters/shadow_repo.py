@@ -121,6 +121,11 @@ class ShadowRepo:
         """Write a text as a file, see the port; the last ones are kept."""
         return await files.in_thread(self._vault().put_down, name, text)
 
+    async def withdraw(self, checkpoint: str) -> bool:
+        """Forget a checkpoint of nothing, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().withdraw, checkpoint)
+
     def set_limits(self, limits: Limits) -> None:
         """From now on, no more than this is kept."""
         self._limits = limits

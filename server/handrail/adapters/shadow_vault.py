@@ -27,14 +27,14 @@ from handrail.adapters.shadow_images import (
     entry_of,
     images_of,
     keep_intended,
-    restoration_of,
+    restorations_of,
     spots_of,
     stored_image,
     with_unsaved,
 )
 from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_record import Step, change, gaps, joined, joined_in_step, keep
+from handrail.adapters.shadow_record import Step, change, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns
 from handrail.core.checkpoint import (
     Checkpoint,
@@ -200,8 +200,7 @@ class Vault:
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
             steps = _following(turns, _steps(turns, name)) if following else _steps(turns, name)
-            entries = [entry for entry in joined(steps) if change(entry)]
-            return tuple(restoration_of(store, entry, gaps(steps, entry.identity)) for entry in entries)
+            return restorations_of(store, steps)
 
     def held(self, name: str) -> tuple[KeptDocument, ...]:
         """What all documents held that turns have changed since."""
@@ -227,6 +226,14 @@ class Vault:
             return files.uri_of(path)
 
     # ---- Housekeeping -----------------------------------------------------------------------------
+
+    def withdraw(self, name: str) -> bool:
+        """Forget a turn if all that it keeps is as it was."""
+        with self._open() as store, self._writing(store) as turns:
+            turn = turns.read(name)
+            is_empty = not any(map(change, joined(turn.steps)))
+            turns.remove([turn] if turn.steps and is_empty else [])
+            return is_empty
 
     def prune(self, names: Sequence[str]) -> Pruned:
         """Remove turns by their ids, or what the limits do not allow."""

@@ -66,11 +66,15 @@ async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
 async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> None:
     now = await ports.editor.read(each.uri)
     if isinstance(now, Failure):
-        if await ports.editor.read_bytes(each.uri) is None and now.code is Code.NO_SUCH_FILE:
+        raw = await ports.editor.read_bytes(each.uri)
+        each = next((one for one in (each, *each.earlier) if one.after and one.after.raw == raw), each)
+        if raw is None and now.code is Code.NO_SUCH_FILE:
             await _bring_back(ports, each, found)
         else:
             await _take_back_bytes(ports, each, now.message, found)
-    elif each.before.raw is None and each.before.unsaved is None:
+        return
+    each = _as_left(each, now.text)
+    if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, found)
     elif (before := _text(each.before, now.text)) is None:
         reason = "The document was no text before; it was left alone."
@@ -80,13 +84,15 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
             await _take_back_bytes(ports, each, reason, found)
     else:
         await _rewrite(ports, each, (now, before), found)
-        if not now.is_open:
-            await _take_back_mode(ports, each)
+        if await _take_back_mode(ports, each) and each.uri in found.unchanged:
+            found.unchanged.remove(each.uri)
+            found.restored.append(each.uri)
 
 
 async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: Found) -> None:
     """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
     now = await ports.editor.read(each.uri)
+    each = each if isinstance(now, Failure) else _as_left(each, now.text)
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
     is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
@@ -124,8 +130,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
     """What is no text is taken back as a whole, if nobody has changed it since; else *reason* is said."""
     now, before = await ports.editor.read_bytes(each.uri), each.before.raw
     if now is not None and now == before:
-        await _take_back_mode(ports, each)
-        found.unchanged.append(each.uri)
+        (found.restored if await _take_back_mode(ports, each) else found.unchanged).append(each.uri)
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
@@ -136,12 +141,24 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
     found.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
 
 
-async def _take_back_mode(ports: Ports, each: Restoration) -> None:
-    """Give a file that holds again what it held the permissions back that the turn took from it."""
+async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
+    """Give a file that holds again what it held the permissions back that the turn took; whether it did."""
     before, after = each.before, each.after
-    changed = after is not None and after.raw is not None and after.mode != before.mode
-    if changed and before.raw is not None and await ports.editor.read_bytes(each.uri) == before.raw:
-        await ports.editor.put(each.uri, before.raw, before.mode)
+    if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
+        return False
+    now = await ports.editor.look(each.uri)
+    if now is None or (now.raw, now.mode) != (before.raw, after.mode):
+        return False
+    return await ports.editor.put(each.uri, before.raw, before.mode) is None
+
+
+def _as_left(each: Restoration, now: Text) -> Restoration:
+    """Up to the step that left what is there *now*: those that follow it have been taken back already."""
+    for one in (each, *each.earlier):
+        left = _text(one.after, now)
+        if left is not None and left.content == now.content:
+            return one
+    return each
 
 
 def _text(image: Image | None, now: Text) -> Text | None:

@@ -34,7 +34,7 @@ class RestoreReport:
     What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the four.
 
     Attributes:
-        checkpoint: The id of the checkpoint taken before; None if nothing was to be touched.
+        checkpoint: The id of the checkpoint taken before; None if nothing was touched.
         conversation: The session that has gone back as well, as it is now; None if none was to.
     """
 
@@ -94,6 +94,8 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     rest = tuple(each for each in plan if each.before.raw is not None)
     if rest or (wish.conversation and before is None):
         before = await _restore(ports, step, wish, rest, found)
+    if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
+        before = None
     return RestoreReport(
         restored=tuple(found.restored),
         unchanged=tuple(found.unchanged),

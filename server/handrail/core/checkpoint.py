@@ -159,6 +159,8 @@ class Restoration:
         gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
         identity: The document that the URI meant then, whatever it means by now.
+        earlier: The same for the first steps alone, the most first: where the last ones are taken back
+            already, it is what is there.
     """
 
     uri: str
@@ -168,6 +170,7 @@ class Restoration:
     made_folders: tuple[str, ...] = ()
     identity: str = field(default="", compare=False)
     is_seen: bool = True
+    earlier: tuple[Restoration, ...] = field(default=(), compare=False)
 
     @property
     def is_place(self) -> bool:

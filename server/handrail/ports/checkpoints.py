@@ -66,6 +66,10 @@ class Checkpoints(Protocol):
         """
         ...
 
+    async def withdraw(self, checkpoint: str) -> bool:
+        """Forget a turn's checkpoint if nothing that it keeps has changed; whether that is so."""
+        ...
+
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, those of the newest turn first; of one session if given."""
         ...
