@@ -211,6 +211,44 @@ async def test_what_is_not_covered_is_said(
     assert effects.changes == ()
 
 
+async def test_what_a_file_held_is_kept_although_what_it_holds_now_cannot_be(
+    repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_IGNORED_BYTES", 1000)
+    for name in ("new file", "x.log", "pipe"):
+        (tree / name).write_bytes(b"before")
+
+    def act() -> None:
+        for name in ("deep/c", "new file", "x.log"):
+            (tree / name).write_bytes(b"x" * 1001)
+        (tree / "pipe").unlink()
+        os.mkfifo(tree / "pipe")
+        (tree / "large").write_bytes(b"x" * 1001)
+
+    effects = await during(repo, act)
+    changes = changed(effects)
+    assert changes == dict.fromkeys(("deep/c", "new file", "x.log", "pipe"), Kind.CHANGED)
+    assert "and it is a pipe" in left_out(effects)["pipe"]
+    assert left_out(effects)["large"] == "changed by the command, and 1,001 bytes are too large"
+    found = await plan(repo)
+    for name in ("new file", "x.log"):
+        assert raws(found[uri_of(tree / name)]) == (b"before", b"x" * 1001)
+    restoration = found[uri_of(tree / "pipe")]
+    assert (restoration.before.raw, restoration.after) == (b"before", None)
+
+
+async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
+    repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
+    await during(repo, lambda: None)
+    (tree / "a").write_bytes(b"x" * 1001)
+    effects = await during(repo, (tree / "a").unlink)
+    assert (effects.changes, effects.checkpoint) == ((), None)
+    assert left_out(effects)["a"] == "changed by the command, and 1,001 bytes are too large"
+
+
 async def test_secret_files_keep_their_mode(repo: ShadowRepo, tree: Path) -> None:
     (tree / "x.log").write_bytes(b"secret")
     (tree / "x.log").chmod(0o600)

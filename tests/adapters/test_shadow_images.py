@@ -94,6 +94,19 @@ async def test_the_unsaved_text_is_kept_with_its_version(repo: ShadowRepo, root:
         assert shown == unsaved.text.raw
 
 
+async def test_a_text_that_is_saved_by_the_time_it_is_kept_is_not_unsaved(
+    repo: ShadowRepo, root: Path
+) -> None:
+    path = root / "a"
+    path.write_bytes(b"one")
+    await repo.ensure(step(), targets(path))
+    path.write_bytes(b"two")
+    saved_meanwhile = Target(uri=uri_of(path), unsaved=Unsaved(text=Text("two"), version=2))
+    await repo.record(step(), [saved_meanwhile])
+    (restoration,) = await repo.restore_plan("t-1")
+    assert restoration.after == Image(raw=b"two", mode=stat.S_IMODE(path.stat().st_mode))
+
+
 @pytest.mark.parametrize(
     "text",
     [

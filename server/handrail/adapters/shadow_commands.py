@@ -18,7 +18,7 @@ from typing import Any
 
 from dulwich.objects import ShaFile
 
-from handrail.adapters import files, tree_plain
+from handrail.adapters import files, links, tree_plain
 from handrail.adapters.shadow_record import Entry, change, keep
 from handrail.adapters.shadow_tree import stored_path
 from handrail.adapters.tree_git import Git, is_installed, split
@@ -45,11 +45,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touched:
-    """A file that differs; `new_folders` are all that a command has made."""
+    """A file that differs; `after` is None if it cannot be had, `new_folders` are all that a command made."""
 
     path: Path
     before: Image
-    after: Image
+    after: Image | None
     new_folders: frozenset[Path]
 
 
@@ -117,6 +117,10 @@ class Commands:
             folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
             for each in mine:
                 images = _images(each, contents, before.modes)
+                if images and not each.modes[1] and (hidden := _hidden(each.path, after.left_out)):
+                    images = images[0], links.look(each.path)
+                    if images[1] is not None and hidden == os.fspath(each.path):
+                        del left_out[hidden]
                 if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
                     left_out[hidden] = UNKNOWN
                 elif images is None:
@@ -157,7 +161,8 @@ class Commands:
         (self._home / NOTES / f"{name}.json").unlink(missing_ok=True)
 
     def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
-        (before, of_before), (after, of_after) = map(keep, (each.before, each.after))
+        before, of_before = keep(each.before)
+        after, of_after = keep(each.after) if each.after is not None else (None, [])
         made = [folder for folder in each.path.parents if before.blob is None and folder in each.new_folders]
         entry = Entry(
             uri=files.uri_of(each.path),
@@ -224,7 +229,7 @@ def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, b
 
 def _images(
     each: Difference, contents: dict[str, bytes], modes: dict[str, int]
-) -> tuple[Image, Image] | None:
+) -> tuple[Image, Image | None] | None:
     """What lay at the path before and after; None if that cannot be had."""
     if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
         return None

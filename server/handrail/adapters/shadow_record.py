@@ -186,13 +186,15 @@ def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
         raw = _saved(text)
         is_as_saved = raw is not None
         blobs.append(Blob.from_string(text.content.encode("utf-8", "surrogatepass") if raw is None else raw))
-        unsaved = KeptText(
-            blob=blobs[-1].id.decode(),
-            version=image.unsaved.version,
-            encoding=text.encoding,
-            bom=text.bom,
-            is_as_saved=is_as_saved,
-        )
+        name = blobs[-1].id.decode()
+        if name != blob or not is_as_saved:  # else it has been saved meanwhile
+            unsaved = KeptText(
+                blob=name,
+                version=image.unsaved.version,
+                encoding=text.encoding,
+                bom=text.bom,
+                is_as_saved=is_as_saved,
+            )
     return Kept(blob=blob, mode=image.mode, unsaved=unsaved), blobs
 
 

@@ -199,6 +199,11 @@ class _Chosen:
     gone: list[bytes] = field(default_factory=list)
     nested: list[Path] = field(default_factory=list)
 
+    def leave_out(self, name: bytes, is_new: bool | None) -> None:
+        """Have the tree not hold what the path once was, and is no more."""
+        if is_new is False:
+            self.gone.append(name)
+
 
 def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int]) -> _Chosen:
     """
@@ -227,6 +232,7 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
             continue
         except OSError:
             taken.left_out[os.fspath(path)] = UNREADABLE
+            chosen.leave_out(name, is_new)
             continue
         if stat.S_ISDIR(found.st_mode) or _is_beyond_link(path, top, links):
             chosen.gone.append(name)  # what is in the folder now is new, or is where a link leads
@@ -235,6 +241,7 @@ def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int
         if reason := _obstacle(path, found, limit):
             taken.left_out[os.fspath(path)] = reason
             taken.stamps[os.fspath(path)] = [found.st_size, found.st_mtime_ns]
+            chosen.leave_out(name, is_new)
             continue
         chosen.there.append(name)
         if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) not in (0o644, 0o755):
