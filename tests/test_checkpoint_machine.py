@@ -359,11 +359,12 @@ class Machine(RuleBasedStateMachine):
         before = {name: self.model.image(name) for name in wanted}
         conflicts = {name for name, change in wanted.items() if not self.model.takes_back(name, change)}
         assert {self.name(each["uri"]) for each in report["conflicts"]} == conflicts, report
-        if not wanted:
-            assert report["checkpoint"] is None
+        after = {name: self.model.image(name) for name in wanted}
+        assert (report["checkpoint"] is not None) == (before != after), report
+        if before == after:
             return turn
         for name in wanted:
-            self.note(report["checkpoint"], name, before[name], self.model.image(name))
+            self.note(report["checkpoint"], name, before[name], after[name])
         return str(report["checkpoint"])
 
     @rule(target=turns, back=st.integers(1, 3))
