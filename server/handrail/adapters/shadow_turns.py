@@ -16,8 +16,9 @@ from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
 from handrail.adapters.shadow_objects import NEWEST, RefChange, Store
 from handrail.adapters.shadow_packs import SMALL_BYTES
-from handrail.adapters.shadow_record import Step, from_json
+from handrail.adapters.shadow_record import Step, change, from_json, joined
 from handrail.adapters.shadow_tree import RECORD, commit
+from handrail.core.checkpoint import Checkpoint, CheckpointStep
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,28 @@ class Turn:
         kept = [kept for step in self.steps for entry in step.entries for kept in entry.images]
         names = [name for each in kept for name in (each.blob, each.unsaved and each.unsaved.blob) if name]
         return {ObjectID(name.encode()) for name in names}
+
+
+def checkpoint_of(turn: Turn) -> Checkpoint:
+    """What is told of a turn that is kept."""
+    first = turn.steps[0]
+    return Checkpoint(
+        id=turn.name,
+        session=first.id.session,
+        turn=turn.name,
+        label=first.id.label,
+        time=first.time,
+        root=first.roots[0] if first.roots else "",
+        steps=tuple(
+            CheckpointStep(
+                id=f"{turn.name}.{step.id.number}",
+                paths=tuple(entry.path for entry in step.entries if change(entry)),
+                call=step.id.call,
+            )
+            for step in turn.steps
+        ),
+        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
+    )
 
 
 class Turns:

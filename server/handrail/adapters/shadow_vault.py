@@ -35,10 +35,9 @@ from handrail.adapters.shadow_images import (
 from handrail.adapters.shadow_limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Step, change, joined, joined_in_step, keep
-from handrail.adapters.shadow_turns import Turn, Turns
+from handrail.adapters.shadow_turns import Turn, Turns, checkpoint_of
 from handrail.core.checkpoint import (
     Checkpoint,
-    CheckpointStep,
     CommandEffects,
     KeptDocument,
     Limits,
@@ -192,7 +191,7 @@ class Vault:
         """All checkpoints, or those of a session."""
         self.recover()
         with self._open() as store, self._reading():
-            found = map(_checkpoint, Turns(store, self.memory.known).all())
+            found = map(checkpoint_of, Turns(store, self.memory.known).all())
             return tuple(each for each in found if session is None or each.session == session)
 
     def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
@@ -380,24 +379,3 @@ def _unknown(known: Sequence[str], name: str) -> CheckpointError:
     some = ", ".join(known[:KNOWN_SHOWN])
     those = f"The newest are: {some}." if known else "This workspace has none yet."
     return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")
-
-
-def _checkpoint(turn: Turn) -> Checkpoint:
-    first = turn.steps[0]
-    return Checkpoint(
-        id=turn.name,
-        session=first.id.session,
-        turn=turn.name,
-        label=first.id.label,
-        time=first.time,
-        root=first.roots[0] if first.roots else "",
-        steps=tuple(
-            CheckpointStep(
-                id=f"{turn.name}.{step.id.number}",
-                paths=tuple(entry.path for entry in step.entries if change(entry)),
-                call=step.id.call,
-            )
-            for step in turn.steps
-        ),
-        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
-    )
