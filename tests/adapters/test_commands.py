@@ -238,17 +238,6 @@ async def test_what_a_file_held_is_kept_although_what_it_holds_now_cannot_be(
     assert (restoration.before.raw, restoration.after) == (b"before", None)
 
 
-async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
-    repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
-    await during(repo, lambda: None)
-    (tree / "a").write_bytes(b"x" * 1001)
-    effects = await during(repo, (tree / "a").unlink)
-    assert (effects.changes, effects.checkpoint) == ((), None)
-    assert left_out(effects)["a"] == "changed by the command, and 1,001 bytes are too large"
-
-
 async def test_secret_files_keep_their_mode(repo: ShadowRepo, tree: Path) -> None:
     (tree / "x.log").write_bytes(b"secret")
     (tree / "x.log").chmod(0o600)

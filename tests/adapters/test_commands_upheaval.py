@@ -1,4 +1,4 @@
-"""What a command does to the work trees themselves: repositories come, go and move, links replace folders."""
+"""What commands and others do to work trees: repositories come, go and move, links replace folders."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kit import changed, during, plan, raws, shadow, user_git
+from adapters.kit import changed, during, left_out, plan, raws, shadow, step, user_git
 from handrail.adapters.disk import uri_of
 from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.core.checkpoint import Kind
+from handrail.core.checkpoint import Kind, Meanwhile
 
 
 @pytest.fixture
@@ -108,3 +108,24 @@ async def test_the_folder_itself_gets_or_loses_a_repository(state: Path, root: P
         (inside / "b").write_bytes(b"b")
 
     assert changed(await during(repo, act)) == {"b": Kind.CREATED}
+
+
+async def test_what_the_user_saved_meanwhile_is_theirs(repo: ShadowRepo, tree: Path) -> None:
+    snapshot = await repo.before_command(step())
+    for name in ("a", "deep/c"):
+        (tree / name).write_bytes(b"new")
+    effects = await repo.after_command(step(), snapshot, Meanwhile(saved=[uri_of(tree / "a")]))
+    assert changed(effects) == {"deep/c": Kind.CHANGED}
+    assert "saved in the editor" in left_out(effects)["a"]
+    assert (await plan(repo)).keys() == {uri_of(tree / "deep" / "c")}
+
+
+async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
+    repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
+    await during(repo, lambda: None)
+    (tree / "a").write_bytes(b"x" * 1001)
+    effects = await during(repo, (tree / "a").unlink)
+    assert (effects.changes, effects.checkpoint) == ((), None)
+    assert left_out(effects)["a"] == "changed by the command, and 1,001 bytes are too large"

@@ -25,6 +25,7 @@ class Desk:
     def __init__(self, habits: Habits, notify: Notify) -> None:
         self.habits = habits
         self.encoding = "utf-16"
+        self.tells_saves = False
         self.documents: dict[str, Held] = {}
         self.hidden: dict[str, str] = {}
         self._notify = notify
@@ -75,6 +76,9 @@ class Desk:
         if document is None:
             return False
         path_of(uri).write_bytes(document.saved)
+        if self.tells_saves:
+            self.tell()
+            self._notify("textDocument/didSave", {"textDocument": {"uri": uri}})
         return True
 
     def is_dirty(self, document: Held) -> bool:

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from handrail.ports import CheckpointError
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
+SAVED = "saved in the editor while the command ran, so it stays as it is"
 UNKNOWN = "changed by the command, and what it held before is not known"
 
 
@@ -41,6 +42,17 @@ class Found:
     blobs: tuple[ShaFile, ...]
     changes: tuple[CommandChange, ...]
     not_covered: tuple[NotCovered, ...]
+
+    def without(self, identities: Set[str]) -> Found:
+        """What is left if the documents *identities* were not changed by the command."""
+        theirs = [each for each in self.entries if each.identity in identities]
+        uris = {each.uri for each in theirs}
+        return replace(
+            self,
+            entries=tuple(each for each in self.entries if each not in theirs),
+            changes=tuple(each for each in self.changes if each.uri not in uris),
+            not_covered=(*self.not_covered, *(NotCovered(path=each.path, reason=SAVED) for each in theirs)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

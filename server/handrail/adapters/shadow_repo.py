@@ -24,10 +24,12 @@ from handrail.adapters.shadow_limits import Room
 from handrail.adapters.shadow_vault import REPOSITORY, Memory, Vault
 from handrail.adapters.workspace import identity_of
 from handrail.core.checkpoint import (
+    NOTHING,
     Checkpoint,
     CommandEffects,
     KeptDocument,
     Limits,
+    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -96,11 +98,11 @@ class ShadowRepo:
             return await files.in_thread(self._vault().before_command, step)
 
     async def after_command(
-        self, step: StepId, snapshot: Snapshot, unsaved: Sequence[Target] = ()
+        self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING
     ) -> CommandEffects:
         """Find what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().after_command, step, snapshot, unsaved)
+            return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""

@@ -37,10 +37,12 @@ from handrail.adapters.shadow_objects import Store
 from handrail.adapters.shadow_record import Step, change, joined, joined_in_step, keep
 from handrail.adapters.shadow_turns import Turn, Turns, checkpoint_of
 from handrail.core.checkpoint import (
+    NOTHING,
     Checkpoint,
     CommandEffects,
     KeptDocument,
     Limits,
+    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -144,23 +146,24 @@ class Vault:
             with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).before(step_id)
 
-    def after_command(self, step_id: StepId, snapshot: Snapshot, unsaved: Sequence[Target]) -> CommandEffects:
+    def after_command(self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile) -> CommandEffects:
         """Find what a command changed, and keep it as part of the step."""
         with self._open() as store:
-            return self._ended(store, step_id, snapshot.id, unsaved)
+            return self._ended(store, step_id, snapshot.id, meanwhile)
 
     def _ended(
-        self, store: Store, step_id: StepId, name: str, unsaved: Sequence[Target] = ()
+        self, store: Store, step_id: StepId, name: str, meanwhile: Meanwhile = NOTHING
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
         with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-            found = commands.after(name)
+            saved = spots_of([Target(uri=uri) for uri in meanwhile.saved], self.roots)
+            found = commands.after(name).without({spot.identity for spot in saved})
         if found.entries:
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                beneath, blobs = with_unsaved(found.entries, spots_of(unsaved, self.roots))
+                beneath, blobs = with_unsaved(found.entries, spots_of(meanwhile.unsaved, self.roots))
                 entries = joined_in_step(step.entries, beneath)
                 self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
         commands.forget(name)

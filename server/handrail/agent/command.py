@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from handrail.agent.preimage import held, targets
 from handrail.agent.resolve import Ready
 from handrail.agent.tools.call import Command, Console, Printed
-from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
+from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
 from handrail.core.failure import Failure
 from handrail.core.policy import Place
 from handrail.core.verify import Mutation, Outcome, Status
-from handrail.ports import CheckpointError, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 SHOWN = 10  # of each list that a result ends with
 SLOW_S = 1.0  # from then on people wonder whether anything happens
@@ -66,12 +66,14 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         found = await action.run(ready.places, ports, console)
         return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
     _name(snapshot.not_covered, console)
+    began = await ports.editor.opened()
     found = await action.run(ready.places, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
             beneath = targets(await held(ports.editor, typed))
             kept = [each for each in beneath if each.unsaved is not None]
-            effects = await ports.checkpoints.after_command(step, snapshot, kept)
+            meanwhile = Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
+            effects = await ports.checkpoints.after_command(step, snapshot, meanwhile)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
         return Ran(
@@ -103,6 +105,19 @@ async def _save(ports: Ports) -> Sequence[str]:
     unsaved = [document for document in await ports.editor.opened() if document.unsaved]
     saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
     return [document.uri for document in unsaved if document.uri not in saved]
+
+
+def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
+    """The documents that hold what the user has typed and saved since *began*."""
+    known = {document.uri: document for document in began}
+    return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]
+
+
+def _is_saved(then: Document | None, now: Document) -> bool:
+    if now.saved is None or now.unsaved or now.saved.content != now.text.content:
+        return False
+    # A save that we had asked for may be told late; then it is of the text that was there already.
+    return then is None or (now.saved is not then.saved and now.saved.content != then.text.content)
 
 
 def _unsaved(left: Sequence[str], ports: Ports) -> str:

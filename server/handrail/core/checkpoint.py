@@ -6,6 +6,7 @@ How they are kept, and where, is the business of whoever implements the port `Ch
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -209,6 +210,24 @@ class Snapshot:
     id: str
     not_covered: tuple[NotCovered, ...] = ()
     borrows: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meanwhile:
+    """
+    What an editor did while a command ran.
+
+    Attributes:
+        unsaved: Open documents with text that the disk did not have before the command, and has not now: no
+            command changes that.
+        saved: The URIs of documents that hold what the user has typed and saved.
+    """
+
+    unsaved: Sequence[Target] = ()
+    saved: Sequence[str] = ()
+
+
+NOTHING = Meanwhile()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

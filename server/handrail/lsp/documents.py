@@ -47,6 +47,7 @@ class OpenDocument:
     A document in the editor: `lines` carry their terminators, the last one may be empty.
 
     Attributes:
+        saved: What the editor has saved last, if it said so.
         was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
     """
 
@@ -56,6 +57,7 @@ class OpenDocument:
     lines: list[str]
     language: str = ""
     was_opened_by_us: bool = False
+    saved: Text | None = None
     _text: Text | None = None
 
     @property

@@ -83,13 +83,12 @@ class LspEditor:
         if document is None:
             return saved
         if isinstance(saved, Failure):
-            return Document(uri=document.uri, text=document.text, version=document.version, unsaved=True)
-        text = Text(document.text.content, saved.text.encoding, saved.text.bom)
+            text, unsaved = document.text, True
+        else:
+            text = Text(document.text.content, saved.text.encoding, saved.text.bom)
+            unsaved = text.content != saved.text.content
         return Document(
-            uri=document.uri,
-            text=text,
-            version=document.version,
-            unsaved=text.content != saved.text.content,
+            uri=document.uri, text=text, version=document.version, unsaved=unsaved, saved=document.saved
         )
 
     # ---- Changing ---------------------------------------------------------------------------------

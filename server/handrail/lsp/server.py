@@ -265,6 +265,10 @@ def _register_standard(server: Server) -> None:
         await configuration.pull(state)
         await configuration.register(state, server.client_capabilities)
 
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
+    def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
+        sync.did_save(state, params)
+
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: lsp.DidChangeConfigurationParams) -> None:
         await configuration.did_change(state, params)

@@ -45,12 +45,15 @@ class Document:
         text: The editor's text if open, else the bytes on disk read as text.
         version: The client's version of an open document; None for a closed one.
         unsaved: Whether the text of an open document differs from the disk.
+        saved: What the editor said to have saved last of an open document, the same value until it does so
+            again; None if it has said nothing.
     """
 
     uri: str
     text: Text
     version: int | None = None
     unsaved: bool = False
+    saved: Text | None = None
 
     @property
     def is_open(self) -> bool:

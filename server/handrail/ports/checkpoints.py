@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from handrail.core.checkpoint import (
+    NOTHING,
     Checkpoint,
     CommandEffects,
     KeptDocument,
     Limits,
+    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -51,15 +53,14 @@ class Checkpoints(Protocol):
         ...
 
     async def after_command(
-        self, step: StepId, snapshot: Snapshot, unsaved: Sequence[Target] = ()
+        self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING
     ) -> CommandEffects:
         """
         Find what the command changed, and keep it as part of the step.
 
         Args:
             snapshot: Taken before.
-            unsaved: Open documents with text that the disk did not have before the command, and has not now:
-                no command changes that.
+            meanwhile: What the editor did: what the user has saved is not the command's.
 
         Raises:
             CheckpointError: It could not be found, or kept.

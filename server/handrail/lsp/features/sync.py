@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lsprotocol import types as lsp
 
 from handrail.core.failure import Failure
@@ -20,6 +22,13 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
+
+
+def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
+    """The user has saved a document, or the editor has for us."""
+    document = state.documents.find(params.text_document.uri)
+    if document is not None:
+        document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
 
 
 def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
