@@ -104,7 +104,11 @@ class SessionLog:
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:  # it cannot be written down either, which is told then
             return lambda: None
-        if shadow_lock.taken(handle, writes=True):
+        try:
+            is_ours = shadow_lock.taken(handle, writes=True)
+        except OSError:  # a file system without locks
+            is_ours = True
+        if is_ours:
             return lambda: os.close(handle)
         os.close(handle)
         return None
