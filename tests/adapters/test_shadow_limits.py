@@ -26,7 +26,8 @@ def pinned(turn: str) -> StepId:
 
 
 def used(repo: ShadowRepo) -> int:
-    files = [path for path in repo.folder.parent.rglob("*") if path.is_file()]
+    """What checkpoints take on the disk; locks beside them are no checkpoints."""
+    files = [path for path in repo.folder.parent.rglob("*") if path.is_file() and "lock" not in path.name]
     return sum(path.stat().st_blocks * 512 for path in files)
 
 
@@ -58,6 +59,17 @@ async def test_the_oldest_go_first_and_pinned_ones_stay(repo: ShadowRepo, root: 
     for name in kept:
         (restoration,) = await repo.restore_plan(name)
         assert restoration.before.raw is not None
+
+
+async def test_what_else_is_kept_of_a_workspace_does_not_count(repo: ShadowRepo, root: Path) -> None:
+    journals = repo.folder.parent / "sessions"
+    journals.mkdir(parents=True)
+    (journals / "s-1.jsonl").write_bytes(os.urandom(2_000_000))
+    repo.set_limits(Limits(max_bytes=1_000_000))
+    for number in (1, 2):
+        await keep(repo, root, step(turn=f"t-{number}"), 100_000)
+    assert await ids(repo) == ["t-2", "t-1"]
+    assert (await repo.prune([])).bytes_used < 1_000_000
 
 
 async def test_a_limit_makes_room_in_packs_too(repo: ShadowRepo, root: Path) -> None:

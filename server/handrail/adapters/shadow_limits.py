@@ -51,9 +51,9 @@ def outdated(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]
 
 @dataclass(kw_only=True)
 class Room:
-    """The room that a repository takes, guessed between two measurements."""
+    """The room that folders take together, guessed between two measurements."""
 
-    home: Path
+    folders: tuple[Path, ...]
     used: int = 0
     writes: int = field(default=MEASURE_EVERY)
 
@@ -79,7 +79,7 @@ class Room:
 
     def measure(self) -> int:
         """Look at the disk."""
-        self.used, self.writes = used_bytes(self.home), 0
+        self.used, self.writes = sum(map(used_bytes, self.folders)), 0
         return self.used
 
 

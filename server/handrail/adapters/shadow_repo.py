@@ -21,7 +21,7 @@ import platformdirs
 
 from handrail.adapters import files
 from handrail.adapters.shadow_limits import Room
-from handrail.adapters.shadow_vault import REPOSITORY, Memory, Vault
+from handrail.adapters.shadow_vault import REPOSITORY, Memory, Vault, folders_of
 from handrail.adapters.workspace import identity_of
 from handrail.core.checkpoint import (
     NOTHING,
@@ -150,7 +150,7 @@ class ShadowRepo:
     def _vault(self) -> Vault:
         roots = tuple(self._roots())
         home = workspace_folder(self._state, roots)
-        memory = self._memories.setdefault(home, Memory(room=Room(home=home)))
+        memory = self._memories.setdefault(home, Memory(room=Room(folders=folders_of(home))))
         return Vault(
             state=self._state,
             home=home,

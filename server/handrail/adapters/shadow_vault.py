@@ -355,6 +355,11 @@ class Vault:
                 )
 
 
+def folders_of(home: Path) -> tuple[Path, ...]:
+    """What the limit of the size is for, of all that is kept of a workspace."""
+    return tuple(home / name for name in (REPOSITORY, SCRATCH, NOTES, SHOWN))
+
+
 def _step(turn: Turn, step_id: StepId) -> Step | None:
     return next((step for step in turn.steps if step.id.number == step_id.number), None)
 
