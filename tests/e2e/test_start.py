@@ -60,6 +60,7 @@ async def test_what_a_server_offers(editor: Editor) -> None:
     assert offered["experimental"]["handrail"] == {"protocolVersion": 1, "requests": names}
     commands = offered["executeCommandProvider"]["commands"]
     assert set(commands) == {request.command for request in protocol.REQUESTS}
+    assert offered["workspace"]["textDocumentContent"] == {"schemes": ["handrail"]}
     assert offered["textDocumentSync"]["change"] == 2
     assert offered["codeActionProvider"]["codeActionKinds"] == ["quickfix"]
 

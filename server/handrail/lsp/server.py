@@ -75,6 +75,8 @@ EXPERIMENTAL = {
     }
 }
 
+SHOWN = lsp.TextDocumentContentOptions(schemes=[checkpoint.SCHEME])
+
 
 class RequestFailed(JsonRpcException):
     """A request that was understood and cannot be done."""
@@ -132,6 +134,9 @@ class Protocol(LanguageServerProtocol):
         """Greet the client; advertise what pygls has no hook for."""
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = EXPERIMENTAL
+        if result.capabilities.workspace is None:
+            result.capabilities.workspace = lsp.WorkspaceOptions()
+        result.capabilities.workspace.text_document_content = SHOWN
         self._server.state.greet(params, _encoding(result.capabilities))
         self._server.phase = Phase.GREETED
         return result
@@ -245,9 +250,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
 def _register_documents(server: Server) -> None:
     state = server.state
 
-    @server.feature(
-        lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, lsp.TextDocumentContentOptions(schemes=[checkpoint.SCHEME])
-    )
+    @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, SHOWN)
     async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
         try:
             return lsp.TextDocumentContentResult(text=await checkpoint.content(state, params.uri))
