@@ -5,11 +5,11 @@
  */
 import { commands, type ExtensionContext, window } from "vscode";
 
-import { Answers } from "./answers";
 import { chooseAndRestore } from "./checkpoints";
 import { Connection } from "./connection";
 import { showFailure } from "./messages";
 import { Status } from "./status";
+import { Texts } from "./texts";
 import { Turns } from "./turns";
 
 let connection: Connection | undefined;
@@ -17,8 +17,8 @@ let connection: Connection | undefined;
 export function activate(context: ExtensionContext): void {
   const log = window.createOutputChannel("Handrail", { log: true });
   const server = new Connection(context, log);
-  const answers = new Answers();
-  const turns = new Turns(server, answers, log);
+  const texts = new Texts();
+  const turns = new Turns(server, texts, log);
   const status = new Status(server, turns);
   connection = server;
 
@@ -44,7 +44,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, answers, turns, status);
+  context.subscriptions.push(log, server, texts, turns, status);
   void server.startShown();
 }
 

@@ -1,10 +1,13 @@
 /**
- * How the extension speaks to the person: one way to say that something went wrong.
+ * How the extension speaks to the person: what went wrong, what came of something, and the ways on.
  */
 import { type LogOutputChannel, window } from "vscode";
 
 /** A problem that the person can do something about; `message` says what and how. */
 export class UserError extends Error {}
+
+/** What a message offers: a button, and what it does. */
+export type Way = readonly [label: string, take: () => unknown];
 
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
@@ -17,6 +20,19 @@ export function showFailure(log: LogOutputChannel, doing: string, thrown: unknow
   void window.showErrorMessage(`Handrail: ${messageOf(thrown)}`, "Show Log").then((choice) => {
     if (choice !== undefined) log.show(true);
   });
+}
+
+/** Says what came of something, as a warning unless all is fine, with the ways on. Does not wait for the person. */
+export function announce(log: LogOutputChannel, text: string, isFine: boolean, ways: readonly Way[]): void {
+  const labels = ways.map(([label]) => label);
+  const shown = isFine ? window.showInformationMessage(text, ...labels) : window.showWarningMessage(text, ...labels);
+  void shown
+    .then(async (choice) => {
+      await ways.find(([label]) => label === choice)?.[1]();
+    })
+    .then(undefined, (thrown: unknown) => {
+      showFailure(log, "What was chosen in a message failed", thrown);
+    });
 }
 
 /** `1 edit`, `2 edits`: a count with its noun. */

@@ -6,13 +6,14 @@
 import * as path from "node:path";
 import { commands, type Disposable, env, EventEmitter, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
 
-import type { Answers } from "./answers";
 import { restore } from "./checkpoints";
 import type { Connection } from "./connection";
-import { showFailure } from "./messages";
+import { announce, type Way } from "./messages";
 import { TURN_CANCEL, TURN_START, TURN_WAIT } from "./protocol";
 import type { TurnContext, TurnReport, TurnStartParams, TurnUpdate } from "./protocol";
+import { linesOf, rangeOf } from "./ranges";
 import { summary } from "./summary";
+import type { Texts } from "./texts";
 
 export class Turns implements Disposable {
   /** What each running turn is doing, by its id. */
@@ -25,7 +26,7 @@ export class Turns implements Disposable {
 
   constructor(
     private readonly connection: Connection,
-    private readonly answers: Answers,
+    private readonly texts: Texts,
     private readonly log: LogOutputChannel,
   ) {
     this.subscriptions = [
@@ -103,21 +104,11 @@ export class Turns implements Disposable {
   private announce(report: TurnReport): void {
     const { checkpoint, answer } = report;
     const hasFailed = report.outcomes.some(({ status }) => status === "failed");
-    const text = summary(report);
-    const ways: [label: string, take: () => unknown][] = [];
+    const ways: Way[] = [];
     if (hasFailed) ways.push(["Show Problems", () => commands.executeCommand("workbench.actions.view.problems")]);
     if (checkpoint !== null) ways.push(["Restore", () => restore(this.connection, checkpoint)]);
-    if (answer.trim() !== "") ways.push(["Show Answer", () => this.answers.show(report)]);
-    const labels = ways.map(([label]) => label);
-    const isFine = report.state === "finished" && !hasFailed;
-    const shown = isFine ? window.showInformationMessage(text, ...labels) : window.showWarningMessage(text, ...labels);
-    void shown
-      .then(async (choice) => {
-        await ways.find(([label]) => label === choice)?.[1]();
-      })
-      .then(undefined, (thrown: unknown) => {
-        showFailure(this.log, "What was chosen at the end of the turn failed", thrown);
-      });
+    if (answer.trim() !== "") ways.push(["Show Answer", () => this.texts.show("Answer.md", answer)]);
+    announce(this.log, summary(report), report.state === "finished" && !hasFailed, ways);
   }
 
   private follow({ turn, event }: TurnUpdate): void {
@@ -152,20 +143,10 @@ function contextOf({ document, selection }: TextEditor): TurnContext | undefined
   if (document.uri.scheme !== "file" && document.uri.scheme !== "untitled") return undefined;
   const uri = document.uri.toString();
   if (selection.isEmpty) return { uri };
-  const { start, end } = selection;
-  return {
-    uri,
-    range: {
-      start: { line: start.line, character: start.character },
-      end: { line: end.line, character: end.character },
-    },
-  };
+  return { uri, range: rangeOf(selection) };
 }
 
 function describe({ uri, range }: TurnContext): string {
   const name = path.posix.basename(Uri.parse(uri).path);
-  if (range === undefined) return name;
-  const first = range.start.line + 1;
-  const last = Math.max(first, range.end.character === 0 ? range.end.line : range.end.line + 1);
-  return first === last ? `${name}, line ${first}` : `${name}, lines ${first}–${last}`;
+  return range === undefined ? name : `${name}, ${linesOf(range)}`;
 }

@@ -1,0 +1,21 @@
+/**
+ * Ranges of the editor's as the protocol has them, and in words.
+ */
+import type { Selection } from "vscode";
+
+import type { Range } from "./protocol";
+
+/** A selection; an empty one is a range without length. */
+export function rangeOf({ start, end }: Selection): Range {
+  return {
+    start: { line: start.line, character: start.character },
+    end: { line: end.line, character: end.character },
+  };
+}
+
+/** `line 3` or `lines 3–5`: the lines that a range has anything of, counted from 1. */
+export function linesOf({ start, end }: Range): string {
+  const first = start.line + 1;
+  const last = Math.max(first, end.character === 0 ? end.line : end.line + 1);
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
