@@ -1,5 +1,5 @@
-// node drive.mjs CONFIG.json: opens VS Code's page in a real browser, has it run the host tests, and takes the pictures
-// that they ask for. Ends when the results file is there.
+// node drive.mjs CONFIG.json: opens VS Code's page in a real browser, has it run the host tests, and is the user that they
+// ask for. Ends when the results file is there.
 //
 // A built VS Code ignores the test arguments in the address, so they are put into the page's own configuration before
 // it loads. The authority must be the one in the address.
@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 
-const DEADLINE_MS = 150_000;
+const DEADLINE_MS = 240_000;
 const config = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(path.join(config.playwright, "/"))("playwright-core");
 const { host, origin } = new URL(config.url);
@@ -31,14 +31,27 @@ const browser = await chromium.launchPersistentContext(profile, {
   ],
 });
 
-/** Takes the picture that the host tests asked for; what went wrong is the content of the `.done` file. */
-async function takePicture(page, request) {
+const ACTIONS = {
+  press: (page, key) => page.keyboard.press(key),
+  type: (page, text) => page.keyboard.type(text),
+  click: (page, role, name) => page.getByRole(role, { name }).first().click(),
+};
+
+/** Waits for what the host tests say the user sees, takes a picture, and does what the user does then. */
+async function beUser(page, { sees, lacks, does }, picture) {
+  const visible = (text) => page.getByText(text).or(page.getByPlaceholder(text)).filter({ visible: true });
+  await visible(sees).first().waitFor({ timeout: 20_000 });
+  await page.screenshot({ path: picture });
+  if (lacks && (await visible(lacks).count()) > 0) throw new Error(`The page has ${lacks}`);
+  for (const [action, ...details] of does) await ACTIONS[action](page, ...details);
+}
+
+/** Answers a request of the host tests; what went wrong is the content of the `.done` file. */
+async function answer(page, request) {
   const file = path.join(config.pictures, request);
-  const { text } = JSON.parse(fs.readFileSync(file, "utf8"));
   let problem = "";
   try {
-    await page.getByText(text).first().waitFor({ timeout: 20_000 });
-    await page.screenshot({ path: file.replace(/\.request$/, ".png") });
+    await beUser(page, JSON.parse(fs.readFileSync(file, "utf8")), file.replace(/\.request$/, ".png"));
   } catch (thrown) {
     problem = thrown.message;
   }
@@ -66,7 +79,7 @@ try {
   for (const start = Date.now(); !fs.existsSync(config.results); ) {
     if (Date.now() - start > DEADLINE_MS) throw new Error("The host tests never ended.");
     for (const request of fs.readdirSync(config.pictures).filter((name) => name.endsWith(".request"))) {
-      await takePicture(page, request);
+      await answer(page, request);
     }
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

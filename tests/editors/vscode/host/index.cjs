@@ -6,33 +6,9 @@ const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
 
-const DEADLINE_MS = 60_000; // the first turn waits for the server's installation
-const config = JSON.parse(fs.readFileSync(process.env.HANDRAIL_TEST_CONFIG, "utf8"));
-const scenario = config.scenario;
-const command = vscode.commands.executeCommand;
-const uriOf = (name) => vscode.Uri.file(path.join(config.workspace, name));
-const onDisk = (name) => fs.readFileSync(path.join(config.workspace, name)).toString("base64");
+const { command, config, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
+
 const failures = () => vscode.languages.getDiagnostics(uriOf(scenario.open)).filter(({ source }) => source === "handrail");
-
-/** Awaits a state: asks again until the answer is truthy. */
-async function until(what, ask) {
-  for (const start = Date.now(); Date.now() - start < DEADLINE_MS; ) {
-    const answer = await ask();
-    if (answer) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`It never came true that ${what}.`);
-}
-
-/** Has the browser wait until the text is on the page, and take a picture of it. */
-async function picture(name, text) {
-  const request = path.join(config.pictures, `${name}.request`);
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ text }));
-  fs.renameSync(`${request}.tmp`, request);
-  const answer = await until(`the picture ${name} was taken`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
-  assert(answer);
-  assert.equal(fs.readFileSync(`${request}.done`, "utf8"), "", "what the browser says");
-}
 
 let document;
 let report;
@@ -95,7 +71,7 @@ const STEPS = {
     assert.equal(problem.code?.value ?? problem.code, "no-match");
     assert.equal(problem.range.start.line, scenario.problemLine);
     await command("workbench.actions.view.problems");
-    await picture("problems", problem.message.split("\n")[0]);
+    await user({ sees: problem.message.split("\n")[0], picture: "problems" });
   },
   "its quick fix applies": async () => {
     const [problem] = failures();
@@ -108,7 +84,7 @@ const STEPS = {
     await command(fix.command.command, ...fix.command.arguments);
     assert.equal(document.getText(), scenario.fixed);
     await until("the problem is gone", () => failures().length === 0);
-    await picture("fixed", "No problems have been detected in the workspace.");
+    await user({ sees: "No problems have been detected in the workspace.", picture: "fixed" });
   },
   "one undo takes the quick fix back": async () => {
     await command("undo");

@@ -1,0 +1,37 @@
+// What all steps of the host tests share: what they were given, and the user at the browser.
+const assert = require("node:assert/strict");
+const fs = require("node:fs");
+const path = require("node:path");
+const vscode = require("vscode");
+
+const DEADLINE_MS = 60_000; // the first turn waits for the server's installation
+const config = JSON.parse(fs.readFileSync(process.env.HANDRAIL_TEST_CONFIG, "utf8"));
+const uriOf = (name) => vscode.Uri.file(path.join(config.workspace, name));
+const onDisk = (name) => fs.readFileSync(path.join(config.workspace, name)).toString("base64");
+let moments = 0;
+
+/** Awaits a state: asks again until the answer is truthy. */
+async function until(what, ask) {
+  for (const start = Date.now(); Date.now() - start < DEADLINE_MS; ) {
+    const answer = await ask();
+    if (answer) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`It never came true that ${what}.`);
+}
+
+/**
+ * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
+ * `["press", key]`, `["type", text]` and `["click", role, name]`. A text that the page must lack may be given.
+ */
+async function user({ sees, lacks = "", does = [], picture = "" }) {
+  moments += 1;
+  const name = picture || `moment-${String(moments).padStart(2, "0")}`;
+  const request = path.join(config.pictures, `${name}.request`);
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does }));
+  fs.renameSync(`${request}.tmp`, request);
+  await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
+  assert.equal(fs.readFileSync(`${request}.done`, "utf8"), "", "what the browser says");
+}
+
+module.exports = { command: vscode.commands.executeCommand, config, onDisk, scenario: config.scenario, until, uriOf, user };
