@@ -1,12 +1,17 @@
 /**
- * Go back to a checkpoint: choose one, restore it, say what came back.
+ * Choose a checkpoint, and how much of it to take back.
  */
-import { ProgressLocation, type QuickPickItem, Uri, window, workspace } from "vscode";
+import * as path from "node:path";
+import { type QuickPickItem, QuickPickItemKind, Uri, window } from "vscode";
 
 import type { Connection } from "./connection";
 import { count } from "./messages";
-import { CHECKPOINT_LIST, CHECKPOINT_RESTORE } from "./protocol";
+import { BACK, pick } from "./pick";
+import { CHECKPOINT_DIFF, CHECKPOINT_LIST } from "./protocol";
 import type { Checkpoint, CheckpointPath, RestoreReport } from "./protocol";
+import { linesOf, rangeOf } from "./ranges";
+import type { Restores } from "./restores";
+import { open } from "./texts";
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["day", 86_400],
@@ -14,42 +19,115 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["minute", 60],
 ];
 
-/** Lets the person choose a checkpoint and restores it. */
-export async function chooseAndRestore(connection: Connection): Promise<RestoreReport | undefined> {
-  const checkpoints = await connection.request(CHECKPOINT_LIST, {});
-  if (checkpoints.length === 0) {
+/** Lets the person choose a checkpoint and what to do with it, and does that. */
+export async function chooseAndRestore(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
+  const items = (await connection.request(CHECKPOINT_LIST, {})).map(detailed);
+  if (items.length === 0) {
     void window.showInformationMessage("Handrail: there are no checkpoints yet. Each turn takes one before its first edit.");
     return undefined;
   }
-  const chosen = await window.showQuickPick(checkpoints.map(item), {
-    title: "Handrail: Restore Checkpoint",
-    placeHolder: "Bring these documents back to how they were before the turn",
-    matchOnDescription: true,
-    matchOnDetail: true,
-  });
-  return chosen && restore(connection, chosen.checkpoint);
+  const title = "Handrail: Restore Checkpoint";
+  let chosen: CheckpointItem | undefined;
+  for (;;) {
+    const placeholder = "Bring documents back to how they were before a turn";
+    const found = await pick(items, { title, placeholder, step: 1, steps: 2, active: chosen });
+    if (found === undefined || found === BACK) return undefined;
+    chosen = found;
+    const { checkpoint } = chosen;
+    const about = `What is to be done with “${checkpoint.label}”`;
+    const action = await pick(actions(checkpoint, items.indexOf(chosen)), { title, placeholder: about, step: 2, steps: 2 });
+    if (action !== BACK) return action?.take?.(connection, restores);
+  }
 }
 
-/** Restores a checkpoint and says what came back, offering to undo it. */
-export async function restore(connection: Connection, checkpoint: string): Promise<RestoreReport> {
-  const report = await window.withProgress(
-    { location: ProgressLocation.Window, title: "Handrail: restoring" },
-    () => connection.request(CHECKPOINT_RESTORE, { checkpoint }),
-  );
-  announce(connection, report);
-  return report;
+/** Lets the person choose a turn whose changes are taken back in the selected lines of the active document alone. */
+export async function chooseAndRestoreLines(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
+  const editor = window.activeTextEditor;
+  if (editor === undefined) {
+    void window.showInformationMessage("Handrail: there is no active document. Open one and select the lines to restore.");
+    return undefined;
+  }
+  const uri = editor.document.uri.toString();
+  const name = path.posix.basename(editor.document.uri.path);
+  const found = await connection.request(CHECKPOINT_LIST, { uri });
+  // What a turn made or deleted has no lines to go back to.
+  const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
+  if (items.length === 0) {
+    void window.showInformationMessage(`Handrail: no checkpoint has lines of ${name}. Each turn takes one of what it edits.`);
+    return undefined;
+  }
+  const chosen = await pick(items, {
+    title: "Handrail: Restore Selected Lines",
+    placeholder: `Take back what a turn changed in ${linesOf(rangeOf(editor.selection))} of ${name}`,
+  });
+  if (chosen === undefined || chosen === BACK) return undefined;
+  return restores.restore({ checkpoint: chosen.checkpoint.id, uris: [uri], range: rangeOf(editor.selection) });
 }
 
 interface CheckpointItem extends QuickPickItem {
-  checkpoint: string;
+  checkpoint: Checkpoint;
 }
 
-function item({ id, label, time, paths }: Checkpoint): CheckpointItem {
-  return { checkpoint: id, label: `$(history) ${label}`, description: ago(new Date(time)), detail: paths.map(describe).join(", ") };
+function item(checkpoint: Checkpoint): CheckpointItem {
+  return { checkpoint, label: `$(history) ${checkpoint.label}`, description: ago(new Date(checkpoint.time)) };
+}
+
+function detailed(checkpoint: Checkpoint): CheckpointItem {
+  return { ...item(checkpoint), detail: checkpoint.paths.map(describe).join(", ") || "no document" };
 }
 
 function describe({ path, change }: CheckpointPath): string {
   return change === "changed" ? path : `${path} (${change})`;
+}
+
+/** What can be done with a checkpoint; separators do nothing. */
+interface Action extends QuickPickItem {
+  take?: (connection: Connection, restores: Restores) => Promise<RestoreReport | undefined>;
+}
+
+/** The most usual first; *newer* is the number of newer checkpoints. */
+function actions(checkpoint: Checkpoint, newer: number): Action[] {
+  const { id, session, paths } = checkpoint;
+  const following = newer === 0 ? "there is no newer checkpoint" : `takes ${count(newer, "newer checkpoint")} back as well`;
+  const these: Action = {
+    label: "$(discard) Restore these documents",
+    description: count(paths.length, "document"),
+    take: (_, restores) => restores.restore({ checkpoint: id }),
+  };
+  const all: Action = {
+    label: "$(history) Go back to before this",
+    description: following,
+    take: (_, restores) => restores.restore({ checkpoint: id, following: true }),
+  };
+  const both: Action = {
+    label: "$(comment-discussion) Go back to before this, with the conversation",
+    description: following,
+    take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }),
+  };
+  const words: Action = {
+    label: "$(comment) Go back in the conversation alone",
+    description: "no document changes",
+    take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }),
+  };
+  const changes: Action = {
+    label: "$(diff) Show changes",
+    take: async (connection) => {
+      const { uri } = await connection.request(CHECKPOINT_DIFF, { checkpoint: id });
+      await open(Uri.parse(uri));
+      return undefined;
+    },
+  };
+  const spoken = session === "" ? [] : [both, words];
+  if (paths.length === 0) return [...spoken.reverse(), all];
+  return [these, all, ...spoken, changes, { label: "one document alone", kind: QuickPickItemKind.Separator }, ...paths.map(alone(id))];
+}
+
+function alone(checkpoint: string): (path: CheckpointPath) => Action {
+  return ({ uri, path, change }) => ({
+    label: `$(file) ${path}`,
+    ...(change === "changed" ? {} : { description: change }),
+    take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }),
+  });
 }
 
 /** `5 minutes ago (21 Nov 2026, 11:05)` in the person's own language. */
@@ -58,26 +136,4 @@ function ago(time: Date): string {
   const [unit, size] = UNITS.find(([, length]) => -seconds >= length) ?? ["second", 1];
   const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(Math.round(seconds / size), unit);
   return `${relative} (${time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })})`;
-}
-
-/** Does not wait for the person. */
-function announce(connection: Connection, report: RestoreReport): void {
-  const { checkpoint } = report;
-  const undo = "Undo Restore";
-  const offers = checkpoint === null ? [] : [undo];
-  const text = `Handrail: ${summary(report)}`;
-  const shown = report.conflicts.length > 0 ? window.showWarningMessage(text, ...offers) : window.showInformationMessage(text, ...offers);
-  void shown.then((choice) => (choice === undo && checkpoint !== null ? restore(connection, checkpoint) : undefined));
-}
-
-function summary({ restored, deleted, conflicts }: RestoreReport): string {
-  const parts: string[] = [];
-  if (restored.length > 0) parts.push(`${count(restored.length, "document")} restored.`);
-  if (deleted.length > 0) parts.push(`${count(deleted.length, "document")} removed.`);
-  for (const { uri, reason } of conflicts) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
-  return parts.length > 0 ? parts.join(" ") : "everything was already as it was then.";
-}
-
-function name(uri: string): string {
-  return workspace.asRelativePath(Uri.parse(uri));
 }

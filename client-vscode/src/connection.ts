@@ -19,6 +19,7 @@ export interface Requests {
   [protocol.TURN_WAIT]: [protocol.TurnWaitParams, protocol.TurnReport];
   [protocol.TURN_CANCEL]: [protocol.TurnCancelParams, null];
   [protocol.CHECKPOINT_LIST]: [protocol.CheckpointListParams, protocol.Checkpoint[]];
+  [protocol.CHECKPOINT_DIFF]: [protocol.CheckpointDiffParams, protocol.CheckpointDiff];
   [protocol.CHECKPOINT_RESTORE]: [protocol.CheckpointRestoreParams, protocol.RestoreReport];
 }
 

@@ -5,9 +5,11 @@
  */
 import { commands, type ExtensionContext, window } from "vscode";
 
-import { chooseAndRestore } from "./checkpoints";
+import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
+import { Kept } from "./kept";
 import { showFailure } from "./messages";
+import { Restores } from "./restores";
 import { Status } from "./status";
 import { Texts } from "./texts";
 import { Turns } from "./turns";
@@ -18,15 +20,18 @@ export function activate(context: ExtensionContext): void {
   const log = window.createOutputChannel("Handrail", { log: true });
   const server = new Connection(context, log);
   const texts = new Texts();
-  const turns = new Turns(server, texts, log);
+  const restores = new Restores(server, texts, log);
+  const turns = new Turns(server, restores, texts, log);
   const status = new Status(server, turns);
+  const kept = new Kept(server, log);
   connection = server;
 
   const actions: Record<string, () => unknown> = {
     "handrail.client.ask": () => turns.ask(),
     "handrail.client.applyClipboard": () => turns.applyClipboard(),
     "handrail.client.stop": () => turns.stop(),
-    "handrail.client.restore": () => chooseAndRestore(server),
+    "handrail.client.restore": () => chooseAndRestore(server, restores),
+    "handrail.client.restoreLines": () => chooseAndRestoreLines(server, restores),
     "handrail.client.restartServer": () => server.restart(),
     "handrail.client.showLog": () => {
       log.show();
@@ -44,7 +49,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, texts, turns, status);
+  context.subscriptions.push(log, server, texts, restores, turns, status, kept);
   void server.startShown();
 }
 

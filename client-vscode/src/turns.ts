@@ -6,12 +6,12 @@
 import * as path from "node:path";
 import { commands, type Disposable, env, EventEmitter, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
 
-import { restore } from "./checkpoints";
 import type { Connection } from "./connection";
 import { announce, type Way } from "./messages";
 import { TURN_CANCEL, TURN_START, TURN_WAIT } from "./protocol";
 import type { TurnContext, TurnReport, TurnStartParams, TurnUpdate } from "./protocol";
 import { linesOf, rangeOf } from "./ranges";
+import type { Restores } from "./restores";
 import { summary } from "./summary";
 import type { Texts } from "./texts";
 
@@ -26,6 +26,7 @@ export class Turns implements Disposable {
 
   constructor(
     private readonly connection: Connection,
+    private readonly restores: Restores,
     private readonly texts: Texts,
     private readonly log: LogOutputChannel,
   ) {
@@ -35,6 +36,9 @@ export class Turns implements Disposable {
       }),
       connection.onDidChangeState((state) => {
         if (state !== "running") this.forget();
+      }),
+      restores.onDidGoBack((session) => {
+        this.session = session;
       }),
     ];
   }
@@ -106,7 +110,7 @@ export class Turns implements Disposable {
     const hasFailed = report.outcomes.some(({ status }) => status === "failed");
     const ways: Way[] = [];
     if (hasFailed) ways.push(["Show Problems", () => commands.executeCommand("workbench.actions.view.problems")]);
-    if (checkpoint !== null) ways.push(["Restore", () => restore(this.connection, checkpoint)]);
+    if (checkpoint !== null) ways.push(["Restore", () => this.restores.restore({ checkpoint })]);
     if (answer.trim() !== "") ways.push(["Show Answer", () => this.texts.show("Answer.md", answer)]);
     announce(this.log, summary(report), report.state === "finished" && !hasFailed, ways);
   }

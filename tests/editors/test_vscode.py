@@ -1,8 +1,8 @@
 """
-The main job in a real VS Code: the extension, installed from its VSIX, applies a reply and takes it back; and
-a language model that another extension brings to VS Code answers turns.
+The main job in a real VS Code: the extension, installed from its VSIX, applies a reply and takes it back, in
+all the ways that it offers; and a language model that another extension brings to VS Code answers turns.
 
-The steps and their assertions run inside VS Code's extension host (`vscode/host/index.cjs`); this module
+The steps and their assertions run inside VS Code's extension host (`vscode/host/`); this module
 builds what a user would install, gives it an empty profile and a workspace, and reads what the steps
 recorded. The extension installs its server into its private environment, as it does for everyone. Pictures
 are kept in `.cache/vscode/`.
@@ -88,6 +88,8 @@ DISK_BEFORE = {
     OPEN: PRICES,
     "shop.py": SHOP,
     "note.txt": NOTE,
+    "stock.txt": b"apples 1\npears 2\nplums 3\nfigs 4\n",
+    "list.txt": b"one\ntwo\n",
     ".editorconfig": b"root = true\n\n[note.txt]\ncharset = latin1\n",
 }
 DISK_AFTER = {

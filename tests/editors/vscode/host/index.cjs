@@ -7,6 +7,7 @@ const path = require("node:path");
 const vscode = require("vscode");
 
 const { command, config, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
+const RESTORE = require("./restore.cjs");
 
 const failures = () => vscode.languages.getDiagnostics(uriOf(scenario.open)).filter(({ source }) => source === "handrail");
 
@@ -145,7 +146,9 @@ const STEPS = {
     await settings().update("model", "editor:eagle", vscode.ConfigurationTarget.Global);
     const ended = await (await turnWith(async () => {})).report;
     assert.match(ended.reason, /no language model “eagle”\. It has: .*parrot/);
+    await settings().update("model", undefined, vscode.ConfigurationTarget.Global);
   },
+  ...RESTORE,
 };
 
 exports.run = async () => {

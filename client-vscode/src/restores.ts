@@ -1,0 +1,63 @@
+/**
+ * Restore what a checkpoint has, say what came of it, and offer the ways on.
+ */
+import { type Disposable, EventEmitter, type LogOutputChannel, ProgressLocation, Uri, window, workspace } from "vscode";
+
+import type { Connection } from "./connection";
+import { announce, count, type Way } from "./messages";
+import { CHECKPOINT_RESTORE } from "./protocol";
+import type { CheckpointRestoreParams, RestoreReport } from "./protocol";
+import type { Texts } from "./texts";
+
+export class Restores implements Disposable {
+  private readonly emitter = new EventEmitter<string>();
+
+  /** Fires with the session whose conversation went back, where the next prompt belongs. */
+  readonly onDidGoBack = this.emitter.event;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly texts: Texts,
+    private readonly log: LogOutputChannel,
+  ) {}
+
+  /** Restores, and says what came back, offering to undo it and to show what was in the way. */
+  async restore(params: CheckpointRestoreParams): Promise<RestoreReport> {
+    const report = await window.withProgress(
+      { location: ProgressLocation.Window, title: "Handrail: restoring" },
+      () => this.connection.request(CHECKPOINT_RESTORE, params),
+    );
+    if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
+    announce(this.log, `Handrail: ${summary(report)}`, report.conflicts.length === 0, this.ways(report));
+    return report;
+  }
+
+  dispose(): void {
+    this.emitter.dispose();
+  }
+
+  private ways({ checkpoint, conflicts, conversation }: RestoreReport): Way[] {
+    const ways: Way[] = [];
+    const difference = conflicts.map(({ diff }) => diff ?? "").join("");
+    if (difference !== "") ways.push(["Show Difference", () => this.texts.show("Difference.diff", difference)]);
+    if (checkpoint !== null) {
+      ways.push(["Undo Restore", () => this.restore({ checkpoint, conversation: conversation !== undefined })]);
+    }
+    return ways;
+  }
+}
+
+function summary({ restored, deleted, conflicts, conversation }: RestoreReport): string {
+  const parts: string[] = [];
+  if (restored.length > 0) parts.push(`${count(restored.length, "document")} restored.`);
+  if (deleted.length > 0) parts.push(`${count(deleted.length, "document")} removed.`);
+  if (conversation !== undefined) {
+    parts.push(`The conversation has ${count(conversation.turns.length, "turn")} now; the next prompt goes on from there.`);
+  }
+  for (const { uri, reason } of conflicts) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
+  return parts.length > 0 ? parts.join(" ") : "everything was already as it was then.";
+}
+
+function name(uri: string): string {
+  return workspace.asRelativePath(Uri.parse(uri));
+}
