@@ -55,7 +55,7 @@ async def test_bytes_that_somebody_changed_since_are_kept(bench: Bench) -> None:
     await command(bench, lambda: (bench.root / "a").write_bytes(OTHER))
     (bench.root / "a").write_bytes(OTHER + b"\0")
     report = await bench.restore("t-9")
-    assert len(reasons(report)) == 1
+    assert "changed since" in reasons(report)[0]
     assert snapshot(bench.root) == {"a": OTHER + b"\0"}
 
 

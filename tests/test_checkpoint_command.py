@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -47,6 +48,13 @@ class Shell:
 def shell(tmp_path: Path) -> Shell:
     lay_out(tmp_path / "work", {"a.txt": b"one\ntwo\n", "b.txt": b"b\n"})
     return Shell(tmp_path / "work", tmp_path / "state")
+
+
+def test_nothing_is_sound(shell: Shell) -> None:
+    assert shell.json("verify") == {"checkpoints": 0, "problems": []}
+    shell.run("checkpoint", "diff", shell.turn("a.txt", "one", "ONE"))
+    shutil.rmtree(next(shell.state.glob("handrail/*/checkpoints.git")))
+    assert shell.json("verify") == {"checkpoints": 0, "problems": []}
 
 
 def test_every_action(shell: Shell) -> None:
@@ -109,7 +117,8 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
     assert "the one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
     (shell.root / "a.txt").write_bytes(b"mine\ntwo\n")
     assert "    -mine\n    +one\n" in shell.run("checkpoint", "restore", turn, code=1)
-    assert "invalid _lines value" in shell.run(*command, "2-1", code=2)
+    for wrong in ("2-1", "0-1", "first"):
+        assert f"{wrong!r} names no lines" in shell.run(*command, wrong, code=2)
 
 
 def test_the_conversation_goes_back_as_well(shell: Shell) -> None:

@@ -92,6 +92,8 @@ async def test_what_somebody_put_there_since_is_kept(laid: Bench) -> None:
     (laid.root / "kept").mkdir()
     report = await laid.restore("t-9")
     assert {Path(each.uri).name for each in report.conflicts} == {"removed", "changed", "kept"}
+    (folder,) = (each.reason for each in report.conflicts if each.uri.endswith("kept"))
+    assert "neither a file nor a link" in folder
     found = links(laid.root)
     assert (found["removed"], found["changed"]) == (b"mine\n", "-> deep")
     assert (laid.root / "kept").is_dir()

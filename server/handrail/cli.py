@@ -11,6 +11,7 @@ import asyncio
 import gc
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -164,10 +165,12 @@ def _checkpoint(options: argparse.Namespace) -> int:
 
 def _lines(given: str) -> dict[str, dict[str, int]]:
     """The LSP range of whole lines: `A` or `A-B`, counted from 1."""
-    first, _, last = given.partition("-")
-    begin, end = int(first), int(last or first)
-    if not 0 < begin <= end:
-        raise ValueError
+    found = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", given)
+    begin, end = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+    if end < begin:
+        raise argparse.ArgumentTypeError(
+            f"{given!r} names no lines: give a number from 1 on, or two as in 3-7"
+        )
     return {"start": {"line": begin - 1, "character": 0}, "end": {"line": end, "character": 0}}
 
 

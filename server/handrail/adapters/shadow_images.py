@@ -6,6 +6,7 @@ Which documents are kept, and when, is decided in `shadow_repo`.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -87,7 +88,7 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
 def _place(spot: Spot) -> Image:
     found = links.look(spot.real) if spot.real else None
     if found is None:
-        raise files.NotPlainError("It is neither a file nor a link")
+        raise files.NotPlainError(errno.EINVAL, "it is neither a file nor a link, or it cannot be read")
     return found
 
 

@@ -260,6 +260,8 @@ class Vault:
     def verify(self) -> Soundness:
         """Read everything, and have git look at it too."""
         with self._open() as store, self._reading():
+            if not store.folder.exists():
+                return Soundness(checkpoints=0, problems=())
             checkpoints, problems = shadow_tidy.problems(store, Turns(store, self.memory.known))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 

@@ -133,7 +133,9 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         (found.restored if await _take_back_mode(ports, each) else found.unchanged).append(each.uri)
         return
     failure = None
-    if now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
+    if now is not None and each.after is not None and each.after.raw not in (None, now):
+        reason = "It is no text that could be taken back in part, and was changed since; it was kept."
+    elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, before, each.before.mode)
         if failure is None:
             (found.deleted if before is None else found.restored).append(each.uri)
