@@ -110,6 +110,15 @@ async def test_the_folder_itself_gets_or_loses_a_repository(state: Path, root: P
     assert changed(await during(repo, act)) == {"b": Kind.CREATED}
 
 
+async def test_a_file_that_a_command_opened_to_all_is_closed_again(repo: ShadowRepo, tree: Path) -> None:
+    """Git knows whether it was a program; that everybody might write to it is nothing to be guessed."""
+    (tree / "b").write_bytes(b"")
+    for name in ("a", "b"):
+        (tree / name).chmod(0o644)
+    await during(repo, lambda: [(tree / "a").chmod(0o777), (tree / "b").chmod(0o755)])
+    assert {each.before.mode for each in await repo.restore_plan("t-1")} == {0o644}
+
+
 async def test_what_the_user_saved_meanwhile_is_theirs(repo: ShadowRepo, tree: Path) -> None:
     snapshot = await repo.before_command(step())
     for name in ("a", "deep/c"):

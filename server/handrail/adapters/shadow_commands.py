@@ -274,7 +274,8 @@ def _mode(of_git: int, now: int | None) -> int:
     if now is None:
         return stat.S_IMODE(of_git)
     runs = 0o111 & (now >> 2) if of_git & 0o100 else 0  # who may read it may run it
-    return now & ~0o111 | runs
+    opened = 0o022 if now & 0o002 else 0  # few files are everybody's to write, so the command made it so
+    return now & ~0o111 & ~opened | runs
 
 
 def _folders(git: Git, tree: str | None, group: Sequence[Difference]) -> frozenset[Path]:
