@@ -47,6 +47,7 @@ async def test_a_nested_repository_is_removed(repo: ShadowRepo, tree: Path, nest
 
     effects = await during(repo, act)
     assert changed(effects) == {"a": Kind.CHANGED, "nested/n": Kind.DELETED, "nested/m": Kind.DELETED}
+    assert left_out(effects)["nested/.git"] == "removed by the command, and no checkpoint has a repository"
     assert raws((await plan(repo))[uri_of(nested / "m")]) == (b"m", None)
 
 
@@ -108,6 +109,13 @@ async def test_the_folder_itself_gets_or_loses_a_repository(state: Path, root: P
         (inside / "b").write_bytes(b"b")
 
     assert changed(await during(repo, act)) == {"b": Kind.CREATED}
+
+
+async def test_a_repository_that_is_removed_or_moved_is_told(repo: ShadowRepo, root: Path) -> None:
+    user_git(root, "init", "-q")
+    assert left_out(await during(repo, lambda: (root / "a").write_bytes(b"a"))) == {}
+    effects = await during(repo, lambda: (root / ".git").rename(root.parent / "elsewhere"))
+    assert left_out(effects).keys() == {".git"}
 
 
 async def test_a_file_that_a_command_opened_to_all_is_closed_again(repo: ShadowRepo, tree: Path) -> None:

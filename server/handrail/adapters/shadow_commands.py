@@ -30,6 +30,7 @@ from handrail.ports import CheckpointError
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
+GONE = "removed by the command, and no checkpoint has a repository"
 SAVED = "saved in the editor while the command ran, so it stays as it is"
 UNKNOWN = "changed by the command, and what it held before is not known"
 
@@ -121,6 +122,7 @@ class Commands:
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
+        left_out |= dict.fromkeys((each for each in before.repositories if not os.path.lexists(each)), GONE)
         groups = list(trees.differences(before, after))
         differing = _joined(each for _, group in groups for each in group)
         for git, group in groups:

@@ -40,6 +40,7 @@ class Taken:
         stamps: What the files that are left out look like from outside.
         modes: The permission bits of files that git would not have given them.
         borrows: Whether a tree leans on objects of the user's.
+        repositories: The `.git` of the work trees that have one.
     """
 
     trees: dict[str, str] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class Taken:
     stamps: dict[str, list[int]] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     borrows: bool = False
+    repositories: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,8 @@ class Trees:
             if os.fspath(top) not in taken.trees:
                 waiting += map(self._home, self._take(top, user, taken))
         borrows = any(self._git(Path(top)).borrows for top in taken.trees)
-        return replace(taken, borrows=borrows)
+        there = [path for top in taken.trees if os.path.lexists(path := os.path.join(top, ".git"))]
+        return replace(taken, borrows=borrows, repositories=there)
 
     def _home(self, folder: Path) -> tuple[Path, UserRepository | None]:
         """The work tree that a folder belongs to, with the user's repository if it is needed and of use."""
