@@ -28,7 +28,8 @@ export class Restores implements Disposable {
       () => this.connection.request(CHECKPOINT_RESTORE, params),
     );
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    announce(this.log, `Handrail: ${summary(report)}`, report.conflicts.length === 0, this.ways(report));
+    const nothing = params.range === undefined ? "everything was already as it was then." : "that turn left nothing in these lines.";
+    announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length === 0, this.ways(report));
     return report;
   }
 
@@ -47,6 +48,7 @@ export class Restores implements Disposable {
   }
 }
 
+/** What became of it, in sentences; empty if nothing was to be done. */
 function summary({ restored, deleted, conflicts, conversation }: RestoreReport): string {
   const parts: string[] = [];
   if (restored.length > 0) parts.push(`${count(restored.length, "document")} restored.`);
@@ -55,7 +57,7 @@ function summary({ restored, deleted, conflicts, conversation }: RestoreReport):
     parts.push(`The conversation has ${count(conversation.turns.length, "turn")} now; the next prompt goes on from there.`);
   }
   for (const { uri, reason } of conflicts) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
-  return parts.length > 0 ? parts.join(" ") : "everything was already as it was then.";
+  return parts.join(" ");
 }
 
 function name(uri: string): string {

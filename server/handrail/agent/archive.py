@@ -106,7 +106,9 @@ class Archive:
         begun = {each.turn for each in entries if isinstance(each, Begun)}
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
-            raise UnknownSession(f"Session {session!r} knows nothing of {wanted.before!r}.")
+            raise UnknownSession(
+                f"Session {session!r} knows nothing of {wanted.before!r}; only documents can be taken back."
+            )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
     async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:

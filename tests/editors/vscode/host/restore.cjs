@@ -84,6 +84,8 @@ module.exports = {
     await user({ sees: "Take back what a turn changed in lines 3–4 of stock.txt", does: [ENTER] });
     await until("the line is back", () => stock.getText() === "apples 10\npears 20\nplums 3\nfigs 4\n");
     await user({ sees: "1 document restored." });
+    await withUser("handrail.client.restoreLines", { sees: "Take back what a turn changed", does: [DOWN, ENTER] });
+    await user({ sees: "that turn left nothing in these lines." });
   },
   "back with the conversation, and undone with it": async () => {
     await command("notifications.clearAll");
