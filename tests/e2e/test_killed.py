@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e import behaviours
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
 from e2e.habits import Habits, opting_in
-from e2e.prompts import v4a
+from e2e.prompts import patch, statuses, v4a
+from e2e.shadow import Shadow
 from e2e.texts import Json
 from handrail.testing import answer, call, snapshot
 
@@ -170,3 +173,34 @@ async def test_a_restore_that_was_killed_is_taken_back_like_a_turn(stage: Stage,
     assert editor.desk[uri] == text.replace("line 7", "typed\nline 7")
     written["closed.txt"] = b"by hand\n" + written["closed.txt"]
     assert snapshot(stage.root) | {"open.txt": b""} == written | {"open.txt": b""}
+
+
+async def test_a_note_that_cannot_be_taken_is_no_reason_to_lose_what_was_typed(
+    stage: Stage, habits: Habits
+) -> None:
+    """The repository is out of reach as soon as the editor is asked to edit, and back when all is over."""
+    settings = stage.script(answer("", patch("open.txt", "line 4", "LINE 4")), answer("Done."))
+    editor = await stage.start(habits, settings=settings)
+    uri = editor.desk.open(stage.put("open.txt", ROWS))
+    refs = Path("refs/handrail/turns")
+
+    def hide() -> None:
+        (store,) = Shadow(stage.state).repositories
+        (store / refs).rename(store / "aside")
+        (store / refs).write_text("in the way")
+
+    editor.behaviours = [behaviours.before(hide)]
+    report = await editor.turn("Edit it.")
+    assert statuses(report) == ["landed"]
+    (store,) = Shadow(stage.state).repositories
+    (store / refs).unlink()
+    (store / "aside").rename(store / refs)
+    assert Shadow(stage.state).files(report["turn"]).keys() >= {
+        "before/open.txt",
+        "unsaved-intended/open.txt",
+    }
+    editor.desk.type(uri, "typed\n", before="line 7")
+    editor.desk.tell()
+    report = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert report["restored"] == [uri]
+    assert editor.desk[uri] == ROWS.replace("line 7", "typed\nline 7")
