@@ -42,6 +42,12 @@ def extents(before: Rows, after: Rows, rounds: int = ROUNDS) -> list[Block]:
     return list(_others(runs or [], len(before), len(after)))
 
 
+def distance(before: Rows, after: Rows) -> int | None:
+    """How many rows the smallest way deletes and inserts; None if finding that takes too long."""
+    reached = _reach(before, after)
+    return None if reached is None else len(reached) - 1
+
+
 def _others(runs: Sequence[Run], before: int, after: int) -> Iterator[Block]:
     """What lies between the runs."""
     ends = [(0, 0), *((j, k + j - i) for i, j, k in runs)]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from handrail.core import edit
 from handrail.core.edit import Block, TextEdit
-from handrail.core.extent import extents
+from handrail.core.extent import distance, extents
 from handrail.core.text import Text, split_lines
 
 Lines = tuple[int, int]  # the first and the last one, counted from 0
@@ -82,36 +82,48 @@ def way_back(
 def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
     """What makes *found* of *left* again, in *now*."""
     undos: list[Undo] = []
-    back: list[Block] = []
+    back: list[Block] = []  # what is undone already, amid other changes
     to_found = to_now = 0  # how many rows further down the same row is
-    for ours, others in _meeting(extents(left, found), extents(left, now)):
+    all_others = extents(left, now)
+    for ours, others in _meeting(extents(left, found), all_others):
         start, end = min(i for i, *_ in (*ours, *others)), max(j for _, j, *_ in (*ours, *others))
         before, is_now = start + to_found, start + to_now
         to_found += sum(map(_growth, ours))
         to_now += sum(map(_growth, others))
-        if not others:
-            undos.append(_undo(is_now, left[start:end], found[before : end + to_found]))
-        elif ours and _is_undone_in_part(found, left, now[is_now : end + to_now], (start, end, ours)):
-            there, wanted = now[is_now : end + to_now], found[before : end + to_found]
+        if not ours:
+            continue
+        there, wanted = now[is_now : end + to_now], found[before : end + to_found]
+        if not others and not (_is_beside(ours[0], all_others) and _is_on_the_way(found, left, now, ours[0])):
+            undos.append(_undo(is_now, there, wanted))
+        elif others and _is_undone_in_part(found, left, there, (start, end, ours)):
             undos += [_undo(is_now + i, there[i:j], wanted[k:m]) for i, j, k, m in extents(there, wanted)]
-        elif ours:
+        else:
             undos.append(Undo(is_now, end + to_now, None))
-            back += [block for block in ours if _is_back(found, left, now[is_now : end + to_now], block)]
-    if not back:
-        return undos
-    left = list(left)
-    for i, j, k, m in reversed(back):
-        left[i:j] = found[k:m]
-    return _undos(found, left, now)
+            gone = (block for block in ours if others and not set(found[block[2] : block[3]]) <= set(left))
+            back += [block for block in gone if _is_on_the_way(found, left, now, block)]
+    return _undos(found, _with(left, found, back), now) if back else undos
 
 
-def _is_back(found: Rows, left: Rows, there: Rows, block: Block) -> bool:
-    """Whether a block is undone as a whole, amid other changes; no chance, as one of its rows was gone."""
+def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
+    """Whether something comes back where others have changed what is next to it."""
+    start, end, *_ = ours
+    return start == end and any(start in (i, j) for i, j, *_ in others)
+
+
+def _is_on_the_way(found: Rows, left: Rows, now: Rows, block: Block) -> bool:
+    """Whether a smallest way from what was left to what there is now may begin with undoing a block."""
     i, j, k, m = block
-    rows, places = found[k:m], range(len(there) - (m - k) + 1)
-    if set(rows) <= set(left) or not set(there).isdisjoint(left[i:j]):
-        return False
-    return any(there[at : at + len(rows)] == rows for at in places)
+    rest, whole = distance(_with(left, found, [block]), now), distance(left, now)
+    one = distance(left[i:j], found[k:m])
+    return rest is not None and whole is not None and one is not None and one + rest == whole
+
+
+def _with(left: Rows, found: Rows, blocks: Sequence[Block]) -> list[str]:
+    """What was left, with some blocks undone."""
+    rows = list(left)
+    for i, j, k, m in reversed(blocks):
+        rows[i:j] = found[k:m]
+    return rows
 
 
 def _undo(start: int, old: Rows, new: Rows) -> Undo:
