@@ -146,3 +146,30 @@ async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
     effects = await during(repo, (tree / "a").unlink)
     assert (effects.changes, effects.checkpoint) == ((), None)
     assert left_out(effects)["a"] == "changed by the command, and 1,001 bytes are too large"
+
+
+@pytest.mark.parametrize("command", ["removes", "moves"])
+async def test_once_nothing_runs_what_files_held_is_borrowed_no_longer(
+    repo: ShadowRepo, tree: Path, command: str
+) -> None:
+    before = (tree / "a").read_bytes()
+    await during(repo, lambda: None)
+    await repo.tidy()
+    (store,) = (repo.folder.parent / "trees").iterdir()
+    assert not (store / "objects" / "info" / "alternates").exists()
+
+    def act() -> None:
+        if command == "moves":
+            tree.rename(tree.with_name("elsewhere"))
+            tree.mkdir()
+        else:
+            shutil.rmtree(tree / ".git", ignore_errors=True)
+            (tree / "a").unlink()
+            (tree / "deep" / "c").unlink()
+
+    effects = await during(repo, act)
+    assert {"a", "deep/c"} <= changed(effects).keys()
+    found = await plan(repo)
+    assert raws(found[uri_of(tree / "a")]) == (before, None)
+    assert raws(found[uri_of(tree / "deep" / "c")]) == (b"deep/c\r\n", None)
+    assert changed(await during(repo, lambda: (tree / "z").write_bytes(b"z"))) == {"z": Kind.CREATED}

@@ -144,6 +144,7 @@ class ShadowRepo:
 
     async def tidy(self) -> None:
         """Housekeeping, see the port."""
+        await files.in_thread(self._vault().own_snapshots)  # only commands have to wait for that
         async with self._one_at_a_time:
             await files.in_thread(self._vault().tidy)
 

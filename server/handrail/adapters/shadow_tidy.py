@@ -103,6 +103,8 @@ def _packs(store: Store) -> list[Path]:
 
 def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
     """How many turns there are, and what is wrong with them and with the repository."""
+    if not store.folder.exists():
+        return 0, []
     found: list[str] = []
     names = store.names(REFS)
     there = store.sizes().keys()

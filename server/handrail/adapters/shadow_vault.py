@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dulwich.objects import ObjectID, ShaFile
 
-from handrail.adapters import files, shadow_lock, shadow_tidy
+from handrail.adapters import files, shadow_lock, shadow_tidy, tree_own
 from handrail.adapters.disk_failure import reason
 from handrail.adapters.shadow_commands import NOTES, SCRATCH, Commands
 from handrail.adapters.shadow_images import (
@@ -260,8 +260,6 @@ class Vault:
     def verify(self) -> Soundness:
         """Read everything, and have git look at it too."""
         with self._open() as store, self._reading():
-            if not store.folder.exists():
-                return Soundness(checkpoints=0, problems=())
             checkpoints, problems = shadow_tidy.problems(store, Turns(store, self.memory.known))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
@@ -293,6 +291,17 @@ class Vault:
             make_room(turns, self.limits, room, need)
         room.take(need.size_bytes)
         turns.write(turn, step, blobs)
+
+    def own_snapshots(self) -> None:
+        """Copy what snapshots borrow, unless it takes a large part of the room or a command runs."""
+        if not self.home.exists() or any((self.home / NOTES).glob("*.json")):
+            return
+        with (
+            self._open(),
+            suppress(CheckpointError),
+            shadow_lock.held(self.home / TREES, writes=True, wait_s=0),
+        ):
+            tree_own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
 
     def _drop_scratch(self) -> None:
         """Remove the store of snapshots, if it takes a large part of the room and no command needs it."""

@@ -140,6 +140,10 @@ class Git:
         """Whether it leans on another object store."""
         return (self.folder / "objects" / "info" / "alternates").exists()
 
+    def lean_on_nothing(self) -> None:
+        """Borrow no longer: all that is needed has been copied."""
+        (self.folder / "objects" / "info" / "alternates").unlink(missing_ok=True)
+
     def make(self, borrowed: Path | None) -> None:
         """Make the repository if it is not there; *borrowed* is the object store that it leans on."""
         if self.is_made:
