@@ -19,6 +19,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pygls.lsp.client import LanguageClient
@@ -34,6 +35,7 @@ from handrail.adapters.spill_folder import SpillFolder
 from handrail.adapters.workspace import Folders
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
+from handrail.agent.restore import Wish
 from handrail.core import compact, pair
 from handrail.core.compact import Gauge
 from handrail.core.journal import UNKNOWN, Begun, Replaced
@@ -75,15 +77,15 @@ class Calls:
 
     context_tokens = 1_000_000
 
-    def __init__(self, call: Callable[[int], ToolCall]) -> None:
-        self._call, self._numbers = call, count()
+    def __init__(self, call: Callable[[int], ToolCall], many: int = CALLS) -> None:
+        self._call, self._numbers, self._many = call, count(), many
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
         """The next call."""
         number = next(self._numbers)
-        if number < CALLS:
+        if number < self._many:
             yield Response(text="", calls=(self._call(number),), stop=StopReason.TOOL_CALLS)
         else:
             yield Response(text="Done.")
@@ -330,6 +332,27 @@ async def edits(folder: Path) -> None:
     check("stalls while a turn edits, p99.9", share(late, 0.999), 15, " ms")
 
 
+async def large_documents(folder: Path) -> None:
+    """Stalls while a turn rewrites a large document, and while that is taken back."""
+    random = Random(1)
+    lines = [f"line {random.randrange(50_000)}\n" for _ in range(50_000)]
+    (folder / "large.txt").write_text("".join(lines))
+    for at in random.sample(range(50_000), 10_000):
+        lines[at] = f"row {at}\n"
+    arguments = json.dumps({"path": "large.txt", "content": "".join(lines)})
+    calls = Calls(lambda number: ToolCall(id=f"c{number}", name="write_file", arguments=arguments), 1)
+    late, back = list[float](), list[float]()
+    agent = host(folder, calls, lambda session, turn, event: None)
+    async with watchdog(late):
+        report = await agent.wait(agent.start("Go.", None).id)
+    assert report.checkpoint is not None
+    async with watchdog(back):
+        restored = await agent.restore(Wish(checkpoint=report.checkpoint))
+    assert len(restored.restored) == 1
+    check("stalls while a large document is rewritten, longest", max(late), 100, " ms")
+    check("stalls while that is taken back, longest", max(back), 100, " ms")
+
+
 async def journals(folder: Path) -> None:
     """Stalls while large journals are written, listed and read."""
     log, late = SessionLog(lambda: folder.parent / "large"), list[float]()
@@ -350,6 +373,7 @@ async def measure(folder: Path) -> None:
     fitting()
     await deltas(folder)
     await edits(folder)
+    await large_documents(folder)
     await journals(folder)
 
 

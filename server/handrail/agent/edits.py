@@ -8,6 +8,7 @@ fits.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -94,9 +95,9 @@ class Planner:
             case Operation.UPDATE:
                 return await self._updated(patch, place, document)
             case Operation.WRITE:
-                return self._written(patch, place, document)
+                return await asyncio.to_thread(self._written, patch, place, document)
             case Operation.ADD:
-                return self._added(patch, place, document)
+                return await asyncio.to_thread(self._added, patch, place, document)
             case Operation.DELETE:
                 return self._whole(place, document.text, (Delete(uri=document.uri, base=document.text),))
 
@@ -156,7 +157,7 @@ class Planner:
                 planned=_in(each.result, document),
                 text=document.text,
             )
-            for each in plan.plan(document.text, patch.hunks)
+            for each in await asyncio.to_thread(plan.plan, document.text, patch.hunks)
         )
         if patch.move_to is None:
             return PlannedFile(path=place.path, parts=parts, changes=_update(document, parts))
@@ -234,7 +235,18 @@ def _held_back(part: Part, bad: Part) -> Part:
 
 async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
     """What became of each part of *file*, whose changes landed as given, in order."""
-    found: list[Outcome] = []
+    found = await asyncio.to_thread(_told, file, landings)
+    return tuple(
+        [
+            outcome or await _missed(editor, part, landings)
+            for part, outcome in zip(file.parts, found, strict=True)
+        ]
+    )
+
+
+def _told(file: PlannedFile, landings: Sequence[Landing]) -> list[Outcome | None]:
+    """The outcome of each part, as far as it can be told without looking again."""
+    found: list[Outcome | None] = []
     now = landings[-1].text if landings and isinstance(landings[-1], Applied) else None
     for part in file.parts:
         if isinstance(part.planned, Failure):
@@ -242,8 +254,8 @@ async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
             found.append(_already(part))
         else:
-            found.append(_landed(part, file, landings) or await _missed(editor, part, landings))
-    return tuple(found)
+            found.append(_landed(part, file, landings))
+    return found
 
 
 def _failed(part: Part, failure: Failure, now: Text | None) -> Outcome:

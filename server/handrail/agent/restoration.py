@@ -8,6 +8,7 @@ is no text, or a symbolic link, is taken back as a whole or not at all.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -98,7 +99,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
-    elif (back := _way_back(each, now.text, before, lines)) is None:
+    elif (back := await asyncio.to_thread(_way_back, each, now.text, before, lines)) is None:
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, found)
@@ -248,7 +249,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         reason = "The turn deleted the document, and it was made anew since; that was kept."
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
         return
-    back = _way_back(each, now.text, before)
+    back = await asyncio.to_thread(_way_back, each, now.text, before)
     if back is None:
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     elif not back and is_back:
