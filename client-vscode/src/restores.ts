@@ -9,6 +9,9 @@ import { CHECKPOINT_RESTORE } from "./protocol";
 import type { CheckpointRestoreParams, RestoreReport } from "./protocol";
 import type { Texts } from "./texts";
 
+/** So many conflicts are named; nobody reads more of a message. */
+const SHOWN = 5;
+
 export class Restores implements Disposable {
   private readonly emitter = new EventEmitter<string>();
 
@@ -56,7 +59,8 @@ function summary({ restored, deleted, conflicts, conversation }: RestoreReport):
   if (conversation !== undefined) {
     parts.push(`The conversation has ${count(conversation.turns.length, "turn")} now; the next prompt goes on from there.`);
   }
-  for (const { uri, reason } of conflicts) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
+  for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
+  if (conflicts.length > SHOWN) parts.push(`So were ${conflicts.length - SHOWN} more.`);
   return parts.join(" ");
 }
 

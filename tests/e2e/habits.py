@@ -44,6 +44,7 @@ class Habits:
         hides_eol: Whether it holds LF whatever the file has, and writes the file's own.
         encodings: Position encodings instead of the recorded ones.
         experimental: Experimental capabilities instead of the recorded ones.
+        hides_progress: Whether it shows no progress, whatever was recorded.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Habits:
     hides_eol: bool = False
     encodings: tuple[str, ...] = ()
     experimental: Json | None = None
+    hides_progress: bool = False
 
     @property
     def recorded(self) -> Json:
@@ -66,6 +68,8 @@ class Habits:
         found: Json = json.loads((RECORDINGS / self.recording).read_text(encoding="utf-8"))
         if self.encodings:
             found["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
+        if self.hides_progress:
+            del found["capabilities"]["window"]["workDoneProgress"]
         if self.experimental is not None:
             found["capabilities"]["experimental"] = self.experimental
         return found

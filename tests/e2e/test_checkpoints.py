@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.shadow import Shadow
+from e2e.texts import Json
 from handrail.testing import answer, call, snapshot
 
 OUTSIDE = {
@@ -363,3 +365,65 @@ async def test_checkpoints_outlive_the_server(stage: Stage, habits: Habits) -> N
     assert [each["id"] for each in only] == [first["checkpoint"]]
     await later.request("checkpoint.restore", checkpoint=first["checkpoint"])
     assert path.read_bytes() == b"one\r\ntwo\nthree\r\n"
+
+
+async def turn_of_three(stage: Stage, habits: Habits) -> tuple[Editor, Json]:
+    """An editor with three open documents that one turn has changed, and the turn's report."""
+    names = ("a.txt", "b.txt", "c.txt")
+    calls = [patch(name, "one", "ONE") for name in names]
+    settings = stage.script(answer("", *calls), answer("Done."))
+    for name in names:
+        stage.put(name, "one\n")
+    editor = await stage.start(habits, settings=settings)
+    for name in names:
+        editor.desk.open(stage.root / name)
+    return editor, await editor.turn("Edit all.")
+
+
+async def until_it_is_shown(editor: Editor, given: Json) -> Json:
+    """An editor that takes its time with an edit, so that people begin to wonder."""
+    begun = await editor.until(lambda: slow(editor, "begin"))
+    editor.notify("window/workDoneProgress/cancel", {"token": begun[0]["token"]})
+    return await Editor.obey(editor, given)
+
+
+def slow(editor: Editor, kind: str) -> list[Json]:
+    return [
+        each for each in editor.progressed if each["kind"] == kind and str(each["token"]).startswith("slow-")
+    ]
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_a_restore_that_takes_long_is_shown_and_can_be_stopped(stage: Stage, habits: Habits) -> None:
+    editor, report = await turn_of_three(stage, habits)
+    editor.behaviours.append(until_it_is_shown)
+    stopped = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], conversation=True)
+    assert [Path(uri).name for uri in stopped["restored"]] == ["a.txt"]
+    assert [Path(each["uri"]).name for each in stopped["conflicts"]] == ["b.txt", "c.txt"]
+    assert {each["reason"] for each in stopped["conflicts"]} == {
+        "The restore was stopped before it came to this document, which is as it was."
+    }
+    assert "conversation" not in stopped, "the session stays"
+    await editor.until(lambda: slow(editor, "end"))
+    (begun,) = slow(editor, "begin")
+    assert (begun["message"], begun["cancellable"]) == ("Restoring documents", True)
+    texts = [editor.desk[(stage.root / name).as_uri()] for name in ("a.txt", "b.txt", "c.txt")]
+    assert texts == ["one\n", "ONE\n", "ONE\n"]
+
+    rest = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], conversation=True)
+    assert sorted(Path(uri).name for uri in rest["restored"]) == ["b.txt", "c.txt"]
+    assert rest["conversation"]["turns"] == []
+    assert len(slow(editor, "begin")) == 1, "what is quick is not shown"
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_where_no_progress_can_be_shown_it_is_said(stage: Stage, habits: Habits) -> None:
+    editor, report = await turn_of_three(stage, replace(habits, hides_progress=True))
+
+    async def wait(editor: Editor, given: Json) -> Json:
+        await editor.until(lambda: any("Restoring documents…" in each.message for each in editor.messages))
+        return await Editor.obey(editor, given)
+
+    editor.behaviours.append(wait)
+    done = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert len(done["restored"]) == 3

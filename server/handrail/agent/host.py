@@ -370,6 +370,8 @@ class Host:
         try:
             await self.archive.changes(step.session, way.back)  # raises before anything is touched
             report = await restore.restore(ports, step, way.wish)
+            if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
+                return report
             self.sessions[step.session], told = await self.archive.rewound(step.session, way.back, ports)
         finally:
             self.rewinding.discard(step.session)

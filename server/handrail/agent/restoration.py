@@ -45,12 +45,18 @@ class Conflict:
 
 @dataclass(kw_only=True)
 class Found:
-    """What a restore has come to so far, by URI."""
+    """What a restore has come to so far, by URI; `count` is how many there are."""
 
     restored: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def done(self) -> int:
+        """How many it has come to."""
+        return len(self.restored) + len(self.unchanged) + len(self.deleted) + len(self.conflicts)
 
 
 async def take_back(ports: Ports, each: Restoration, found: Found) -> None:

@@ -7,8 +7,8 @@ taken back as well. How one path is taken back is decided in `restoration`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from handrail.agent.compare import identity, place
 from handrail.agent.preimage import NOTHING, held, targets
@@ -18,6 +18,14 @@ from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.journal import ToldTurn
 from handrail.core.wayback import Lines
 from handrail.ports import CheckpointError, Ports
+
+GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
+STOPPED = "The restore was stopped before it came to this document, which is as it was."
+
+
+def always(done: int, of: int) -> bool:
+    """Nobody is told, and nobody stops it."""
+    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +66,7 @@ class Wish:
         files: Whether documents are to be restored at all.
         conversation: Whether the session is to go back as well, to before the turn or the step.
         lines: Of the one document in *uris*, as it is now: only what touches them is taken back.
+        go_on: Asked before each document; once it says no, the others are conflicts.
     """
 
     checkpoint: str
@@ -66,6 +75,7 @@ class Wish:
     files: bool = True
     conversation: bool = False
     lines: Lines | None = None
+    go_on: GoOn = field(default=always, compare=False)
 
 
 async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
@@ -90,6 +100,7 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
     # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
     made = tuple(each for each in plan if each.before.raw is None)
+    found.count = len(plan)
     before = await _restore(ports, step, wish, made, found) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
     if rest or (wish.conversation and before is None):
@@ -126,7 +137,9 @@ async def _restore(
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
     plan, before = await _kept(ports, step, wish, plan, found)
     for each in plan:
-        if wish.lines is None:
+        if not wish.go_on(found.done, found.count):
+            found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+        elif wish.lines is None:
             await take_back(ports, each, found)
         else:
             await take_back_lines(ports, each, wish.lines, found)

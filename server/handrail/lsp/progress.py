@@ -23,6 +23,7 @@ from handrail.lsp.convert import Converter
 OUTPUT_S = 0.1  # so long a command's output is gathered; nobody reads faster
 OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
 LINE_CHARS = 120  # of the last line, where only one is shown
+SLOW_S = 1.0  # from then on people wonder whether anything happens
 GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client has less to do
 
 
@@ -141,6 +142,65 @@ class Progress:
 
     def _notify(self, turn: str, value: object) -> None:
         self.server.protocol.notify(lsp.PROGRESS, lsp.ProgressParams(token=turn, value=value))
+
+
+@dataclass(kw_only=True)
+class Slow:
+    """
+    Standard progress of what may take long, from when people begin to wonder; they can stop it.
+
+    Attributes:
+        server: Tells the client.
+        shows_progress: Whether the client can; else it is told once, by `say`.
+        title: What is being done.
+        say: Shows a message.
+        token: Names the progress.
+    """
+
+    server: LanguageServer
+    shows_progress: bool
+    title: str
+    say: Callable[[str], None]
+    token: str
+    is_stopped: bool = False
+    _is_shown: bool = False
+    _told_at: float = 0.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Slow:
+        self._timer = asyncio.get_running_loop().call_later(SLOW_S, self._begin)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._is_shown:
+            self._notify(lsp.WorkDoneProgressEnd())
+
+    def go_on(self, done: int, of: int) -> bool:
+        """So many are *done*; whether nobody has stopped it."""
+        now = asyncio.get_running_loop().time()
+        if self._is_shown and now - self._told_at >= OUTPUT_S:
+            self._told_at = now
+            percentage = 100 * done // max(of, 1)
+            message = f"{done:,} of {of:,}"
+            self._notify(lsp.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True))
+        return not self.is_stopped
+
+    def _begin(self) -> None:
+        if not self.shows_progress:
+            self.say(f"{self.title}…")
+            return
+        self._is_shown = True
+        self.server.protocol.send_request(
+            lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, lsp.WorkDoneProgressCreateParams(token=self.token)
+        )
+        self._notify(
+            lsp.WorkDoneProgressBegin(title="handrail", message=self.title, percentage=0, cancellable=True)
+        )
+
+    def _notify(self, value: object) -> None:
+        self.server.protocol.notify(lsp.PROGRESS, lsp.ProgressParams(token=self.token, value=value))
 
 
 def _more(before: report.CallOutput | None, output: report.CallOutput) -> report.CallOutput:

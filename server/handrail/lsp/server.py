@@ -291,8 +291,7 @@ def _register_standard(server: Server) -> None:
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:
-        if str(params.token) in state.host.turns:
-            await state.host.cancel(str(params.token))
+        await state.stop(str(params.token))
 
     @server.feature(lsp.PROGRESS)
     def progress(params: lsp.ProgressParams) -> None:

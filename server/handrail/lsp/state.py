@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
@@ -30,7 +31,7 @@ from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor import LspEditor, Patience
 from handrail.lsp.editor_model import EditorModel
-from handrail.lsp.progress import Progress
+from handrail.lsp.progress import Progress, Slow
 from handrail.ports import (
     Checkpoints,
     Editor,
@@ -108,6 +109,7 @@ class State:
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=world.sessions),
         )
+        self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
         self.look: Callable[[str], None] = lambda uri: None
         self.published: set[str] = set()
@@ -229,6 +231,26 @@ class State:
         self.server.window_show_message(
             lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {message}")
         )
+
+    @contextmanager
+    def slow(self, title: str) -> Iterator[Slow]:
+        """Something that may take long: shown once it does, and the user can stop it."""
+        token = f"slow-{uuid.uuid4().hex[:12]}"
+        shows = self.client.progress
+        slow = Slow(server=self.server, shows_progress=shows, title=title, say=self.say, token=token)
+        self.running[token] = slow
+        try:
+            with slow:
+                yield slow
+        finally:
+            del self.running[token]
+
+    async def stop(self, token: str) -> None:
+        """The user stops what is shown with *token*."""
+        if token in self.host.turns:
+            await self.host.cancel(token)
+        elif token in self.running:
+            self.running[token].is_stopped = True
 
     def follow(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive; if it fails for a reason of ours, log it and say so once."""

@@ -19,6 +19,7 @@ from handrail.ports import CheckpointError
 logger = logging.getLogger(__name__)
 
 SCHEME = "handrail"
+CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
 IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the next one sooner
 
 
@@ -36,15 +37,17 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
         raise Wrong("params.files may only be false with params.conversation, and without params.uris.")
     if params.range is not None and len(params.uris or ()) != 1:
         raise Wrong("params.range needs the one document that it is of in params.uris.")
-    wish = Wish(
-        checkpoint=params.checkpoint,
-        uris=params.uris,
-        following=params.following,
-        files=params.files,
-        conversation=params.conversation,
-        lines=None if params.range is None else convert.lines(params.range),
-    )
-    return convert.restore_report(await state.host.restore(wish))
+    with state.slow("Restoring documents") as slow:
+        wish = Wish(
+            checkpoint=params.checkpoint,
+            uris=params.uris,
+            following=params.following,
+            files=params.files,
+            conversation=params.conversation,
+            lines=None if params.range is None else convert.lines(params.range),
+            go_on=slow.go_on,
+        )
+        return convert.restore_report(await state.host.restore(wish))
 
 
 async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.CheckpointDiff:
@@ -112,8 +115,10 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     if report.conversation is not None:
         turns = len(report.conversation.turns)
         state.say(f"session {report.conversation.session} has gone back; turns that it has now: {turns}.")
-    for conflict in report.conflicts:
+    for conflict in report.conflicts[:CONFLICTS_SHOWN]:
         state.say(f"{state.shown(conflict.uri)} was not restored: {conflict.reason}")
+    if more := len(report.conflicts[CONFLICTS_SHOWN:]):
+        state.say(f"{more} more were not restored.")
 
 
 def tidy_later(state: State) -> None:
