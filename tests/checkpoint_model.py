@@ -29,10 +29,23 @@ class Image:
 
 @dataclass
 class Change:
-    """What a turn found in a file, and what it left, or was about to leave when it was killed."""
+    """
+    What a turn found in a file, and what it left, or was about to leave when it was killed.
+
+    Attributes:
+        lefts: What its steps but for the last one left.
+    """
 
     before: Image
     after: Image
+    lefts: list[Image] = field(default_factory=list)
+
+    def up_to(self, now: Content) -> Change:
+        """Without the last steps, if what is there *now* is what those before them left."""
+        for left in (self.after, *reversed(self.lefts)):
+            if (left.disk is None) if now is None else (left.text == now):
+                return Change(self.before, left)
+        return self
 
 
 @dataclass
@@ -84,7 +97,9 @@ class Model:
 
     def takes_back(self, name: str, change: Change) -> bool:
         """Do what a restore does to a file; False for a conflict, where it does nothing to its text."""
-        before, after, now = change.before, change.after, self.shown(name)
+        now = self.shown(name)
+        change = change.up_to(now)
+        before, after = change.before, change.after
         if now is None:
             if before.text is not None and after.disk is not None:
                 return False

@@ -188,8 +188,12 @@ class Machine(RuleBasedStateMachine):
         return [*answers, answer("Done.")], states
 
     def note(self, turn: str, name: str, before: Image, after: Image) -> None:
-        known = self.model.kept.setdefault(turn, {}).setdefault(name, Change(before, after))
-        known.after = after
+        known = self.model.kept.setdefault(turn, {}).get(name)
+        if known is None:
+            self.model.kept[turn][name] = Change(before, after)
+        else:
+            known.lefts.append(known.after)
+            known.after = after
 
     @rule(target=turns, wanted=edits)
     def a_turn_edits(self, wanted: Edits) -> str:
