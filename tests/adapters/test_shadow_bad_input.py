@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -269,6 +270,27 @@ async def test_a_damaged_head_is_mended(
     await change(again, step(turn="t-2"), root / "a", b"c")
     assert [each.id for each in await again.list()] == ["t-2", "t-1"]
     assert git(again, "log", "--format=%s") == "Patch a file\n"
+
+
+@pytest.mark.damage
+async def test_a_store_without_its_objects_is_not_taken_for_an_empty_one(
+    repo: ShadowRepo, state: Path, root: Path
+) -> None:
+    for turn in ("t-1", "t-2"):
+        await change(repo, step(turn=turn), root / "a", turn.encode())
+    shutil.rmtree(repo.folder / "objects")
+    other = shadow(state, root)
+    with pytest.raises(
+        CheckpointError, match=r"None of the 2 checkpoints in .* can be read: they are damaged"
+    ):
+        await other.list()
+    with pytest.raises(CheckpointError, match="damaged"):
+        await other.restore_plan("t-1")
+    assert {each.partition(":")[0] for each in (await other.verify()).problems} >= {"t-1", "t-2"}
+    await change(other, step(turn="t-3"), root / "a", b"three")
+    assert [each.id for each in await other.list()] == ["t-3"], "work goes on"
+    (restoration,) = await other.restore_plan("t-3")
+    assert restoration.before.raw == b"t-2"
 
 
 async def test_what_another_project_keeps_is_not_ours(repo: ShadowRepo, state: Path, root: Path) -> None:

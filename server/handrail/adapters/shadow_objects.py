@@ -190,7 +190,7 @@ class Store:
     def sizes(self) -> dict[ObjectID, int]:
         """All objects, and what each takes on the disk."""
         found = self._packs.sizes()
-        for name in self._objects._iter_loose_objects():
+        for name in self.loose():
             path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
             with suppress(FileNotFoundError):
                 found[name] = -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
@@ -198,7 +198,8 @@ class Store:
 
     def loose(self) -> Iterator[ObjectID]:
         """The objects that have a file each."""
-        return self._objects._iter_loose_objects()
+        with suppress(FileNotFoundError):  # somebody has removed the folder
+            yield from self._objects._iter_loose_objects()
 
     def repack(self) -> None:
         """Have git make one pack of all that refs lead to, and remove the rest; for the one writer."""

@@ -116,6 +116,16 @@ class Turns:
         kept = [turn for turn in turns if turn.steps]
         return sorted(kept, key=lambda turn: (turn.steps[0].serial, turn.steps[0].time), reverse=True)
 
+    def listed(self) -> Sequence[Turn]:
+        """The same; raises CheckpointError if there are some and none can be read."""
+        found = self.all()
+        if not found and (names := self.store.names(REFS)):
+            raise CheckpointError(
+                f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
+                "`handrail checkpoint verify` says how; bring the folder back from a backup, or remove it."
+            )
+        return found
+
     def next_serial(self) -> int:
         """The number of a turn that is begun now."""
         newest = self._newest()

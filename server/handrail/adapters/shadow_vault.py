@@ -194,7 +194,7 @@ class Vault:
         """All checkpoints, or those of a session."""
         self.recover()
         with self._open() as store, self._reading():
-            found = map(checkpoint_of, Turns(store, self.memory.known).all())
+            found = map(checkpoint_of, Turns(store, self.memory.known).listed())
             return tuple(each for each in found if session is None or each.session == session)
 
     def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
