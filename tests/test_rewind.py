@@ -16,6 +16,7 @@ from handrail.core.change import Change, Landing
 from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.journal import Begun, Entry, Rewound, Said
 from handrail.core.message import AssistantMessage, UserMessage
+from handrail.core.report import State
 from handrail.ports import CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -253,6 +254,19 @@ async def test_what_only_this_process_wrote_is_not_read_again(kept: Bench) -> No
     before = kept.host.sessions["s-1"]
     await kept.host.catch_up("s-1")
     assert kept.host.sessions["s-1"] is before
+
+
+async def test_a_session_outlives_its_journal(kept: Bench) -> None:
+    """Somebody has removed it; what is lost is lost, but not what is known here."""
+    await turns(kept, 1)
+    (journal_file,) = kept.state.parent.glob("sessions/*.jsonl")
+    journal_file.unlink()
+    for number in (1, 2, 3):
+        kept.says(*[answer("")] * (2 + number), answer("Anew. " * 1000))
+        await kept.host.catch_up("s-1")
+        report = await kept.turn("s-1")
+        assert report.state is State.FINISHED
+    assert said(kept)[:3] == FIRST
 
 
 async def test_no_two_processes_have_turns_in_a_session(kept: Bench) -> None:

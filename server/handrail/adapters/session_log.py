@@ -59,7 +59,7 @@ class SessionLog:
                 size = os.lseek(handle, 0, os.SEEK_END)
                 torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
                 os.write(handle, b"\n" + raw if torn else raw)
-                if size == self._sizes.get(file, 0):
+                if size <= self._sizes.get(file, 0):  # else somebody else has written to it
                     self._sizes[file] = os.lseek(handle, 0, os.SEEK_END)
             finally:
                 os.close(handle)
@@ -89,10 +89,10 @@ class SessionLog:
         return await in_thread(_of_turn, self._folder(), turn)
 
     async def is_behind(self, session: str) -> bool:
-        """Whether a journal is not as it was left here."""
+        """Whether a journal has grown since it was left here; one that was removed has not."""
         await self.written()
         file = self._file(session)
-        return file in self._sizes and await in_thread(_size, file) != self._sizes[file]
+        return file in self._sizes and await in_thread(_size, file) > self._sizes[file]
 
     def claim(self, session: str) -> Release | None:
         """Lock the journal, as the system does: a process that dies lets go of it."""
