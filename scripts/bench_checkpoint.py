@@ -25,16 +25,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from handrail.adapters import shadow_tidy
-from handrail.adapters.disk import Disk
-from handrail.adapters.files import uri_of
-from handrail.adapters.shadow_limits import used_bytes
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints import housekeeping as shadow_tidy
+from handrail.adapters.checkpoints.limits import used_bytes
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.files.files import uri_of
 from handrail.cli import SWITCH_S
-from handrail.core import edit
-from handrail.core.change import PlannedHunk, Tier, Update
 from handrail.core.checkpoint import Intended, StepId, Target
-from handrail.core.text import Text
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.text import Text
 
 LIMIT_FILE_BYTES = 200_000  # larger ones are no source code
 TICK_S = 0.005

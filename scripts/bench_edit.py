@@ -21,10 +21,11 @@ from operator import truediv
 from pathlib import Path
 
 import bench_peers
-from handrail.core import edit, plan
-from handrail.core.change import PlannedHunk
-from handrail.core.hunk import Hunk
-from handrail.core.text import Text
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk
+from handrail.core.documents.text import Text
+from handrail.core.patches.hunk import Hunk
+from handrail.core.planning import plan
 
 LINES = {2_000: 15, 20_000: 11, 100_000: 5}  # lines of the text: rounds
 BLOCKS = (5, 20, 80)

@@ -25,21 +25,21 @@ from typing import Any
 from pygls.lsp.client import LanguageClient
 from pygls.lsp.server import LanguageServer
 
-from handrail.adapters.disk import Disk
-from handrail.adapters.grant_file import GrantFile
-from handrail.adapters.process import Processes
-from handrail.adapters.pydantic_ai import load
-from handrail.adapters.session_log import SessionLog
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.spill_folder import SpillFolder
-from handrail.adapters.workspace import Folders
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.models.remote import load
+from handrail.adapters.state.grant_file import GrantFile
+from handrail.adapters.state.session_log import SessionLog
+from handrail.adapters.state.spill_folder import SpillFolder
+from handrail.adapters.workspace.folders import Folders
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
-from handrail.agent.restore import Wish
-from handrail.core import compact, pair
-from handrail.core.compact import Gauge
-from handrail.core.journal import UNKNOWN, Begun, Replaced
-from handrail.core.message import (
+from handrail.agent.restore.restore import Wish
+from handrail.core.conversation import compact, pair
+from handrail.core.conversation.compact import Gauge
+from handrail.core.conversation.journal import UNKNOWN, Begun, Replaced
+from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
     Message,
@@ -52,7 +52,7 @@ from handrail.core.message import (
     ToolResult,
     UserMessage,
 )
-from handrail.core.report import Event
+from handrail.core.ledger.report import Event
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 
-from handrail.core.hunk import Hunk
+from handrail.core.patches.hunk import Hunk
 
 LIMIT_S = 20.0  # of one search by a peer
 

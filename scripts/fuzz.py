@@ -19,12 +19,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.core import diff, engine, plan, reply
-from handrail.core.change import PlannedHunk
-from handrail.core.engine import Kind, Patch, Replace, Reply, Request
+from handrail.core.documents import diff
+from handrail.core.documents.change import PlannedHunk
+from handrail.core.documents.text import Text
+from handrail.core.engine import engine
+from handrail.core.engine.engine import Kind, Patch, Replace, Reply, Request
 from handrail.core.failure import Failure
-from handrail.core.hunk import Hunk
-from handrail.core.text import Text
+from handrail.core.patches import reply
+from handrail.core.patches.hunk import Hunk
+from handrail.core.planning import plan
 from handrail.core.verify import Status
 
 EOLS = ("\n", "\n", "\r\n", "\r")

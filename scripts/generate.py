@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "server"))
 
 from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
-from handrail.core.rules import Decision  # noqa: E402  # as above
+from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 

@@ -9,17 +9,24 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from handrail.adapters.disk import Disk
-from handrail.adapters.grant_file import GrantFile
-from handrail.adapters.process import Processes
-from handrail.adapters.scripted import Scripted
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.spill_folder import SpillFolder
-from handrail.adapters.workspace import Folders
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.state.grant_file import GrantFile
+from handrail.adapters.state.spill_folder import SpillFolder
+from handrail.adapters.workspace.folders import Folders
 from handrail.agent.host import Host
-from handrail.agent.restore import RestoreReport, Wish
-from handrail.core.message import AssistantMessage, Delta, Message, Response, ToolMessage, ToolOffer
-from handrail.core.report import Event, TurnReport
+from handrail.agent.restore.restore import RestoreReport, Wish
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Response,
+    ToolMessage,
+    ToolOffer,
+)
+from handrail.core.ledger.report import Event, TurnReport
 from handrail.ports import ALLOW, Editor, Ports, Provider, Question, Terms
 from handrail.testing import script
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from handrail.core import edit, plan, report, verify
-from handrail.core.change import PlannedHunk, Update
+from handrail.core import verify
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk, Update
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure, Span
+from handrail.core.ledger import report
 from handrail.core.patch import Hunk
-from handrail.core.text import Text
+from handrail.core.planning import plan
 from handrail.core.verify import Ledger, Mutation, Outcome, Status
 from spec import Block
 

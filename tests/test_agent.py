@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, Never, Together
-from handrail.adapters.scripted import Scripted
+from handrail.adapters.models.scripted import Scripted
 from handrail.agent.host import KEPT_TURNS, UnknownId
 from handrail.core.failure import Code
-from handrail.core.report import Ended, State, Superseded
+from handrail.core.ledger.report import Ended, State, Superseded
 from handrail.core.verify import Status
 from handrail.ports import DENY, CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, Yes
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools import call as tool
 from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.failure import Failure
-from handrail.core.policy import Place
-from handrail.core.report import CallOutput, Event, Notice
+from handrail.core.ledger.report import CallOutput, Event, Notice
+from handrail.core.policy.verdict import Place
 from handrail.core.verify import Status
 from handrail.ports import DENY, Ports, Terms
 from handrail.testing import answer, call, lay_out, snapshot

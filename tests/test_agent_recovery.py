@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench import Bench
-from handrail.core.message import (
+from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
     Message,
@@ -17,7 +17,7 @@ from handrail.core.message import (
     ToolOffer,
     UserMessage,
 )
-from handrail.core.report import Compacted, Retried, State
+from handrail.core.ledger.report import Compacted, Retried, State
 from handrail.ports import ProviderDown
 from handrail.testing import answer, call, lay_out
 

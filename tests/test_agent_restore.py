@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from bench import Bench
-from handrail.agent.restore import RestoreReport
+from handrail.agent.restore.restore import RestoreReport
 from handrail.core.checkpoint import Limits, StepId
 from handrail.ports import CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot

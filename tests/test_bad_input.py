@@ -15,13 +15,16 @@ from time import thread_time
 import pytest
 
 from bench import Bench
-from handrail.adapters.disk import Disk
-from handrail.core import engine, patch, plan, reply
-from handrail.core.change import Change, Landing, PlannedHunk
-from handrail.core.engine import Kind, Patch, Replace
+from handrail.adapters.files.disk import Disk
+from handrail.core import patch
+from handrail.core.documents.change import Change, Landing, PlannedHunk
+from handrail.core.documents.text import LIMIT_BYTES, Text
+from handrail.core.engine import engine
+from handrail.core.engine.engine import Kind, Patch, Replace
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.hunk import Hunk
-from handrail.core.text import LIMIT_BYTES, Text
+from handrail.core.patches import reply
+from handrail.core.patches.hunk import Hunk
+from handrail.core.planning import plan
 from handrail.core.verify import Status
 from handrail.testing import answer, call, lay_out, snapshot
 

@@ -7,14 +7,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from handrail.core import diff, edit, match, patch, plan, redact, reply, schedule, truncate
-from handrail.core.change import PlannedHunk, Tier
-from handrail.core.evidence import Bounds
+from handrail.core import patch
+from handrail.core.documents import diff, edit
+from handrail.core.documents.change import PlannedHunk, Tier
+from handrail.core.documents.readback import standing
+from handrail.core.documents.revert import way_back
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
+from handrail.core.matching import similar as match
+from handrail.core.matching.tie_break import Bounds
 from handrail.core.patch import FilePatch, Hunk
-from handrail.core.readback import standing
-from handrail.core.text import Text
-from handrail.core.wayback import way_back
+from handrail.core.patches import reply
+from handrail.core.planning import plan
+from handrail.core.policy import schedule
+from handrail.core.results import redact, truncate
 from ledger_play import Play
 from spec import Block, Case, cases
 

@@ -9,10 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from handrail.core import compact, guard, pair, prompt, recover, sanitize
-from handrail.core.compact import Facts, Gauge
-from handrail.core.failure import Code, Failure
-from handrail.core.message import (
+from handrail.core.conversation import compact, guard, pair, prompt, recover
+from handrail.core.conversation.compact import Facts, Gauge
+from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
     Response,
@@ -23,7 +22,9 @@ from handrail.core.message import (
     UserMessage,
     named,
 )
-from handrail.core.prompt import Folder, OpenDocument, Surroundings
+from handrail.core.conversation.prompt import Folder, OpenDocument, Surroundings
+from handrail.core.failure import Code, Failure
+from handrail.core.results import sanitize
 from spec import Case, cases
 
 TOOLS = frozenset({"read_file", "write_file", "patch"})

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.agent.session import Session
-from handrail.core import compact, pair, recover, sanitize
-from handrail.core.compact import Facts, Gauge
-from handrail.core.failure import Code, Failure
-from handrail.core.message import (
+from handrail.agent.turn.session import Session
+from handrail.core.conversation import compact, pair, recover
+from handrail.core.conversation.compact import Facts, Gauge
+from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
     Response,
@@ -24,7 +23,9 @@ from handrail.core.message import (
     UserMessage,
     named,
 )
-from handrail.core.recover import Continue, RunTools
+from handrail.core.conversation.recover import Continue, RunTools
+from handrail.core.failure import Code, Failure
+from handrail.core.results import sanitize
 from test_core_properties import quick
 
 CUT = Failure(code=Code.CUT_SHORT, message="cut")

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from handrail.adapters import shell_parser
-from handrail.core import policy, rules, screen, shell
+from handrail.adapters.commands import shell_parser
 from handrail.core.failure import Failure
+from handrail.core.policy import rules, shell
+from handrail.core.policy import verdict as policy
+from handrail.core.results import screen
 from spec import Case, cases
 
 

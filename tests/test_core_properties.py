@@ -14,13 +14,16 @@ from itertools import pairwise
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from handrail.core import edit, patch, plan, reply
-from handrail.core.change import PlannedHunk
-from handrail.core.edit import TextEdit
+from handrail.core import patch
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import standing
+from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Failure
-from handrail.core.hunk import FilePatch, Hunk, Operation
-from handrail.core.readback import standing
-from handrail.core.text import Text, split_lines
+from handrail.core.patches import reply
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation
+from handrail.core.planning import plan
 
 EXAMPLES = os.environ.get("HANDRAIL_EXAMPLES")
 quick = settings(

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.adapters import lines
-from handrail.core import jsonl
+from handrail.core.engine import jsonl
 
 
 def b64(raw: bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.core.label import LIMIT_CHARS, label_of
+from handrail.core.conversation.label import LIMIT_CHARS, label_of
 
 
 @pytest.mark.parametrize(

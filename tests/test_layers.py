@@ -19,7 +19,7 @@ LOADED = """
 import importlib, json, sys, types
 sys.path.insert(0, sys.argv[1])
 before = set(sys.modules)
-match = "handrail.core.match"
+match = "handrail.core.matching.similar"
 if sys.argv[2] != match:
     sys.modules[match] = types.ModuleType(match)
 importlib.import_module(sys.argv[2])

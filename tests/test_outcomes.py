@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, Yes
-from handrail.core.report import Superseded
+from handrail.core.ledger.report import Superseded
 from handrail.ports import DENY
 from handrail.testing import answer, call, lay_out
 

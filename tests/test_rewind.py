@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import pytest
 
 from bench import Bench
-from handrail.adapters.disk import Disk
-from handrail.adapters.session_log import SessionLog
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
 from handrail.agent.host import UnknownId
-from handrail.core import journal
-from handrail.core.change import Change, Landing
 from handrail.core.checkpoint import Snapshot, StepId
-from handrail.core.journal import Begun, Entry, Rewound, Said
-from handrail.core.message import AssistantMessage, UserMessage
-from handrail.core.report import State
+from handrail.core.conversation import journal
+from handrail.core.conversation.journal import Begun, Entry, Rewound, Said
+from handrail.core.conversation.message import AssistantMessage, UserMessage
+from handrail.core.documents.change import Change, Landing
+from handrail.core.ledger.report import State
 from handrail.ports import CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, Yes
-from handrail.core.message import AssistantMessage
-from handrail.core.report import Asked, CallOutput, State
-from handrail.core.rules import Rule, read
+from handrail.core.conversation.message import AssistantMessage
+from handrail.core.ledger.report import Asked, CallOutput, State
+from handrail.core.policy.rules import Rule, read
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Question, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 

@@ -3,8 +3,8 @@
 import pytest
 
 from bench import Bench, Yes
-from handrail.core.report import Asked
-from handrail.core.todo import latest
+from handrail.core.conversation.todo import latest
+from handrail.core.ledger.report import Asked
 from handrail.ports import DENY, Question, Terms
 from handrail.testing import answer, call, lay_out
 

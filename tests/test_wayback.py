@@ -11,10 +11,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench import Bench
-from handrail.core import edit
-from handrail.core.extent import extents
-from handrail.core.text import Text, split_lines
-from handrail.core.wayback import way_back
+from handrail.core.documents import edit
+from handrail.core.documents.diff_regions import extents
+from handrail.core.documents.revert import way_back
+from handrail.core.documents.text import Text, split_lines
 from handrail.testing import answer, call, lay_out, snapshot
 
 distinct = st.lists(st.sampled_from([f"{c}\n" for c in "abcdefgh"]), unique=True).map("".join)

@@ -18,18 +18,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from handrail.adapters.disk import Disk
-from handrail.adapters.grant_file import GrantFile
-from handrail.adapters.paste import Paste
-from handrail.adapters.process import Processes
-from handrail.adapters.rehearsal import Rehearsal
-from handrail.adapters.shadow_repo import ShadowRepo, state_folder
-from handrail.adapters.spill_folder import SpillFolder
-from handrail.adapters.workspace import Folders
+from handrail.adapters.checkpoints.port import ShadowRepo, state_folder
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.files.dry_run import Rehearsal
+from handrail.adapters.models.paste import Paste
+from handrail.adapters.state.grant_file import GrantFile
+from handrail.adapters.state.spill_folder import SpillFolder
+from handrail.adapters.workspace.folders import Folders
 from handrail.agent.host import Host
-from handrail.agent.restore import Wish
+from handrail.agent.restore.restore import Wish
 from handrail.core.failure import Code, Failure
-from handrail.core.report import CallFailed, Event, Superseded, TurnReport
+from handrail.core.ledger.report import CallFailed, Event, Superseded, TurnReport
 from handrail.core.verify import Outcome, Status
 from handrail.headless import terminal, values
 from handrail.headless.errors import HeadlessError, InterruptedByUserError

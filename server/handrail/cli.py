@@ -42,17 +42,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
-    from handrail.adapters.disk import Disk
-    from handrail.adapters.grant_file import GrantFile
-    from handrail.adapters.keys import Keys
-    from handrail.adapters.process import Processes
-    from handrail.adapters.providers import Providers
-    from handrail.adapters.session_log import SessionLog
-    from handrail.adapters.shadow_repo import ShadowRepo, state_folder, workspace_folder
-    from handrail.adapters.spill_folder import SpillFolder
+    from handrail.adapters.checkpoints.port import ShadowRepo, state_folder, workspace_folder
+    from handrail.adapters.commands.process import Processes
+    from handrail.adapters.files.disk import Disk
+    from handrail.adapters.files.watch import FileWatch
+    from handrail.adapters.models.keys import Keys
+    from handrail.adapters.models.providers import Providers
+    from handrail.adapters.state.grant_file import GrantFile
+    from handrail.adapters.state.session_log import SessionLog
+    from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
-    from handrail.adapters.watch import FileWatch
-    from handrail.adapters.workspace import Folders
+    from handrail.adapters.workspace.folders import Folders
     from handrail.lsp.editor import Patience
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
@@ -180,8 +180,8 @@ def _uri(file: Path) -> str:
 
 
 def _doctor() -> int:
+    from handrail.adapters.checkpoints.port import state_folder
     from handrail.adapters.doctor import report
-    from handrail.adapters.shadow_repo import state_folder
     from handrail.lsp.settings import SECTION, SETTINGS
 
     defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}

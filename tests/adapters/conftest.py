@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import shadow, user_git
-from handrail.adapters.disk import Disk
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import Disk
 from handrail.ports import Editor
 
 

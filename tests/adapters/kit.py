@@ -10,13 +10,22 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.core.change import Create, Delete, Landing, Partial, PlannedHunk, Rejected, Tier, Update
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import CommandEffects, Kind, Restoration, StepId, Target
-from handrail.core.edit import between
+from handrail.core.documents.change import (
+    Create,
+    Delete,
+    Landing,
+    Partial,
+    PlannedHunk,
+    Rejected,
+    Tier,
+    Update,
+)
+from handrail.core.documents.edit import between
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code
-from handrail.core.text import Text
 from handrail.ports import Checkpoints, Document, Editor
 
 Act = Callable[[], object]

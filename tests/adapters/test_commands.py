@@ -11,8 +11,8 @@ import pytest
 
 import handrail
 from adapters.kit import change, changed, during, git, left_out, names, plan, raws, shadow, step, user_git
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import Kind
 
 
@@ -196,7 +196,7 @@ async def test_two_folders(state: Path, tmp_path: Path) -> None:
 async def test_what_is_not_covered_is_said(
     repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_FILE_BYTES", 1000)
     (tree / "build").mkdir()
     (tree / "build" / "x").write_bytes(b"")
     (tree / "large").write_bytes(b"x" * 1001)
@@ -214,8 +214,8 @@ async def test_what_is_not_covered_is_said(
 async def test_what_a_file_held_is_kept_although_what_it_holds_now_cannot_be(
     repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_FILE_BYTES", 1000)
-    monkeypatch.setattr("handrail.adapters.tree_snapshot.LIMIT_IGNORED_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_IGNORED_BYTES", 1000)
     for name in ("new file", "x.log", "pipe"):
         (tree / name).write_bytes(b"before")
 
@@ -321,7 +321,7 @@ DYING = """
 import asyncio, os, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.core.checkpoint import StepId
 
 async def main(state, root):
@@ -381,7 +381,7 @@ async def test_without_git_small_folders_are_copied(
 async def test_without_git_large_folders_are_said_to_be_left_out(
     repo: ShadowRepo, root: Path, no_git: pytest.MonkeyPatch
 ) -> None:
-    no_git.setattr("handrail.adapters.tree_plain.LIMIT_FILES", 1)
+    no_git.setattr("handrail.adapters.worktrees.plain.LIMIT_FILES", 1)
     for name in ("a", "b"):
         (root / name).write_bytes(b"")
     snapshot = await repo.before_command(step())

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
-from handrail.adapters import disk as disk_module
-from handrail.adapters.disk import Disk, uri_of
-from handrail.core.change import Applied, Create, Delete, Partial, Rejected, Update
+from handrail.adapters.files import disk as disk_module
+from handrail.adapters.files.disk import Disk, uri_of
+from handrail.core.documents.change import Applied, Create, Delete, Partial, Rejected, Update
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.text import Text
 from handrail.ports import Document, Editor
 
 

@@ -8,10 +8,10 @@ import stat
 from pathlib import Path
 
 from adapters.kit import code, full_disk, large, names, one, stamp
-from handrail.adapters.disk import Disk, uri_of
-from handrail.core.change import Applied, Create, Delete
+from handrail.adapters.files.disk import Disk, uri_of
+from handrail.core.documents.change import Applied, Create, Delete
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code
-from handrail.core.text import Text
 from handrail.ports import Editor
 
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.adapters import files
-from handrail.adapters.disk import path_of, uri_of
-from handrail.adapters.files import in_thread
+from handrail.adapters.files import files
+from handrail.adapters.files.disk import path_of, uri_of
+from handrail.adapters.files.files import in_thread
 
 
 @given(st.lists(st.binary(min_size=1, max_size=40).filter(lambda raw: not {0, 47} & set(raw)), min_size=1))

@@ -11,17 +11,17 @@ from keyring.backend import KeyringBackend
 
 from adapters.model_server import FORMATS, SIGNED, Call, Drop, ModelServer, Refuse, Say, model_server
 from bench import Bench
-from handrail.adapters import keys
-from handrail.adapters.keys import Keys
-from handrail.adapters.providers import Providers
-from handrail.adapters.pydantic_ai import Address, Remote
-from handrail.adapters.record import Record
-from handrail.adapters.scripted import Scripted
-from handrail.adapters.session_log import SessionLog
+from handrail.adapters.models import keys
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.providers import Providers
+from handrail.adapters.models.record import Record
+from handrail.adapters.models.remote import Address, Remote
+from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive
-from handrail.core import journal
-from handrail.core.message import AssistantMessage, ToolMessage
-from handrail.core.report import Retried, State, ThoughtDelta, TurnReport
+from handrail.core.conversation import journal
+from handrail.core.conversation.message import AssistantMessage, ToolMessage
+from handrail.core.ledger.report import Retried, State, ThoughtDelta, TurnReport
 from handrail.ports import ModelChoice, Provider, ProviderError
 from handrail.testing import lay_out
 

@@ -16,10 +16,10 @@ from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
 
 from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, event_count, model_server
-from handrail.adapters.keys import Keys
-from handrail.adapters.pydantic_ai import Address, Remote, address, usable
-from handrail.adapters.pydantic_stream import is_near, usage_of
-from handrail.core.message import (
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.remote import Address, Remote, address, usable
+from handrail.adapters.models.stream import is_near, usage_of
+from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
     Message,
@@ -344,7 +344,7 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
 
 WAITS_FOR_EVER = """
 import asyncio, threading
-from handrail.adapters.pydantic_ai import Remote
+from handrail.adapters.models.remote import Remote
 
 asked = threading.Event()
 

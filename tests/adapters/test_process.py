@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters import environment, keys, process
-from handrail.adapters.files import uri_of
-from handrail.adapters.process import Processes
+from handrail.adapters.commands import environment, process
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.models import keys
 from handrail.core.failure import Code, Failure
-from handrail.core.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Ran, Run
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can find what has left its group")
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters import listing, ripgrep, scan
-from handrail.adapters.files import uri_of
-from handrail.adapters.workspace import Folders
+from handrail.adapters.files import scan
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace import listing, ripgrep
+from handrail.adapters.workspace.folders import Folders
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.policy import Place
-from handrail.core.search import Lines, Search
-from handrail.core.text import Text
+from handrail.core.policy.verdict import Place
+from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 from handrail.testing import lay_out
 

@@ -13,11 +13,20 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
-from handrail.adapters.session_log import SessionLog
+from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, UnknownSession
-from handrail.core import journal
-from handrail.core.journal import UNKNOWN, Answered, Begun, Over, Replaced, Rewound, Said, Touched
-from handrail.core.message import (
+from handrail.core.conversation import journal
+from handrail.core.conversation.journal import (
+    UNKNOWN,
+    Answered,
+    Begun,
+    Over,
+    Replaced,
+    Rewound,
+    Said,
+    Touched,
+)
+from handrail.core.conversation.message import (
     AssistantMessage,
     Excerpt,
     Message,
@@ -27,7 +36,7 @@ from handrail.core.message import (
     Usage,
     UserMessage,
 )
-from handrail.core.report import State
+from handrail.core.ledger.report import State
 from handrail.testing import answer, call, lay_out, script
 from test_core_loop_properties import is_well_formed
 
@@ -212,8 +221,8 @@ TURN = """
 import asyncio, pathlib, sys
 sys.path.insert(0, sys.argv[1])
 from bench import Bench
-from handrail.adapters.scripted import Scripted
-from handrail.adapters.session_log import SessionLog
+from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive
 
 async def main():

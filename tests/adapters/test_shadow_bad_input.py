@@ -16,8 +16,8 @@ import pytest
 
 import handrail
 from adapters.kit import change, full_disk, git, large, plan, run, shadow, step, targets
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import CommandEffects, Kind
 from handrail.ports import CheckpointError
 

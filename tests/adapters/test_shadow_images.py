@@ -13,11 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.kit import change, git, plan, run, step, targets
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.shadow_tree import stored_name
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.tree import stored_name
+from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import CheckpointPath, Image, Kind, Restoration, Target, Unsaved
-from handrail.core.text import Text
+from handrail.core.documents.text import Text
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import git, hold, loosened, plan, shadow, step, targets
-from handrail.adapters.files import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.files import uri_of
 from handrail.core.checkpoint import Image, Intended, Limits, Target, Unsaved
-from handrail.core.text import Text
+from handrail.core.documents.text import Text
 
 
 def intending(path: Path, intended: Intended) -> list[Target]:
@@ -94,7 +94,7 @@ async def test_a_later_step_that_died_counts(repo: ShadowRepo, root: Path) -> No
 async def test_it_is_packed_verified_and_not_swept_up(
     repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.shadow_tidy.PACKS_LIMIT", 0)
+    monkeypatch.setattr("handrail.adapters.checkpoints.housekeeping.PACKS_LIMIT", 0)
     unsaved = Unsaved(text=Text("three\n"), version=7)
     for number, intended in enumerate((Intended(raw=b"two\n"), Intended(raw=None, unsaved=unsaved))):
         hold(root / "a", b"one\n")

@@ -13,10 +13,11 @@ import pytest
 
 import handrail
 from adapters.kit import NOON, change, git, loosened, shadow, step, targets
-from handrail.adapters import shadow_lock, shadow_tidy
-from handrail.adapters.shadow_objects import Store
-from handrail.adapters.shadow_repo import ShadowRepo
-from handrail.adapters.shadow_turns import REFS
+from handrail.adapters.checkpoints import housekeeping as shadow_tidy
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.store import Store
+from handrail.adapters.checkpoints.turns import REFS
+from handrail.adapters.state import lock as shadow_lock
 from handrail.core.checkpoint import Limits, StepId
 from handrail.ports import CheckpointError
 
@@ -178,7 +179,7 @@ async def test_a_step_that_grows_leaves_no_garbage(repo: ShadowRepo, root: Path)
 async def test_idle_time_packs_and_sweeps(
     repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.shadow_tidy.PACKS_LIMIT", 0)
+    monkeypatch.setattr("handrail.adapters.checkpoints.housekeeping.PACKS_LIMIT", 0)
     for number in range(1, 21):
         (root / "a").write_bytes(b"".join(b"line %d of %d\n" % (line, number) for line in range(200)))
         await change(repo, step(turn=f"t-{number}"), root / "a", b"changed\n" * number)
@@ -254,7 +255,7 @@ async def test_a_damaged_object_is_written_anew_when_it_is_needed_again(repo: Sh
 HOLDER = """
 import sys, time
 from pathlib import Path
-from handrail.adapters import shadow_lock
+from handrail.adapters.state import lock as shadow_lock
 with shadow_lock.held(Path(sys.argv[1]), writes=True):
     print("held", flush=True)
     sys.stdin.read()

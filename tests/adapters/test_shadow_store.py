@@ -14,9 +14,9 @@ import pytest
 
 import handrail
 from adapters.kit import change, full_disk, git, hold, large, loosened, plan, run, shadow, step, targets
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_record import SCHEMA
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.record import SCHEMA
+from handrail.adapters.files.disk import uri_of
 from handrail.ports import CheckpointError
 
 
@@ -172,8 +172,8 @@ KEEPER = """
 import asyncio, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from handrail.adapters.files import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.core.checkpoint import StepId, Target
 
 async def main(state, root):

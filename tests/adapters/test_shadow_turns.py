@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import NOON, change, git, plan, shadow, step, targets
-from handrail.adapters.disk import uri_of
-from handrail.adapters.shadow_repo import ShadowRepo, state_folder, workspace_folder
+from handrail.adapters.checkpoints.port import ShadowRepo, state_folder, workspace_folder
+from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import Checkpoint, CheckpointPath, CheckpointStep, Kind, StepId, Target, Unsaved
-from handrail.core.text import Text
+from handrail.core.documents.text import Text
 from handrail.ports import CheckpointError
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import full_disk
-from handrail.adapters import scan
-from handrail.adapters.spill_folder import LIMIT_AGE_S, SpillFolder
+from handrail.adapters.files import scan
+from handrail.adapters.state.spill_folder import LIMIT_AGE_S, SpillFolder
 from handrail.core.failure import Code, Failure
 from handrail.ports import Page
 

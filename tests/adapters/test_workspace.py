@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from handrail.adapters.files import uri_of
-from handrail.adapters.workspace import Folders, identity_of, root_names, why_protected
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace.folders import Folders, identity_of, root_names, why_protected
 from handrail.core.failure import Code, Failure
-from handrail.core.policy import Place, Standing
+from handrail.core.policy.verdict import Place, Standing
 from handrail.ports import Workspace
 
 

@@ -21,8 +21,8 @@ FORKS = sys.platform == "linux"
 
 NURSERY = """
 import json, os, signal, socket, sys
-import handrail.adapters.disk, handrail.adapters.providers, handrail.adapters.shadow_repo
-import handrail.adapters.watch, handrail.cli, handrail.lsp.server, lsprotocol.converters
+import handrail.adapters.files.disk, handrail.adapters.providers, handrail.adapters.shadow_repo
+import handrail.adapters.files.watch, handrail.cli, handrail.lsp.server, lsprotocol.converters
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[1]))

@@ -10,7 +10,7 @@ from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, fence, v4a
-from handrail.adapters.files import path_of
+from handrail.adapters.files.files import path_of
 from handrail.testing import snapshot
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
-from handrail.adapters.pydantic_ai import Address, Remote
-from handrail.core.message import (
+from handrail.adapters.models.remote import Address, Remote
+from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
     Piece,
@@ -26,7 +26,7 @@ from handrail.core.message import (
     ToolOffer,
     UserMessage,
 )
-from handrail.core.report import State, TextDelta, Used
+from handrail.core.ledger.report import State, TextDelta, Used
 from handrail.testing import lay_out
 from test_core_loop_properties import is_well_formed
 

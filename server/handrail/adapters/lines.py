@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import BinaryIO
 
-from handrail.core import jsonl
+from handrail.core.engine import jsonl
 from handrail.core.failure import Code
 
 logger = logging.getLogger(__name__)

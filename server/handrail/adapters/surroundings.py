@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
-from handrail.adapters.files import in_thread
-from handrail.adapters.process import shell
-from handrail.core.prompt import Folder, Surroundings
+from handrail.adapters.commands.process import shell
+from handrail.adapters.files.files import in_thread
+from handrail.core.conversation.prompt import Folder, Surroundings
 
 READ_BYTES = 1_000  # of git's files, which hold a line
 BRANCH = "ref: refs/heads/"

@@ -11,14 +11,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.edits import Planner
-from handrail.agent.session import Session
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
-from handrail.core import journal, sanitize, todo
-from handrail.core.change import PlannedHunk
-from handrail.core.failure import Failure
-from handrail.core.journal import (
+from handrail.agent.turn.edits import Planner
+from handrail.agent.turn.session import Session
+from handrail.core.conversation import journal, todo
+from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
     Begun,
@@ -30,8 +28,18 @@ from handrail.core.journal import (
     Told,
     Touched,
 )
-from handrail.core.message import AssistantMessage, Message, ToolCall, ToolMessage, ToolResult, Usage
-from handrail.core.policy import Place
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+)
+from handrail.core.documents.change import PlannedHunk
+from handrail.core.failure import Failure
+from handrail.core.policy.verdict import Place
+from handrail.core.results import sanitize
 from handrail.core.verify import Mutation
 from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import Release, Sessions, Unwritten

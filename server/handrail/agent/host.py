@@ -11,29 +11,31 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from handrail.agent import compare, restore, rewind
 from handrail.agent.archive import Archive
-from handrail.agent.edits import Part as EditPart
-from handrail.agent.edits import PlannedFile, outcomes
-from handrail.agent.executor import Executor
-from handrail.agent.instructions import told_before
-from handrail.agent.loop import Wishes, offers, run_turn
-from handrail.agent.preimage import held, intended, results, targets, written
-from handrail.agent.session import Session
-from handrail.core import plan, todo, verify
-from handrail.core.change import PlannedHunk, Update
+from handrail.agent.restore import compare, restore, rewind
+from handrail.agent.turn.edits import Part as EditPart
+from handrail.agent.turn.edits import PlannedFile, outcomes
+from handrail.agent.turn.executor import Executor
+from handrail.agent.turn.instructions import told_before
+from handrail.agent.turn.loop import Wishes, offers, run_turn
+from handrail.agent.turn.preimage import held, intended, results, targets, written
+from handrail.agent.turn.session import Session
+from handrail.core import verify
 from handrail.core.checkpoint import StepId
-from handrail.core.compact import Facts
+from handrail.core.conversation import todo
+from handrail.core.conversation.compact import Facts
+from handrail.core.conversation.journal import Begun, Over, ToldTurn
+from handrail.core.conversation.label import label_of, shortened
+from handrail.core.conversation.message import Excerpt, UserMessage
+from handrail.core.conversation.pair import paired
+from handrail.core.conversation.prompt import Mode
+from handrail.core.conversation.recover import Finish
+from handrail.core.documents.change import PlannedHunk, Update
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.journal import Begun, Over, ToldTurn
-from handrail.core.label import label_of, shortened
-from handrail.core.message import Excerpt, UserMessage
-from handrail.core.pair import paired
-from handrail.core.policy import Grant
-from handrail.core.prompt import Mode
-from handrail.core.recover import Finish
-from handrail.core.report import Ended, Event, Started, State, Superseded, TurnReport
-from handrail.core.text import Text
+from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
+from handrail.core.planning import plan
+from handrail.core.policy.verdict import Grant
 from handrail.core.verify import Ledger, OpenFailure, Outcome
 from handrail.ports import HandrailError, Ports
 

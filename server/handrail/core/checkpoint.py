@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from handrail.core.text import Text
+from handrail.core.documents.text import Text
 
 LINK = 0o120000  # as in git, and as in the file systems of Unix
 

@@ -13,9 +13,9 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Code, Failure
-from handrail.core.hunk import FilePatch, Hunk, Operation, bad, nothing
-from handrail.core.text import to_lf, unwritable
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing
 
 __all__ = ["FilePatch", "Hunk", "Operation", "parse_search_replace", "parse_unified", "parse_v4a"]
 

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from handrail.core import edit, match
-from handrail.core.change import Tier
-from handrail.core.edit import carry
+from handrail.core.documents import edit
+from handrail.core.documents.change import Tier
+from handrail.core.documents.edit import carry
+from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.hunk import Hunk
-from handrail.core.text import Text, to_lf
+from handrail.core.matching import similar as match
+from handrail.core.patches.hunk import Hunk
 
 DISTINCT = 4  # characters; a shorter text may be anywhere by chance
 

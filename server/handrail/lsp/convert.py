@@ -13,15 +13,15 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from handrail.agent.restore import RestoreReport
-from handrail.core import report
+from handrail.agent.restore.restore import RestoreReport
 from handrail.core.checkpoint import Checkpoint
-from handrail.core.edit import TextEdit
+from handrail.core.conversation.journal import ToldTurn
+from handrail.core.conversation.message import Usage
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Span
 from handrail.core.failure import Failure as CoreFailure
-from handrail.core.journal import ToldTurn
-from handrail.core.message import Usage
-from handrail.core.text import Text
+from handrail.core.ledger import report
 from handrail.core.verify import Ledger, Mutation, OpenFailure, Outcome
 from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units

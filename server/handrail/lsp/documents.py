@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
-from handrail.core.text import Text, split_lines
+from handrail.core.documents.text import Text, split_lines
 
 UNITS: dict[str, Callable[[str], int]] = {
     "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),

@@ -18,13 +18,13 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from handrail.core import edit
-from handrail.core.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
 from handrail.core.checkpoint import Image
-from handrail.core.edit import TextEdit
+from handrail.core.documents import edit
+from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import standing
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.readback import standing
-from handrail.core.text import Text
 from handrail.lsp import convert, protocol, settings, wire
 from handrail.lsp.answers import Answer, not_as_written, refused
 from handrail.lsp.client import Client

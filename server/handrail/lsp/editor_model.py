@@ -18,8 +18,8 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from handrail.core import prompt, recover, sanitize
-from handrail.core.message import (
+from handrail.core.conversation import prompt, recover
+from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
     Message,
@@ -33,6 +33,7 @@ from handrail.core.message import (
     Usage,
     UserMessage,
 )
+from handrail.core.results import sanitize
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.ports import Provider, ProviderDown, ProviderError

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from handrail.core import report, screen
+from handrail.core.ledger import report
+from handrail.core.results import screen
 from handrail.core.verify import Outcome, Status
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from handrail.core import rules
-from handrail.core.rules import Rule
+from handrail.core.policy import rules
+from handrail.core.policy.rules import Rule
 from handrail.lsp.client import flat
 
 SECTION = "handrail"

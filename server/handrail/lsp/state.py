@@ -19,10 +19,10 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
-from handrail.core import prompt
 from handrail.core.checkpoint import Limits
+from handrail.core.conversation import prompt
+from handrail.core.conversation.prompt import Surroundings
 from handrail.core.failure import Failure
-from handrail.core.prompt import Surroundings
 from handrail.core.verify import Ledger
 from handrail.lsp import settings
 from handrail.lsp.approver import LspApprover

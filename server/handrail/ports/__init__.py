@@ -13,16 +13,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from handrail.core.change import Change, Landing
 from handrail.core.checkpoint import Image
+from handrail.core.conversation.prompt import Surroundings
+from handrail.core.documents.change import Change, Landing
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
-from handrail.core.policy import Grant, Place
-from handrail.core.prompt import Surroundings
-from handrail.core.rules import Rule
-from handrail.core.search import Hit, Lines, Page, Search
-from handrail.core.shell import ParsedCommand, Ran, Run
-from handrail.core.text import Text
-from handrail.core.truncate import LIMIT_CHARS
+from handrail.core.policy.rules import Rule
+from handrail.core.policy.shell import ParsedCommand, Ran, Run
+from handrail.core.policy.verdict import Grant, Place
+from handrail.core.results.search import Hit, Lines, Page, Search
+from handrail.core.results.truncate import LIMIT_CHARS
 from handrail.ports.checkpoints import Checkpoints as Checkpoints
 from handrail.ports.errors import CheckpointError as CheckpointError
 from handrail.ports.errors import EditorGone as EditorGone

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from handrail.core.message import Message, Piece, ToolOffer
+from handrail.core.conversation.message import Message, Piece, ToolOffer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from handrail.core.journal import Entry
+from handrail.core.conversation.journal import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

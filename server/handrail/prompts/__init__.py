@@ -1,4 +1,4 @@
-"""Rules for the model, one concern a file; `handrail.core.prompt` puts them together."""
+"""Rules for the model, one concern a file; `handrail.core.conversation.prompt` puts them together."""
 
 from __future__ import annotations
 

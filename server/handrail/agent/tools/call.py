@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from handrail.core.conversation.message import ToolOffer
 from handrail.core.failure import Code, Failure
-from handrail.core.message import ToolOffer
 from handrail.core.patch import FilePatch
-from handrail.core.policy import Place
+from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
 Arguments = Mapping[str, object]

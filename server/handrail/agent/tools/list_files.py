@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
-from handrail.core import search
 from handrail.core.failure import Failure
-from handrail.core.policy import Place
+from handrail.core.policy.verdict import Place
+from handrail.core.results import search
 from handrail.ports import Ports
 
 

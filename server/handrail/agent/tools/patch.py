@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from handrail.agent.tools import call
 from handrail.core import patch as notation
+from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patch import FilePatch, Hunk, Operation
-from handrail.core.text import to_lf, unwritable
 
 NAMED_FILE = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
 

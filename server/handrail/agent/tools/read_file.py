@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
-from handrail.core import indent
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
-from handrail.core.policy import Place
-from handrail.core.text import Text
+from handrail.core.matching import indent
+from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
 LIMIT_LINES = 2_000

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
-from handrail.core import truncate
 from handrail.core.failure import Failure
-from handrail.core.policy import Place
-from handrail.core.search import Page
+from handrail.core.policy.verdict import Place
+from handrail.core.results import truncate
+from handrail.core.results.search import Page
 from handrail.ports import Ports
 
 PAGE_CHARS = 40_000

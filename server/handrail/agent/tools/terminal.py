@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import Console, Printed
-from handrail.core import sanitize
 from handrail.core.failure import Code, Failure
-from handrail.core.policy import Place
-from handrail.core.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.verdict import Place
+from handrail.core.results import sanitize
 from handrail.ports import Ports
 
 TITLE_CHARS = 80

@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from lsprotocol import types as lsp
 
-from handrail.agent.compare import having
-from handrail.agent.restore import Wish
+from handrail.agent.restore.compare import having
+from handrail.agent.restore.restore import Wish
 from handrail.lsp import convert, protocol
 from handrail.lsp.state import State, Wrong
 from handrail.ports import CheckpointError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from handrail.core import report
+from handrail.core.ledger import report
 from handrail.core.verify import Ledger, OpenFailure
 from handrail.lsp import protocol
 from handrail.lsp.state import State

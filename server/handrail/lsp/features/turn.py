@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handrail.core.conversation.message import Excerpt
+from handrail.core.conversation.prompt import Mode
 from handrail.core.failure import Failure
-from handrail.core.message import Excerpt
-from handrail.core.prompt import Mode
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import checkpoint
 from handrail.lsp.state import State, Wrong

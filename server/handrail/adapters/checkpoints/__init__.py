@@ -1,0 +1,1 @@
+"""The shadow repository: what documents held before a turn, and after."""

@@ -1,0 +1,294 @@
+"""
+What commands changed: a snapshot of the work trees before, one after, and the difference as pre-images.
+
+The snapshot lies in a scratch store beside the repository, with a note of it that outlives a crash. Only
+what a command changed goes into the repository, whole, so that no checkpoint leans on anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from dulwich.objects import ShaFile
+
+from handrail.adapters.checkpoints.record import Entry, change, keep
+from handrail.adapters.checkpoints.tree import stored_path
+from handrail.adapters.files import files, links
+from handrail.adapters.workspace.folders import folded, root_names, shown_path
+from handrail.adapters.worktrees import plain as tree_plain
+from handrail.adapters.worktrees.git import Git, is_installed, split
+from handrail.adapters.worktrees.snapshot import Difference, Taken, Trees
+from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
+from handrail.ports import CheckpointError
+
+SCRATCH, NOTES = "trees", "commands"  # beside the repository
+NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
+NOTHING = "0" * 40  # git's name for the blob of a path that is not there
+GONE = "removed by the command, and no checkpoint has a repository"
+SAVED = "saved in the editor while the command ran, so it stays as it is"
+UNKNOWN = "changed by the command, and what it held before is not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a command changed: for the step, for the store, and for the caller."""
+
+    entries: tuple[Entry, ...]
+    blobs: tuple[ShaFile, ...]
+    changes: tuple[CommandChange, ...]
+    not_covered: tuple[NotCovered, ...]
+
+    def without(self, identities: Set[str]) -> Found:
+        """What is left if the documents *identities* were not changed by the command."""
+        theirs = [each for each in self.entries if each.identity in identities]
+        uris = {each.uri for each in theirs}
+        return replace(
+            self,
+            entries=tuple(each for each in self.entries if each not in theirs),
+            changes=tuple(each for each in self.changes if each.uri not in uris),
+            not_covered=(*self.not_covered, *(NotCovered(path=each.path, reason=SAVED) for each in theirs)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Touched:
+    """A file that differs; `after` is None if it cannot be had, `new_folders` are all that a command made."""
+
+    path: Path
+    before: Image
+    after: Image | None
+    new_folders: frozenset[Path]
+
+
+class Commands:
+    """Snapshots around commands; *home* is the state folder of the workspace, and exists."""
+
+    def __init__(self, home: Path, roots: Sequence[Path]) -> None:
+        self._home = home
+        self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
+        self._names = root_names(roots)
+
+    def before(self, step: StepId) -> Snapshot:
+        """Take the snapshot. Raises CheckpointError, OSError."""
+        name = f"{step.number}-{secrets.token_hex(8)}"
+        roots = [os.fspath(root) for root in self._roots]
+        note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
+        if is_installed():
+            taken = Trees(self._home / SCRATCH, self._roots).take_anew()
+            self._write(name, {**note, "taken": asdict(taken)})
+            return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
+        plain = tree_plain.take(self._roots)
+        if plain is None:
+            return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
+        self._write(name, {**note, "plain": asdict(plain)})
+        return Snapshot(id=name, not_covered=self._not_covered(plain.left_out))
+
+    def after(self, name: str) -> Found:
+        """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
+        if not name:
+            left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
+            return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(left_out))
+        note = self._read(name)
+        left_out = {}
+        if "plain" in note:
+            touched = self._plain(tree_plain.Plain(**note["plain"]), left_out)
+        else:
+            touched = self._whole(note, left_out)
+        entries, blobs, changes = [], list[ShaFile](), []
+        for each in touched:
+            entry, made = self._entry(each)
+            entries.append(entry)
+            blobs += made
+            if found := change(entry):
+                changes.append(CommandChange(uri=entry.uri, path=entry.path, change=found.change))
+        return Found(
+            entries=tuple(entries),
+            blobs=tuple(blobs),
+            changes=tuple(changes),
+            not_covered=self._not_covered(left_out),
+        )
+
+    def _whole(self, note: dict[str, Any], left_out: dict[str, str]) -> Iterator[_Touched]:
+        """What differs between work trees; *left_out* takes what is not known or not kept."""
+        before = Taken(**note["taken"])
+        trees = Trees(self._home / SCRATCH, self._roots)
+        after = trees.take()
+        for path, reason in {**before.left_out, **after.left_out}.items():
+            same = before.stamps.get(path) == after.stamps.get(path)
+            left_out[path] = reason if same else f"changed by the command, and {reason}"
+        left_out |= dict.fromkeys((each for each in before.repositories if not os.path.lexists(each)), GONE)
+        groups = list(trees.differences(before, after))
+        differing = _joined(each for _, group in groups for each in group)
+        for git, group in groups:
+            mine = [differing.pop(each.path) for each in group if each.path in differing]
+            contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
+            folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
+            for each in mine:
+                images = _images(each, contents, before.modes)
+                if images and not each.modes[1] and (hidden := _hidden(each.path, after.left_out)):
+                    images = images[0], links.look(each.path)
+                    if images[1] is not None and hidden == os.fspath(each.path):
+                        del left_out[hidden]
+                if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
+                    left_out[hidden] = UNKNOWN
+                elif images is None:
+                    left_out[os.fspath(each.path)] = "changed by the command; what it held cannot be read"
+                else:
+                    yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+
+    def _plain(self, before: tree_plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
+        """What differs between two copies; *left_out* takes what is not known or not kept."""
+        after = tree_plain.take(self._roots)
+        if after is None:
+            raise CheckpointError("Without git, so much cannot be compared with what was there before.")
+        left_out.update(after.left_out)
+        new = frozenset(after.folders() - before.folders())
+        for path in sorted({**before.files, **after.files}):
+            if path not in before.files and (hidden := _hidden(Path(path), before.left_out)):
+                left_out[hidden] = UNKNOWN
+            elif path not in after.files and (hidden := _hidden(Path(path), after.left_out)):
+                left_out[hidden] = f"changed by the command, and {after.left_out[hidden]}"
+            elif before.files.get(path) != after.files.get(path):
+                images = before.image(path), after.image(path)
+                yield _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+
+    def left_behind(self) -> list[tuple[str, StepId]]:
+        """The snapshots of processes that died before their command had ended."""
+        found = []
+        for path in sorted((self._home / NOTES).glob("*.json")):
+            try:
+                note = self._read(path.stem)
+                if not _lives(note["process"]):
+                    found.append((path.stem, StepId(**note["step"])))
+            except (CheckpointError, KeyError, TypeError):
+                path.unlink(missing_ok=True)
+        return found
+
+    def forget(self, name: str) -> None:
+        """The snapshot *name* is not wanted any more."""
+        (self._home / NOTES / f"{name}.json").unlink(missing_ok=True)
+
+    def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
+        before, of_before = keep(each.before)
+        after, of_after = keep(each.after) if each.after is not None else (None, [])
+        made = [folder for folder in each.path.parents if before.blob is None and folder in each.new_folders]
+        entry = Entry(
+            uri=files.uri_of(each.path),
+            identity=files.uri_of(folded(os.fspath(each.path))),  # resolved before the command made links
+            path=self._shown(each.path),
+            stored=stored_path(each.path, self._roots, self._names),
+            link=None,
+            made_folders=tuple(map(files.uri_of, made)),
+            before=before,
+            after=after,
+        )
+        return entry, [*of_before, *of_after]
+
+    def _not_covered(self, reasons: dict[str, str]) -> tuple[NotCovered, ...]:
+        return tuple(
+            NotCovered(path=self._shown(Path(path)), reason=reason) for path, reason in reasons.items()
+        )
+
+    def _shown(self, path: Path) -> str:
+        return shown_path(os.fspath(path), self._roots, self._names)
+
+    def _write(self, name: str, note: dict[str, object]) -> None:
+        folder = self._home / NOTES
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        files.create(folder / f"{name}.json", json.dumps(note).encode("ascii"), 0o600)
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
+            return note
+        except (ValueError, FileNotFoundError) as error:
+            raise CheckpointError(f"The snapshot before the command cannot be read: {error}") from error
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's, so it lives
+        return True
+    return True
+
+
+def _joined(differences: Iterable[Difference]) -> dict[Path, Difference]:
+    """Each path once: one that went from a work tree to another has left the one and is new in the other."""
+    found: dict[Path, Difference] = {}
+    for each in differences:
+        known = found.get(each.path, each)
+        before, after = (known if known.modes[side] else each for side in (0, 1))
+        modes, blobs = (before.modes[0], after.modes[1]), (before.blobs[0], after.blobs[1])
+        found[each.path] = replace(each, modes=modes, blobs=blobs)
+    return {path: each for path, each in found.items() if each.differs}
+
+
+def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, bytes]:
+    """The blobs of *group*, nearly all of which the first of *stores* has."""
+    wanted, found = {name for each in group for name in each.blobs}, dict[str, bytes]()
+    for git in stores:
+        if missing := wanted - found.keys() - {NOTHING}:
+            found |= git.blobs(missing)
+    return found
+
+
+def _images(
+    each: Difference, contents: dict[str, bytes], modes: dict[str, int]
+) -> tuple[Image, Image | None] | None:
+    """What lay at the path before and after; None if that cannot be had."""
+    if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
+        return None
+    now = _mode_now(each.path)
+    known = modes.get(os.fspath(each.path), _mode(each.modes[0], now))
+    images = []
+    for mode, blob, bits in zip(each.modes, each.blobs, (known, now), strict=True):
+        held = Image(raw=contents[blob], mode=LINK if mode == LINK else bits) if mode else Image(raw=None)
+        images.append(held)
+    return images[0], images[1]
+
+
+def _hidden(path: Path, left_out: Mapping[str, str]) -> str | None:
+    """What of a snapshot hides whether *path* was there: it, or a folder above it, was left out."""
+    above = map(os.fspath, (path, *path.parents))
+    return next((each for each in above if each in left_out), None)
+
+
+def _mode_now(path: Path) -> int | None:
+    """The permission bits of a file; a link has none of its own."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return None
+    return None if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
+
+
+def _mode(of_git: int, now: int | None) -> int:
+    """The permission bits of a file of which git knows whether it is a program, and *now* the rest."""
+    if now is None:
+        return stat.S_IMODE(of_git)
+    runs = 0o111 & (now >> 2) if of_git & 0o100 else 0  # who may read it may run it
+    opened = 0o022 if now & 0o002 else 0  # few files are everybody's to write, so the command made it so
+    return now & ~0o111 & ~opened | runs
+
+
+def _folders(git: Git, tree: str | None, group: Sequence[Difference]) -> frozenset[Path]:
+    """The folders above new files that held nothing before."""
+    top = git.work_tree
+    folders = {folder for each in group if not each.modes[0] for folder in each.path.parents if folder != top}
+    inside = sorted(folder for folder in folders if folder.is_relative_to(top))
+    if tree is None or not inside:
+        return frozenset(inside)
+    there = {
+        top / os.fsdecode(name) for name in split(git.run("ls-tree", "-r", "-d", "-z", "--name-only", tree))
+    }
+    return frozenset(folder for folder in inside if folder not in there)

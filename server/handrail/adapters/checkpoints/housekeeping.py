@@ -1,0 +1,145 @@
+"""
+Housekeeping of a repository while nothing runs: what nothing names, packing, and whether all is sound.
+
+Packing holds no lock, as it only copies. What has been copied, and what nothing names, is removed by the one
+writer, who knows that nobody is about to name it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from dulwich.objects import Blob, ObjectID
+
+from handrail.adapters.checkpoints.limits import objects_of, reachable
+from handrail.adapters.checkpoints.record import Step
+from handrail.adapters.checkpoints.store import NEWEST, Store
+from handrail.adapters.checkpoints.turns import REFS, Turns
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+LOOSE_LIMIT = 1000  # objects of a file each, before they are packed
+PACKS_LIMIT = 20  # before they are made one
+
+
+def drop_unnamed(store: Store) -> int:
+    """Remove objects that nothing names; for the one writer. Returns how many."""
+    try:
+        named = reachable(store)
+    except CheckpointError:  # a damaged ref: what it should lead to is not known, so nothing is removed
+        return 0
+    there = store.sizes().keys()
+    if named - there:
+        return 0
+    unnamed = there - named
+    store.drop(unnamed)
+    return len(unnamed)
+
+
+def sweep_packs(store: Store) -> None:
+    """Remove what a packing left that was killed; for the one who packs."""
+    for stray in store.folder.glob("objects/pack/tmp_*"):
+        stray.unlink(missing_ok=True)
+    for stray in store.folder.glob("objects/pack/.tmp-*"):
+        stray.unlink(missing_ok=True)
+
+
+def mend_newest(store: Store, turns: Turns) -> None:
+    """Have what git shows first name a turn that is there: a crash may have lost the last change of it."""
+    try:
+        head = store.target(NEWEST)
+        if head is None or head in store.sizes():
+            return
+    except CheckpointError:
+        pass
+    known = turns.all()
+    if known:
+        store.show_first(known[0].commits[-1])
+
+
+def is_due(store: Store) -> bool:
+    """Whether there is so much that is not packed, or in so many packs, that packing pays."""
+    loose = sum(1 for _ in store.loose()) if store.folder.exists() else 0
+    return loose > LOOSE_LIMIT or len(_packs(store)) > PACKS_LIMIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """A pack of all that `heads` led to, by their refs, when the packs `before` were there."""
+
+    made: Path
+    before: tuple[Path, ...]
+    heads: dict[str, ObjectID]
+
+
+def pack(store: Store) -> Packing | None:
+    """Put everything into one pack, beside what is there, while others may write; None if that failed."""
+    sweep_packs(store)
+    heads, before = _heads(store), tuple(_packs(store))
+    made = store.pack_beside()
+    return Packing(made=made, before=before, heads=heads) if made else None
+
+
+def retire(store: Store, packing: Packing) -> None:
+    """Remove what has been packed; for the one writer, who knows what has been named meanwhile."""
+    meanwhile = [head for ref, head in _heads(store).items() if packing.heads.get(ref) != head]
+    store.retire(packing.made, packing.before, objects_of(store, meanwhile))
+
+
+def _heads(store: Store) -> dict[str, ObjectID]:
+    refs = [*(f"{REFS}/{name}" for name in store.names(REFS)), NEWEST]
+    return {ref: head for ref in refs if (head := store.target(ref)) is not None}
+
+
+def _packs(store: Store) -> list[Path]:
+    return list(store.folder.glob("objects/pack/*.pack"))
+
+
+def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
+    """How many turns there are, and what is wrong with them and with the repository."""
+    if not store.folder.exists():
+        return 0, []
+    found: list[str] = []
+    names = store.names(REFS)
+    there = store.sizes().keys()
+    for name in names:
+        try:
+            turn = turns.read_ref(name)
+            for step in turn.steps:
+                _read(store, step)
+            for each in objects_of(store, turn.commits):
+                if each not in there:
+                    found.append(f"{name}: object {each.decode()} is missing.")
+        except CheckpointError as error:
+            found.append(f"{name}: {error}")
+    if store.folder.exists():
+        found += _fsck(store.folder)
+    return len(names), found
+
+
+def _read(store: Store, step: Step) -> None:
+    for entry in step.entries:
+        for kept in entry.images:
+            for blob in (kept.blob, kept.unsaved and kept.unsaved.blob):
+                if blob:
+                    store.read(Blob, ObjectID(blob.encode()))
+
+
+def _fsck(folder: Path) -> list[str]:
+    """What git says of the repository, if there is a git."""
+    if shutil.which("git") is None:
+        return []
+    ended = subprocess.run(
+        ("git", "--git-dir", os.fspath(folder), "fsck", "--strict", "--no-dangling", "--no-progress"),
+        capture_output=True,
+        env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+        check=False,
+    )
+    said = (ended.stdout + ended.stderr).decode("utf-8", "replace").splitlines()
+    return [f"git fsck: {line}" for line in said if not line.startswith("notice:")]

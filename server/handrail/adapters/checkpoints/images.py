@@ -1,0 +1,186 @@
+"""
+What documents hold on the disk at a moment, and what they held: from the disk to images, from the store back.
+
+Which documents are kept, and when, is decided in `shadow_repo`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dulwich.objects import Blob, ObjectID, ShaFile
+
+from handrail.adapters.checkpoints.record import (
+    Entry,
+    Kept,
+    Step,
+    by_document,
+    change,
+    gaps,
+    joined_entry,
+    keep,
+    unsaved_of,
+)
+from handrail.adapters.checkpoints.store import Store
+from handrail.adapters.checkpoints.tree import stored_path, stored_untitled
+from handrail.adapters.files import files, links
+from handrail.adapters.files.failure import reason
+from handrail.adapters.workspace.folders import identity_of, place_of, root_names, shown_path
+from handrail.core.checkpoint import Image, Restoration, Target
+from handrail.ports import CheckpointError
+
+Roots = tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """A target with its names; `real` is None for a document that has no file."""
+
+    target: Target
+    real: Path | None
+    identity: str
+    path: str
+    stored: str
+
+
+def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
+    """The documents that are meant, each once."""
+    reals = tuple(Path(os.path.realpath(root)) for root in roots)
+    names = root_names(roots)
+    spots: dict[str, Spot] = {}
+    for target in targets:
+        path = files.path_of(target.uri)
+        if path is None:
+            identity = shown = target.uri
+            real, stored = None, stored_untitled(target.uri)
+        else:
+            is_place = target.is_place
+            real = Path(os.path.realpath(path.parent if is_place else path), path.name if is_place else "")
+            identity = files.uri_of(place_of(real) if is_place else identity_of(real))
+            shown = shown_path(os.fspath(real), reals, names)
+            stored = stored_path(real, reals, names)
+        spot = Spot(target=target, real=real, identity=identity, path=shown, stored=stored)
+        spots.setdefault(identity, spot)
+    return tuple(spots.values())
+
+
+def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
+    """What each document holds now; raises CheckpointError naming all that cannot be read."""
+    images, problems = [], []
+    for spot in spots:
+        try:
+            images.append((spot, _place(spot) if spot.target.is_place else _image(spot)))
+        except OSError as error:
+            words = (
+                f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
+            )
+            problems.append(f"{spot.path}: {words}")
+    if problems:
+        raise CheckpointError(f"No checkpoint could be taken of {'; '.join(problems)}.")
+    return images
+
+
+def _place(spot: Spot) -> Image:
+    found = links.look(spot.real) if spot.real else None
+    if found is None:
+        raise files.NotPlainError(errno.EINVAL, "it is neither a file nor a link, or it cannot be read")
+    return found
+
+
+def _image(spot: Spot) -> Image:
+    unsaved = spot.target.unsaved
+    try:
+        found = files.read(spot.real, files.LIMIT_KEPT_BYTES) if spot.real else None
+    except (FileNotFoundError, NotADirectoryError):
+        found = None
+    if found is None:
+        return Image(raw=None, unsaved=unsaved)
+    return Image(raw=found.raw, mode=found.mode, unsaved=unsaved)
+
+
+def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
+    """What a document that holds *now* is about to become, as it is stored; None if that is not known."""
+    intended = spot.target.intended
+    if intended is None:
+        return None, []
+    if intended.leaves_file:
+        return keep(replace(now, unsaved=intended.unsaved))
+    mode = None if intended.raw is None else now.mode
+    return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved))
+
+
+def entry_of(spot: Spot, before: Kept) -> Entry:
+    """The document, with what it holds *before* the step."""
+    path = files.path_of(spot.target.uri)
+    is_link = path is not None and os.path.islink(path)
+    return Entry(
+        uri=spot.target.uri,
+        identity=spot.identity,
+        path=spot.path,
+        stored=spot.stored,
+        link=os.readlink(path) if path is not None and is_link else None,
+        made_folders=tuple(map(files.uri_of, files.missing_folders(spot.real))) if spot.real else (),
+        before=before,
+    )
+
+
+def with_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
+    """The entries of files that changed beneath open documents, with the text that those had meanwhile."""
+    held = {spot.identity: keep(Image(raw=None, unsaved=spot.target.unsaved)) for spot in spots}
+    found, blobs = [], list[ShaFile]()
+    for entry in entries:
+        kept, made = held.get(entry.identity, (None, ()))
+        if kept is None or entry.after is None:
+            found.append(entry)
+            continue
+        before, after = (replace(each, unsaved=kept.unsaved) for each in (entry.before, entry.after))
+        found.append(replace(entry, before=before, after=after))
+        blobs += made
+    return found, blobs
+
+
+def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
+    """How each document is taken back that *steps* have changed."""
+    documents = by_document(steps).values()
+    return tuple(_with_earlier(store, each) for each in documents if change(joined_entry(each)))
+
+
+def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
+    earlier = []
+    for number in reversed(range(1, len(entries))):
+        with suppress(CheckpointError):  # one that is damaged keeps nobody from restoring the others
+            earlier.append(_restoration_of(store, entries[:number]))
+    return replace(_restoration_of(store, entries), earlier=tuple(earlier))
+
+
+def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
+    entry = joined_entry(entries)
+    return Restoration(
+        uri=entry.uri,
+        before=stored_image(store, entry.before),
+        after=stored_image(store, entry.left) if entry.left else None,
+        is_seen=entry.intended is None,
+        gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in gaps(entries)),
+        made_folders=entry.made_folders,
+        identity=_identity(entry),
+    )
+
+
+def _identity(entry: Entry) -> str:
+    """What the workspace calls the document: a file by its path."""
+    path = files.path_of(entry.identity)
+    return entry.identity if path is None else os.fspath(path)
+
+
+def stored_image(store: Store, kept: Kept) -> Image:
+    """An image out of the store. Raises CheckpointError if it is damaged."""
+    raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
+    unsaved = None
+    if kept.unsaved is not None:
+        unsaved = unsaved_of(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
+    return Image(raw=raw, mode=kept.mode, unsaved=unsaved)

@@ -1,0 +1,170 @@
+"""
+How much of the past is kept: what is too old or too much goes, the oldest first.
+
+A pinned turn, and one that is being written, stays whatever the limits say. A turn whose time lies in the
+future was written by a wrong clock and is not old. Called by the one writer; how much room there is left is
+guessed from what was written, and measured from time to time.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from dulwich.objects import Commit, ObjectID, ShaFile, Tree
+
+from handrail.adapters.checkpoints.store import BLOCK_BYTES, NEWEST, Store
+from handrail.adapters.checkpoints.turns import REFS, Turn, Turns
+from handrail.core.checkpoint import Limits
+from handrail.ports import CheckpointError
+
+MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes tens of milliseconds
+STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
+LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
+ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
+
+
+def used_bytes(folder: Path) -> int:
+    """What a folder takes on the disk."""
+    total = 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            try:
+                found = os.lstat(os.path.join(at, name))
+            except FileNotFoundError:
+                continue
+            total += getattr(found, "st_blocks", 0) * 512 or found.st_size
+    return total
+
+
+def outdated(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
+    """The turns that nothing has been added to for too long."""
+    oldest = now - timedelta(days=limits.max_age_days)
+    return [
+        turn for turn in turns if not turn.pinned and datetime.fromisoformat(turn.steps[-1].time) < oldest
+    ]
+
+
+@dataclass(kw_only=True)
+class Room:
+    """The room that folders take together, guessed between two measurements."""
+
+    folders: tuple[Path, ...]
+    used: int = 0
+    writes: int = field(default=MEASURE_EVERY)
+
+    def after(self, need: int) -> int:
+        """What will be in use once *need* more bytes are written."""
+        if self.writes >= MEASURE_EVERY:
+            self.measure()
+        return self.used + need
+
+    def has_place_for(self, objects: Iterable[ShaFile], limits: Limits) -> bool:
+        """Whether what need not be kept is small, or fits without anything being removed for it."""
+        need = bytes_of(objects)
+        return need * LARGE_SHARE < limits.max_bytes or self.after(2 * need) < limits.max_bytes
+
+    def take(self, need: int) -> None:
+        """Take note of what is written."""
+        self.writes += 1
+        self.used += need
+
+    def doubt(self) -> None:
+        """Somebody else has written; measure before the next write."""
+        self.writes = MEASURE_EVERY
+
+    def measure(self) -> int:
+        """Look at the disk."""
+        self.used, self.writes = sum(map(used_bytes, self.folders)), 0
+        return self.used
+
+
+def bytes_of(objects: Iterable[ShaFile]) -> int:
+    """What a step takes at most that keeps these documents."""
+    return STEP_BYTES + sum(BLOCK_BYTES + each.raw_length() for each in objects)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """What is about to be written: so many bytes, for the turn *keep*, which must not go for it."""
+
+    size_bytes: int = 0
+    keep: str = ""
+
+
+def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]:
+    """
+    Remove the oldest turns until there is room, and some to spare.
+
+    Args:
+        turns: The repository's.
+        limits: What is allowed.
+        room: Measured anew at the end.
+        need: What the room is for.
+
+    Returns:
+        The ids of the turns that are gone. Raises CheckpointError if that is not enough.
+    """
+    store = turns.store
+    wanted = room.measure() + need.size_bytes - int(limits.max_bytes * ROOMY)
+    if wanted <= 0:
+        return []
+    known = sorted(turns.all(), key=lambda turn: turn.steps[0].serial)
+    sizes = store.sizes()
+    names = {turn.name: objects_of(store, turn.commits) for turn in known}
+    shared = Counter(name for each in names.values() for name in each)
+    gone: list[Turn] = []
+    for turn in known:
+        if wanted <= 0:
+            break
+        if turn.pinned or turn.name == need.keep:
+            continue
+        gone.append(turn)
+        shared.subtract(names[turn.name])
+        wanted -= sum(sizes.get(name, 0) for name in names[turn.name] if not shared[name])
+    turns.remove(gone)
+    store.drop({name for turn in gone for name in names[turn.name] if not shared[name]})
+    if room.measure() + need.size_bytes > limits.max_bytes:
+        store.repack()
+        if room.measure() + need.size_bytes > limits.max_bytes:
+            raise CheckpointError(
+                f"The checkpoints take {room.used:,} bytes, {need.size_bytes:,} more are needed, and the "
+                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize, or remove some with "
+                "`handrail checkpoint prune`."
+            )
+    return [turn.name for turn in gone]
+
+
+def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:
+    """Everything that commits are made of, as far as it can be read."""
+    found: set[ObjectID] = set()
+    waiting: list[tuple[type[Commit | Tree], ObjectID]] = [(Commit, name) for name in commits]
+    while waiting:
+        kind, name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        try:
+            made = store.read(kind, name)
+        except CheckpointError:
+            continue
+        if isinstance(made, Commit):
+            waiting.append((Tree, made.tree))
+            waiting += [(Commit, parent) for parent in made.parents]
+        else:
+            for entry in made.iteritems():
+                if entry.mode == 0o040000:
+                    waiting.append((Tree, entry.sha))
+                else:
+                    found.add(entry.sha)
+    return found
+
+
+def reachable(store: Store) -> set[ObjectID]:
+    """Everything that any ref leads to."""
+    refs = [*(f"{REFS}/{name}" for name in store.names(REFS)), NEWEST]
+    return objects_of(store, [head for ref in refs if (head := store.target(ref)) is not None])

@@ -1,0 +1,133 @@
+"""
+The packs of a repository that is ours alone: which there are, what is in them, which are made one.
+
+Our own packs are small and without deltas, so they are read here; those of git are read by dulwich.
+What is damaged is passed over, and neither joined nor removed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Set
+from contextlib import closing, suppress
+from operator import sub
+from pathlib import Path
+
+from dulwich.object_format import SHA1
+from dulwich.objects import ObjectID, RawObjectID
+from dulwich.pack import Pack
+
+from handrail.adapters.checkpoints import pack as shadow_pack
+from handrail.adapters.checkpoints.pack import DAMAGE, Entry
+
+SMALL_BYTES = 64_000  # of a pack that is made one with the next: written again in no time
+LARGE_BYTES = 64_000_000  # of a pack that is left to git
+READ_BYTES = 1_000_000  # of a pack whose index is read as a whole
+MANY_PACKS = 40  # to open them all takes longer than to write one
+
+
+class Packs:
+    """The packs in *folder*, which need not be there."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._places: dict[ObjectID, list[tuple[Path, int, int]]] | None = None
+
+    def all(self) -> list[tuple[Path, int]]:
+        """The packs, and how many bytes each has."""
+        try:
+            with os.scandir(self._folder) as there:
+                found = {each.name: each for each in there}
+        except FileNotFoundError:
+            return []
+        whole = [each for name, each in found.items() if name.removesuffix(".pack") + ".idx" in found]
+        return [(Path(each.path), each.stat().st_size) for each in whole if each.name.endswith(".pack")]
+
+    def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
+        """The files of a pack of *entries*, the index last: with it the pack is there."""
+        self._places = None
+        made = shadow_pack.made_of(entries)
+        path = self._folder / f"{made.name}.pack"
+        return {path: made.pack, path.with_suffix(".idx"): made.index}
+
+    def joined(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
+        """
+        What packs hold that are made one with what is written now: a small one, or half of too many.
+
+        Args:
+            size: The bytes of what is written.
+            gone: What is left out, as nobody needs it any more.
+        """
+        packs = sorted(self.all(), key=lambda pack: pack[1])
+        too_many = len(packs) > MANY_PACKS
+        wanted, limit = (MANY_PACKS // 2, LARGE_BYTES) if too_many else (1, max(SMALL_BYTES, 2 * size))
+        found: dict[Path, list[Entry]] = {}
+        for path, held in packs:
+            if len(found) == wanted or held > limit:
+                break
+            with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
+                found[path] = [entry for entry in shadow_pack.read(path) if entry.name not in gone]
+        return found
+
+    def without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
+        """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
+        for path, size in self.all():
+            with suppress(OSError, ValueError):
+                if size <= LARGE_BYTES and not names.isdisjoint(shadow_pack.listed(path).names):
+                    yield path, [entry for entry in shadow_pack.read(path) if entry.name not in names]
+
+    def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
+        """Remove the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
+        held = frozenset(shadow_pack.listed(made).names)
+        for path in before:
+            with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
+                if path != made and not needed & set(shadow_pack.listed(path).names) - held:
+                    self.remove(path)
+        return held
+
+    def remove(self, pack: Path) -> None:
+        """Remove a pack; first what says that it is there."""
+        self._places = None
+        for suffix in (".idx", ".rev", ".pack"):
+            pack.with_suffix(suffix).unlink(missing_ok=True)
+
+    def sizes(self) -> dict[ObjectID, int]:
+        """All objects in packs, and what each takes."""
+        found: dict[ObjectID, int] = {}
+        for path, _ in self.all():
+            with suppress(OSError, ValueError):
+                there = shadow_pack.listed(path)
+                found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
+        return found
+
+    def find(self, name: ObjectID) -> tuple[int, bytes] | None:
+        """The kind and content of an object in one of our packs; None if it is elsewhere."""
+        if self._places is None:
+            self._places = defaultdict(list)
+            for there, place in self._read_places():
+                self._places[there].append(place)
+        for path, start, end in self._places.get(name, ()):
+            with suppress(OSError, ValueError):
+                return shadow_pack.content(path, name, start, end)
+        return None
+
+    def _read_places(self) -> Iterator[tuple[ObjectID, tuple[Path, int, int]]]:
+        for path, size in self.all():
+            with suppress(OSError, ValueError):
+                if size <= READ_BYTES:
+                    there = shadow_pack.listed(path)
+                    for name, start, end in zip(there.names, there.starts, there.ends, strict=True):
+                        yield name, (path, start, end)
+
+    def search(self, name: ObjectID) -> tuple[int, bytes] | None:
+        """The same in any pack, each for itself, for when one of them is damaged."""
+        wanted = RawObjectID(bytes.fromhex(name.decode("ascii")))
+        for path, _ in self.all():
+            with (
+                suppress(*DAMAGE),
+                closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as pack,
+                suppress(*DAMAGE),  # before it is closed: an error on its way still looks into it
+            ):
+                return pack.get_raw(wanted)
+        return None

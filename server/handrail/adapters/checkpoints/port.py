@@ -1,0 +1,162 @@
+"""
+Checkpoints in a shadow repository: what documents held before a turn changed them, and after.
+
+The repository is bare, lies in the user's state folder and never in a workspace, and knows nothing of the
+user's own `.git`. A turn has a ref, a step has a commit, and a commit holds only what its step touched, so
+the cost does not depend on the size of the workspace. This is the port; the work is done by `shadow_vault`
+in threads, so the event loop never waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import platformdirs
+
+from handrail.adapters.checkpoints.limits import Room
+from handrail.adapters.checkpoints.repository import REPOSITORY, Memory, Vault, folders_of
+from handrail.adapters.files import files
+from handrail.adapters.workspace.folders import identity_of
+from handrail.core.checkpoint import (
+    NOTHING,
+    Checkpoint,
+    CommandEffects,
+    KeptDocument,
+    Limits,
+    Meanwhile,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
+
+
+def state_folder() -> Path:
+    """Where programs keep their state for this user; `XDG_STATE_HOME` decides on every system."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    return Path(given) if os.path.isabs(given) else platformdirs.user_state_path()
+
+
+def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
+    """Where the state of a workspace is kept below *state*: named for its main folder, unlike any other's."""
+    if not roots:
+        return state / "handrail" / "no-folder"
+    real = os.path.realpath(roots[0])
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real)).strip(".-")[:40] or "folder"
+    digest = hashlib.sha256(os.fsencode(identity_of(real))).hexdigest()[:12]
+    return state / "handrail" / f"{readable}-{digest}"
+
+
+class ShadowRepo:
+    """The Checkpoints port; one for each server."""
+
+    def __init__(
+        self, state: Path, roots: Callable[[], Sequence[Path]], clock: Callable[[], datetime]
+    ) -> None:
+        """
+        Nothing is made before something is kept.
+
+        Args:
+            state: What `state_folder` gives; the repository is `handrail/<workspace>/checkpoints.git` in it.
+            roots: The workspace folders at the moment; the first one tells whose repository it is.
+            clock: The time, with its offset.
+        """
+        self._state = state
+        self._roots = roots
+        self._clock = clock
+        self._limits = Limits()
+        self._one_at_a_time = asyncio.Lock()
+        self._memories: dict[Path, Memory] = {}
+
+    @property
+    def folder(self) -> Path:
+        """The repository of the workspace, whether or not it is there yet."""
+        return workspace_folder(self._state, self._roots()) / REPOSITORY
+
+    async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
+        """Keep pre-images, see the port; a document that is named twice is kept once."""
+        async with self._one_at_a_time:
+            await files.in_thread(self._vault().ensure, step, targets)
+        return step.turn
+
+    async def record(self, step: StepId, targets: Sequence[Target]) -> None:
+        """Keep post-images, see the port; of documents whose pre-image this step has."""
+        async with self._one_at_a_time:
+            await files.in_thread(self._vault().record, step, targets)
+
+    async def before_command(self, step: StepId) -> Snapshot:
+        """Keep all that the folders hold, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().before_command, step)
+
+    async def after_command(
+        self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING
+    ) -> CommandEffects:
+        """Find what a command changed, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile)
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, see the port; paths that are known to be as they were are left out."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().list, session)
+
+    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
+        """What to take back, see the port; paths that are known to be as they were are left out."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().restore_plan, checkpoint, following=following)
+
+    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+        """What documents held then, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().held, checkpoint)
+
+    async def put_down(self, name: str, text: str) -> str:
+        """Write a text as a file, see the port; the last ones are kept."""
+        return await files.in_thread(self._vault().put_down, name, text)
+
+    async def withdraw(self, checkpoint: str) -> bool:
+        """Forget a checkpoint of nothing, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().withdraw, checkpoint)
+
+    def set_limits(self, limits: Limits) -> None:
+        """From now on, no more than this is kept."""
+        self._limits = limits
+
+    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+        """Remove checkpoints, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().prune, checkpoints)
+
+    async def verify(self) -> Soundness:
+        """Look whether all is sound, see the port."""
+        async with self._one_at_a_time:
+            return await files.in_thread(self._vault().verify)
+
+    async def tidy(self) -> None:
+        """Housekeeping, see the port."""
+        await files.in_thread(self._vault().own_snapshots)  # only commands have to wait for that
+        async with self._one_at_a_time:
+            await files.in_thread(self._vault().tidy)
+
+    def _vault(self) -> Vault:
+        roots = tuple(self._roots())
+        home = workspace_folder(self._state, roots)
+        memory = self._memories.setdefault(home, Memory(room=Room(folders=folders_of(home))))
+        return Vault(
+            state=self._state,
+            home=home,
+            roots=roots,
+            clock=self._clock,
+            limits=self._limits,
+            memory=memory,
+        )

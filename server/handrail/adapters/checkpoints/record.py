@@ -1,0 +1,295 @@
+"""
+What a step of a turn kept: values, and the `checkpoint.json` that they are written as.
+
+The JSON is the record; it names blobs by their ids, as git does. A record that cannot be read raises
+CheckpointError, so does one of a later version. How the blobs are kept alive is the job of `shadow_tree`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from dulwich.objects import Blob, ShaFile
+
+from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, Unsaved
+from handrail.core.documents.text import Text
+from handrail.ports import CheckpointError
+
+SCHEMA = 2  # of a record that says what was intended; all others are as they were with 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptText:
+    """
+    The editor's unsaved text, as it is stored.
+
+    Attributes:
+        blob: The object that holds it.
+        version: The client's version of it.
+        encoding, bom: Those of the document.
+        is_as_saved: Whether the blob is what saving would write; else it is UTF-8, for a text that the
+            document's encoding cannot hold.
+    """
+
+    blob: str
+    version: int
+    encoding: str
+    bom: bool
+    is_as_saved: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An image, as it is stored: `blob` and `mode` are None where there was no file."""
+
+    blob: str | None
+    mode: int | None
+    unsaved: KeptText | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    One document of a step.
+
+    Attributes:
+        uri: As it was named.
+        identity: The same for every spelling, as a URI.
+        path: For people: relative to its folder, or absolute.
+        stored: Its path in the tree.
+        link: Where the symbolic link points that the URI names; None if it names none.
+        made_folders: The folders that did not exist, as URIs, innermost first.
+        before, after: What it held; `after` is None until it is recorded.
+        intended: What was about to be written when the step was last heard of; None once that is recorded.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    stored: str
+    link: str | None
+    made_folders: tuple[str, ...]
+    before: Kept
+    after: Kept | None = None
+    intended: Kept | None = None
+
+    @property
+    def left(self) -> Kept | None:
+        """What the step left, as far as that is known."""
+        return self.intended or self.after
+
+    @property
+    def images(self) -> tuple[Kept, ...]:
+        """All that is kept of it."""
+        return tuple(kept for kept in (self.before, self.after, self.intended) if kept is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """
+    One step of a turn.
+
+    Attributes:
+        id: Whose it is.
+        serial: Counts turns in the order in which they were begun, whatever the clock says.
+        time: When it was begun, RFC 3339 with offset.
+        roots: The workspace folders then, the main one first.
+        entries: What it touched, in that order.
+    """
+
+    id: StepId
+    serial: int
+    time: str
+    roots: tuple[str, ...]
+    entries: tuple[Entry, ...] = ()
+
+
+# ---- A turn as a whole ------------------------------------------------------------------------------
+
+
+def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
+    """Each document of *steps* once: what it held before the first of them, and what the last one left."""
+    return tuple(joined_entry(entries) for entries in by_document(steps).values())
+
+
+def joined_entry(entries: Sequence[Entry]) -> Entry:
+    """One document as it was before the first of *entries*, and as the last one left it."""
+    last = next((entry for entry in reversed(entries) if entry.left), entries[0])
+    return replace(entries[0], after=last.after, intended=last.intended)
+
+
+def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
+    """The entries of a step that has touched *more*: first pre-images and last post-images stay."""
+    found = {entry.identity: entry for entry in known}
+    for entry in more:
+        found[entry.identity] = replace(found.get(entry.identity, entry), after=entry.after, intended=None)
+    return tuple(found.values())
+
+
+def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
+    """The entries of *steps* by identity, in their order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in (entry for step in steps for entry in step.entries):
+        found.setdefault(entry.identity, []).append(entry)
+    return found
+
+
+def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:
+    """Where a document was not found as the step before had left it: (left, found), in order."""
+    return [
+        (one.left, other.before)
+        for one, other in pairwise(entries)
+        if one.left is not None and _text(one.left) != _text(other.before)
+    ]
+
+
+def _text(kept: Kept) -> str | None:
+    """What names the text that an editor shows: the unsaved one, else the file's."""
+    return kept.unsaved.blob if kept.unsaved else kept.blob
+
+
+def change(entry: Entry) -> CheckpointPath | None:
+    """What became of a document; None if it is known to be as it was."""
+    before, after = entry.before, entry.left
+    if after is not None and _content(before) == _content(after):
+        return None
+    if before.blob is None and before.unsaved is None:
+        kind = Kind.CREATED
+    elif after is not None and after.blob is None and after.unsaved is None:
+        kind = Kind.DELETED
+    else:
+        kind = Kind.CHANGED
+    return CheckpointPath(uri=entry.uri, path=entry.path, change=kind)
+
+
+def _content(kept: Kept) -> tuple[str | None, int | None, str | None]:
+    return kept.blob, kept.mode, kept.unsaved.blob if kept.unsaved else None
+
+
+# ---- Images -----------------------------------------------------------------------------------------
+
+
+def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
+    """An image as it is stored, and the blobs that hold it."""
+    blobs: list[ShaFile] = []
+    blob = unsaved = None
+    if image.raw is not None:
+        blobs.append(Blob.from_string(image.raw))
+        blob = blobs[-1].id.decode()
+    if image.unsaved is not None:
+        text = image.unsaved.text
+        raw = _saved(text)
+        is_as_saved = raw is not None
+        blobs.append(Blob.from_string(text.content.encode("utf-8", "surrogatepass") if raw is None else raw))
+        name = blobs[-1].id.decode()
+        if name != blob or not is_as_saved:  # else it has been saved meanwhile
+            unsaved = KeptText(
+                blob=name,
+                version=image.unsaved.version,
+                encoding=text.encoding,
+                bom=text.bom,
+                is_as_saved=is_as_saved,
+            )
+    return Kept(blob=blob, mode=image.mode, unsaved=unsaved), blobs
+
+
+def _saved(text: Text) -> bytes | None:
+    """What saving the text would write; None if that would lose some of it."""
+    try:
+        raw = text.raw
+        return raw if raw.decode(text.encoding)[1 if text.bom else 0 :] == text.content else None
+    except (UnicodeError, LookupError):
+        return None
+
+
+def unsaved_of(kept: KeptText, raw: bytes) -> Unsaved:
+    """The editor's text, out of the bytes of its blob."""
+    if kept.is_as_saved:
+        content = raw.decode(kept.encoding)[1 if kept.bom else 0 :]
+    else:
+        content = raw.decode("utf-8", "surrogatepass")
+    return Unsaved(text=Text(content, kept.encoding, kept.bom), version=kept.version)
+
+
+# ---- JSON -------------------------------------------------------------------------------------------
+
+
+def to_json(step: Step) -> bytes:
+    """The step as it is written; ASCII, as names need not be UTF-8."""
+    own = {
+        "schema": SCHEMA if any(entry.intended for entry in step.entries) else 1,
+        "session": step.id.session,
+        "turn": step.id.turn,
+        "step": step.id.number,
+        "label": step.id.label,
+        "pinned": step.id.pinned,
+        "call": step.id.call,
+        "serial": step.serial,
+        "time": step.time,
+        "roots": step.roots,
+    }
+    return json.dumps({**own, "entries": list(map(_entry_json, step.entries))}, indent=1).encode() + b"\n"
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    found = asdict(entry) | {"before": _image_json(entry.before)}
+    found["after"] = entry.after and _image_json(entry.after)
+    if found.pop("intended") is not None and entry.intended is not None:
+        found["intended"] = _image_json(entry.intended)
+    return found
+
+
+def _image_json(kept: Kept) -> dict[str, Any]:
+    return {
+        "kind": "absent" if kept.blob is None else "link" if kept.mode == LINK else "file",
+        "blob": kept.blob,
+        "mode": None if kept.mode is None else f"{kept.mode:04o}",
+        "unsaved": asdict(kept.unsaved) if kept.unsaved else None,
+    }
+
+
+def from_json(raw: bytes) -> Step:
+    """Read what `to_json` has written. Raises CheckpointError."""
+    try:
+        given = json.loads(raw)
+        if given["schema"] > SCHEMA:
+            raise CheckpointError(
+                "The checkpoint was made by a later version of handrail; use that to read it."
+            )
+        return Step(
+            id=StepId(
+                session=given["session"],
+                turn=given["turn"],
+                number=given["step"],
+                label=given["label"],
+                pinned=given.get("pinned", False),
+                call=given.get("call", ""),
+            ),
+            serial=given["serial"],
+            time=datetime.fromisoformat(given["time"]).isoformat(),
+            roots=tuple(given["roots"]),
+            entries=tuple(_entry(each) for each in given["entries"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckpointError(f"The checkpoint is damaged: its record cannot be read ({error}).") from error
+
+
+def _entry(given: dict[str, Any]) -> Entry:
+    read = {
+        "made_folders": tuple(given["made_folders"]),
+        "before": _image(given["before"]),
+        "after": _image(given["after"]) if given["after"] else None,
+        "intended": _image(given["intended"]) if given.get("intended") else None,
+    }
+    return Entry(**{**given, **read})
+
+
+def _image(given: dict[str, Any]) -> Kept:
+    unsaved = KeptText(**given["unsaved"]) if given["unsaved"] else None
+    mode = None if given["mode"] is None else int(given["mode"], 8)
+    return Kept(blob=given["blob"], mode=mode, unsaved=unsaved)

@@ -1,0 +1,403 @@
+"""
+What a shadow repository does for one workspace, step by step and blocking; `shadow_repo` calls it in threads.
+
+Reading the documents comes before the lock, so that nobody waits for a slow disk; writing holds the lock. An
+attempt that fails counts for nothing, and makes nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from dulwich.objects import ObjectID, ShaFile
+
+from handrail.adapters.checkpoints import housekeeping as shadow_tidy
+from handrail.adapters.checkpoints.commands import NOTES, SCRATCH, Commands
+from handrail.adapters.checkpoints.images import (
+    Roots,
+    entry_of,
+    images_of,
+    keep_intended,
+    restorations_of,
+    spots_of,
+    stored_image,
+    with_unsaved,
+)
+from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
+from handrail.adapters.checkpoints.record import Step, change, joined, joined_in_step, keep
+from handrail.adapters.checkpoints.store import Store
+from handrail.adapters.checkpoints.turns import Turn, Turns, checkpoint_of
+from handrail.adapters.files import files
+from handrail.adapters.files.failure import reason
+from handrail.adapters.state import lock as shadow_lock
+from handrail.adapters.worktrees import own as tree_own
+from handrail.core.checkpoint import (
+    NOTHING,
+    Checkpoint,
+    CommandEffects,
+    KeptDocument,
+    Limits,
+    Meanwhile,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tidying.lock"
+WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
+STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
+KNOWN_SHOWN = 5  # ids that an error names
+SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, and how many stay
+
+
+@dataclass(kw_only=True)
+class Memory:
+    """What a server remembers of a repository from call to call; all of it can be found out again."""
+
+    room: Room
+    known: dict[ObjectID, Turn] = field(default_factory=dict)
+    is_swept: bool = False
+    is_recovered: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vault:
+    """
+    The repository of one workspace.
+
+    Attributes:
+        state, home: The user's state folder, and the workspace's in it.
+        roots: The workspace folders.
+        clock: The time, with its offset.
+        limits: How much is kept.
+    """
+
+    state: Path
+    home: Path
+    roots: Roots
+    clock: Callable[[], datetime]
+    limits: Limits
+    memory: Memory
+
+    # ---- Documents --------------------------------------------------------------------------------
+
+    def ensure(self, step_id: StepId, targets: Sequence[Target]) -> None:
+        """Keep the pre-images of those targets that the step has not kept yet, and what all will become."""
+        with self._open() as store:
+            known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
+            kept = {entry.identity: entry for entry in known.entries} if known else {}
+            spots = [
+                spot
+                for spot in spots_of(targets, self.roots)
+                if spot.identity not in kept or spot.target.intended is not None
+            ]
+            if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
+                return
+            self._refuse_inside()
+            blobs: list[ShaFile] = []
+            for spot, image in images_of(spots):
+                before, made = keep(image)
+                intended, more = keep_intended(spot, image)
+                if not self.memory.room.has_place_for(more, self.limits):
+                    intended, more = None, []
+                blobs += (*made, *more)
+                entry = kept.get(spot.identity) or entry_of(spot, before)
+                kept[spot.identity] = replace(entry, intended=intended)
+            with self._writing(store) as turns:
+                turn = turns.read(step_id.turn)
+                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                self._write(turns, turn, replace(step, entries=tuple(kept.values())), blobs)
+
+    def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
+        """Keep the post-images of targets whose pre-images the step has."""
+        with self._open() as store:
+            turn = Turns(store, self.memory.known).read(step_id.turn)
+            step = _step(turn, step_id)
+            entries = {entry.identity: entry for entry in step.entries} if step else {}
+            blobs: list[ShaFile] = []
+            for spot, image in images_of(spots_of(targets, self.roots)):
+                if spot.identity not in entries:
+                    raise CheckpointError(f"{spot.path} was not kept before it was changed.")
+                after, made = keep(image)
+                blobs += made
+                entries[spot.identity] = replace(entries[spot.identity], after=after, intended=None)
+            if step is not None and (recorded := tuple(entries.values())) != step.entries:
+                with self._writing(store) as turns:
+                    self._write(turns, turn, replace(step, entries=recorded), blobs)
+
+    # ---- Commands ---------------------------------------------------------------------------------
+
+    def before_command(self, step_id: StepId) -> Snapshot:
+        """Keep all that the folders hold."""
+        with self._open() as store:
+            self._refuse_inside()
+            store.make_home(self.state)
+            with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+                return Commands(self.home, self.roots).before(step_id)
+
+    def after_command(self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile) -> CommandEffects:
+        """Find what a command changed, and keep it as part of the step."""
+        with self._open() as store:
+            return self._ended(store, step_id, snapshot.id, meanwhile)
+
+    def _ended(
+        self, store: Store, step_id: StepId, name: str, meanwhile: Meanwhile = NOTHING
+    ) -> CommandEffects:
+        commands = Commands(self.home, self.roots)
+        self.memory.room.doubt()
+        with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+            saved = spots_of([Target(uri=uri) for uri in meanwhile.saved], self.roots)
+            found = commands.after(name).without({spot.identity for spot in saved})
+        if found.entries:
+            with self._writing(store) as turns:
+                turn = turns.read(step_id.turn)
+                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                beneath, blobs = with_unsaved(found.entries, spots_of(meanwhile.unsaved, self.roots))
+                entries = joined_in_step(step.entries, beneath)
+                self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
+        commands.forget(name)
+        return CommandEffects(
+            changes=found.changes,
+            checkpoint=step_id.turn if found.entries else None,
+            not_covered=found.not_covered,
+        )
+
+    def recover(self) -> None:
+        """Keep what commands changed whose server died meanwhile; asked for once by each server."""
+        memory = self.memory
+        if memory.is_recovered or not self.home.exists():
+            return
+        memory.is_recovered = True
+        commands = Commands(self.home, self.roots)
+        for name, step_id in commands.left_behind():
+            try:
+                with self._open() as store:
+                    self._ended(store, step_id, name)
+            except CheckpointError as error:
+                logger.warning("What a command changed before a crash is not known: %s", error)
+                commands.forget(name)
+
+    # ---- What is kept -----------------------------------------------------------------------------
+
+    def list(self, session: str | None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, or those of a session."""
+        self.recover()
+        with self._open() as store, self._reading():
+            found = map(checkpoint_of, Turns(store, self.memory.known).listed())
+            return tuple(each for each in found if session is None or each.session == session)
+
+    def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
+        """What taking back a turn, or a step and what follows, means; with all later turns if *following*."""
+        with self._open() as store, self._reading():
+            turns = Turns(store, self.memory.known)
+            steps = _following(turns, _steps(turns, name)) if following else _steps(turns, name)
+            return restorations_of(store, steps)
+
+    def held(self, name: str) -> tuple[KeptDocument, ...]:
+        """What all documents held that turns have changed since."""
+        with self._open() as store, self._reading():
+            turns = Turns(store, self.memory.known)
+            entries = joined(_following(turns, _steps(turns, name)))
+            return tuple(
+                KeptDocument(uri=entry.uri, path=entry.path, image=stored_image(store, entry.before))
+                for entry in entries
+            )
+
+    def put_down(self, name: str, text: str) -> str:
+        """Write a text as a file in the state folder; returns its URI."""
+        with self._open() as store:
+            store.make_home(self.state)
+            folder = self.home / SHOWN
+            folder.mkdir(mode=0o700, exist_ok=True)
+            path = folder / re.sub(r"[^A-Za-z0-9._-]", "-", name)
+            path.unlink(missing_ok=True)
+            files.create(path, text.encode("utf-8", "surrogatepass"), 0o600)
+            for old in sorted(folder.iterdir(), key=lambda each: each.stat().st_mtime)[:-SHOWN_KEPT]:
+                old.unlink(missing_ok=True)
+            return files.uri_of(path)
+
+    # ---- Housekeeping -----------------------------------------------------------------------------
+
+    def withdraw(self, name: str) -> bool:
+        """Forget a turn if all that it keeps is as it was."""
+        with self._open() as store, self._writing(store) as turns:
+            turn = turns.read(name)
+            is_empty = not any(map(change, joined(turn.steps)))
+            turns.remove([turn] if turn.steps and is_empty else [])
+            return is_empty
+
+    def prune(self, names: Sequence[str]) -> Pruned:
+        """Remove turns by their ids, or what the limits do not allow."""
+        if not self.home.exists():
+            if names:
+                raise _unknown((), names[0])
+            return Pruned(removed=(), bytes_used=0)
+        with self._open() as store, shadow_lock.held(self.home / LOCK, writes=True):
+            turns = Turns(store, self.memory.known)
+            known = {turn.name: turn for turn in turns.all()}
+            for name in names:
+                if name not in known:
+                    raise _unknown(tuple(known), name)
+            gone = [known[name] for name in names] or outdated(known.values(), self.limits, self.clock())
+            turns.remove(gone)
+            shadow_tidy.drop_unnamed(store)
+            removed = [turn.name for turn in gone]
+            if not names:
+                removed += make_room(turns, self.limits, self.memory.room, Need())
+            return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
+
+    def verify(self) -> Soundness:
+        """Read everything, and have git look at it too."""
+        with self._open() as store, self._reading():
+            checkpoints, problems = shadow_tidy.problems(store, Turns(store, self.memory.known))
+            return Soundness(checkpoints=checkpoints, problems=tuple(problems))
+
+    def tidy(self) -> None:
+        """Enforce the limits and pack, if there is enough to be packed."""
+        with self._open() as store:
+            if not shadow_tidy.is_due(store):
+                return
+        self.prune(())
+        with self._open() as store, shadow_lock.held(self.home / TIDYING, writes=True, wait_s=0):
+            packing = shadow_tidy.pack(store)
+        with self._open() as store, self._writing(store) as turns:
+            if packing is not None:
+                shadow_tidy.retire(store, packing)
+            shadow_tidy.mend_newest(store, turns)
+            self.memory.room.measure()
+
+    # ---- How --------------------------------------------------------------------------------------
+
+    def _write(self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile]) -> None:
+        """Write a step, once there is room for it."""
+        room = self.memory.room
+        if not turn.steps and (known := self._remembered(turns)):
+            turns.remove(outdated(known, self.limits, self.clock()))
+        there = turn.blobs
+        need = Need(size_bytes=bytes_of(each for each in blobs if each.id not in there), keep=step.id.turn)
+        if room.after(need.size_bytes) > self.limits.max_bytes:
+            self._drop_scratch()
+            make_room(turns, self.limits, room, need)
+        room.take(need.size_bytes)
+        turns.write(turn, step, blobs)
+
+    def own_snapshots(self) -> None:
+        """Copy what snapshots borrow, unless it takes a large part of the room or a command runs."""
+        if not self.home.exists() or any((self.home / NOTES).glob("*.json")):
+            return
+        with (
+            self._open(),
+            suppress(CheckpointError),
+            shadow_lock.held(self.home / TREES, writes=True, wait_s=0),
+        ):
+            tree_own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
+
+    def _drop_scratch(self) -> None:
+        """Remove the store of snapshots, if it takes a large part of the room and no command needs it."""
+        scratch = self.home / SCRATCH
+        if used_bytes(scratch) * 4 < self.limits.max_bytes or any((self.home / NOTES).glob("*.json")):
+            return
+        with suppress(CheckpointError), shadow_lock.held(self.home / TREES, writes=True, wait_s=0):
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _remembered(self, turns: Turns) -> Sequence[Turn]:
+        """The turns, read once in a while: reading all of them takes long, and they grow old slowly."""
+        memory = self.memory
+        if memory.is_swept:
+            return ()
+        memory.is_swept = True
+        turns.store.sweep()
+        return turns.all()
+
+    def _new_step(self, turns: Turns, turn: Turn, step_id: StepId) -> Step:
+        serial = turn.steps[0].serial if turn.steps else turns.next_serial()
+        roots = tuple(map(os.fspath, self.roots))
+        return Step(id=step_id, serial=serial, time=self.clock().isoformat(), roots=roots)
+
+    @contextmanager
+    def _writing(self, store: Store) -> Iterator[Turns]:
+        """As the only writer, in a repository that is there."""
+        store.make_home(self.state)
+        with shadow_lock.held(self.home / LOCK, writes=True):
+            store.make(self.state)
+            yield Turns(store, self.memory.known)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """While nobody writes; where there is nothing yet, there is nothing to wait for."""
+        if not self.home.exists():
+            yield
+            return
+        with shadow_lock.held(self.home / LOCK, writes=False):
+            yield
+
+    @contextmanager
+    def _open(self) -> Iterator[Store]:
+        """The repository; what the disk refuses is said as a CheckpointError."""
+        store = Store(self.home / REPOSITORY)
+        try:
+            yield store
+        except OSError as error:
+            words, step = reason(error)
+            raise CheckpointError(
+                f"The checkpoints in {store.folder} are out of reach: {words}. {step}"
+            ) from error
+        finally:
+            store.close()
+
+    def _refuse_inside(self) -> None:
+        store = Path(os.path.realpath(self.home / REPOSITORY))
+        for root in self.roots:
+            if store.is_relative_to(os.path.realpath(root)):
+                raise CheckpointError(
+                    f"Checkpoints cannot be kept: their folder {store} lies inside the workspace folder "
+                    f"{root}. Set XDG_STATE_HOME to a folder outside."
+                )
+
+
+def folders_of(home: Path) -> tuple[Path, ...]:
+    """What the limit of the size is for, of all that is kept of a workspace."""
+    return tuple(home / name for name in (REPOSITORY, SCRATCH, NOTES, SHOWN))
+
+
+def _step(turn: Turn, step_id: StepId) -> Step | None:
+    return next((step for step in turn.steps if step.id.number == step_id.number), None)
+
+
+def _steps(turns: Turns, name: str) -> tuple[Step, ...]:
+    """The steps that an id means. Raises CheckpointError if it means none."""
+    steps = turns.read(name).steps
+    if not steps and (found := STEP.fullmatch(name)):
+        of_turn, first = turns.read(found["turn"]).steps, int(found["number"])
+        if first in [step.id.number for step in of_turn]:
+            steps = tuple(step for step in of_turn if step.id.number >= first)
+    if not steps:
+        raise _unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
+    return steps
+
+
+def _following(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """These steps of a turn, and those of all turns that were begun later."""
+    later = [turn for turn in turns.all() if turn.steps[0].serial > steps[0].serial]
+    ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
+    return (*steps, *(step for turn in ascending for step in turn.steps))
+
+
+def _unknown(known: Sequence[str], name: str) -> CheckpointError:
+    some = ", ".join(known[:KNOWN_SHOWN])
+    those = f"The newest are: {some}." if known else "This workspace has none yet."
+    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")

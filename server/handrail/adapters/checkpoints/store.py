@@ -1,0 +1,349 @@
+"""
+A bare git repository that is ours alone: objects and refs on disk, written in process.
+
+What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
+sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
+and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
+What is written at once is one pack, joined with a small one that is there: to make a file for each object
+takes longer than all else. What the objects mean is decided in `shadow_record`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from dulwich.errors import FileFormatException
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import ObjectID, ShaFile
+from dulwich.refs import DiskRefsContainer, Ref
+
+from handrail.adapters.checkpoints import pack as shadow_pack
+from handrail.adapters.checkpoints.pack import DAMAGE
+from handrail.adapters.checkpoints.packs import Packs
+from handrail.adapters.files import files
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+Object = TypeVar("Object", bound=ShaFile)
+
+# What git shows without being told which ref; `fsck` wants it among the heads.
+NEWEST = "refs/heads/newest"
+HEAD = f"ref: {NEWEST}\n".encode()
+
+# `sharedRepository` is git's way to say which modes files get; nothing is thrown away behind our back.
+CONFIG = """\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+\tsharedRepository = 0600
+\tlogAllRefUpdates = false
+[gc]
+\tauto = 0
+"""
+
+FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
+
+TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad ref, or for its own
+
+
+BLOCK_BYTES = 4096  # of a file system: what a small file takes
+
+OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefChange:
+    """A ref is to name a commit; `is_newest` if git is to show that one first."""
+
+    ref: str
+    commit: ObjectID
+    is_newest: bool
+
+
+class Store:
+    """The repository in *folder*, which need not be there until something is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._objects = DiskObjectStore(folder / "objects")
+        self._packs = Packs(folder / "objects" / "pack")
+        self._refs = DiskRefsContainer(folder)
+
+    def make(self, state: Path) -> None:
+        """Make the repository, complete or not at all, and the folders down to it from *state*."""
+        if self._is_made():
+            return
+        self.make_home(state)
+        new = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(8)}")
+        try:
+            for folder in FOLDERS:
+                _make_folders(new.parent, new / folder)
+            _write(new / "config", CONFIG.encode())
+            _write(new / "HEAD", HEAD)
+            os.rename(new, self.folder)
+        except OSError:
+            shutil.rmtree(new, ignore_errors=True)
+            if not (self.folder / "HEAD").exists():  # else another server was quicker, with the same
+                raise
+        files.sync_folder(self.folder.parent)
+
+    def _is_made(self) -> bool:
+        """Whether the repository is there; what git knows it by is mended."""
+        head = self.folder / "HEAD"
+        try:
+            sound = head.read_bytes() == HEAD
+        except FileNotFoundError:
+            sound = False
+        if not sound and (self.folder / "objects").is_dir():
+            self._place({head: HEAD})
+            sound = True
+        return sound
+
+    def make_home(self, state: Path) -> None:
+        """Make the folder that the repository lies in, and those down to it from *state*."""
+        os.makedirs(state, mode=0o700, exist_ok=True)
+        _make_folders(state, self.folder.parent)
+
+    def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
+        """
+        Bring objects to the disk, and then have a ref name one of them.
+
+        Args:
+            objects: All that the commit needs and that is not known to be there.
+            change: What names the commit, from when on all is on the disk.
+            gone: What nothing names any more from then on.
+        """
+        entries = {each.id: shadow_pack.entry_of(each) for each in objects}
+        loose = gone | entries.keys()  # what is written again may have been damaged
+        joined = self._packs.joined(sum(len(entry.raw) for entry in entries.values()), gone)
+        for entry in (entry for each in joined.values() for entry in each):
+            entries.setdefault(entry.name, entry)
+        wanted = self._packs.files_of(entries.values())
+        if change.is_newest:
+            wanted[self.folder / NEWEST] = change.commit + b"\n"
+        wanted[self.folder / change.ref] = change.commit + b"\n"
+        self._place(wanted)
+        for pack in joined.keys() - wanted.keys():
+            self._packs.remove(pack)
+        self._unlink(loose)
+
+    def show_first(self, commit: ObjectID) -> None:
+        """Have git show *commit* unless it is told what to show."""
+        self._place({self.folder / NEWEST: commit + b"\n"})
+
+    def _place(self, wanted: dict[Path, bytes]) -> None:
+        """Have files hold bytes, each at once, in this order, and the last one for good."""
+        temporary: dict[Path, Path] = {}
+        try:
+            with ExitStack() as opened:
+                handles = []
+                for path, raw in wanted.items():
+                    temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
+                    handle = opened.enter_context(_filled(temporary[path], raw))
+                    if path != self.folder / NEWEST:  # it can be found out again, see `shadow_tidy`
+                        handles.append(handle)
+                files.sync_together(handles)
+            for path, written in temporary.items():
+                _replace(written, path, self.folder)
+        except BaseException:
+            for written in temporary.values():
+                with suppress(OSError):
+                    os.unlink(written)
+            raise
+        files.sync_folder(path.parent)
+
+    def unpoint(self, ref: str) -> None:
+        """Remove *ref*, wherever it is kept."""
+        self._refs.remove_if_equals(Ref(ref.encode()), None)
+
+    def drop(self, names: Set[ObjectID]) -> None:
+        """Remove objects that nothing names any more; those in large packs stay until git packs anew."""
+        self._unlink(names)
+        for path, left in self._packs.without(names):
+            if left:
+                self._place(self._packs.files_of(left))
+            self._packs.remove(path)
+
+    def _unlink(self, names: Iterable[ObjectID]) -> None:
+        for name in names:
+            (self.folder / "objects" / name[:2].decode() / name[2:].decode()).unlink(missing_ok=True)
+
+    def is_sound(self, each: ShaFile) -> bool:
+        """Whether an object is there, whole and genuine."""
+        try:
+            self.read(type(each), each.id)
+        except CheckpointError:
+            return False
+        return True
+
+    def sizes(self) -> dict[ObjectID, int]:
+        """All objects, and what each takes on the disk."""
+        found = self._packs.sizes()
+        for name in self.loose():
+            path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
+            with suppress(FileNotFoundError):
+                found[name] = -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
+        return found
+
+    def loose(self) -> Iterator[ObjectID]:
+        """The objects that have a file each."""
+        with suppress(FileNotFoundError):  # somebody has removed the folder
+            yield from self._objects._iter_loose_objects()
+
+    def repack(self) -> None:
+        """Have git make one pack of all that refs lead to, and remove the rest; for the one writer."""
+        self._objects.close()
+        self._git("repack", "-a", "-d", "-q")
+
+    def pack_beside(self) -> Path | None:
+        """Have git make one pack of all that refs lead to, and remove nothing; None if it could not."""
+        base = self.folder / "objects" / "pack"
+        said = self._git("pack-objects", "--all", "--non-empty", "-q", "--delta-base-offset", f"{base}/pack")
+        files.sync_folder(base)
+        return base / f"pack-{said}.pack" if said else None
+
+    def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> None:
+        """Remove the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
+        held = self._packs.retire(made, before, needed)
+        self._unlink(held & set(self.loose()))
+
+    def _git(self, *args: str) -> str | None:
+        """What git says; None, and a line in the log, if there is no git or it fails."""
+        git = shutil.which("git")
+        if git is None or not self.folder.exists():
+            return None
+        ended = subprocess.run(
+            (git, "--git-dir", os.fspath(self.folder), *args),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
+            start_new_session=True,  # as for snapshots
+            check=False,
+        )
+        if ended.returncode:
+            logger.warning("Packing failed: %s", ended.stderr.decode("utf-8", "replace").strip())
+            return None
+        return ended.stdout.decode("ascii").strip()
+
+    def sweep(self) -> None:
+        """Remove what writers left that have died; for who is the only writer."""
+        strays = [
+            *self.folder.glob(f"{TEMPORARY}*"),
+            *self.folder.glob("refs/**/*.lock"),
+            *self.folder.glob("*.lock"),
+        ]
+        for stray in strays:
+            stray.unlink(missing_ok=True)
+        for stray in self.folder.parent.glob(f"{self.folder.name}.*"):  # half a repository
+            shutil.rmtree(stray, ignore_errors=True)
+
+    def target(self, ref: str) -> ObjectID | None:
+        """The commit that *ref* names, None if there is no such ref. Raises CheckpointError on damage."""
+        name = Ref(ref.encode())
+        try:
+            found = self._refs.read_loose_ref(name)
+            found = self._refs.get_packed_refs().get(name) if found is None else found
+        except NotADirectoryError:
+            return None
+        except (FileFormatException, ValueError) as error:
+            raise CheckpointError(
+                f"The checkpoint is damaged: the refs of {self.folder} cannot be read."
+            ) from error
+        if found is not None and not OBJECT_ID.fullmatch(found):
+            raise CheckpointError(f"The checkpoint is damaged: {ref} of {self.folder} names no commit.")
+        return None if found is None else ObjectID(found)
+
+    def names(self, base: str) -> Sequence[str]:
+        """The names of the refs below *base*, without it."""
+        try:
+            found = self._refs.subkeys(Ref(base.encode()))
+        except NotADirectoryError:
+            return []
+        return sorted(name.decode("utf-8", "replace") for name in found)
+
+    def read(self, kind: type[Object], name: ObjectID) -> Object:
+        """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
+        try:
+            number, raw = self._raw(name)
+            found = ShaFile.from_raw_string(number, raw)
+            genuine = found.id == name
+        except DAMAGE as error:
+            raise self._damaged(name) from error
+        if not isinstance(found, kind) or not genuine:
+            raise self._damaged(name)
+        return found
+
+    def _raw(self, name: ObjectID) -> tuple[int, bytes]:
+        """The kind and content of an object; a damaged pack does not hide what others hold."""
+        if (found := self._packs.find(name)) is not None:
+            return found
+        try:
+            return self._objects.get_raw(name)
+        except DAMAGE:
+            if (found := self._packs.search(name)) is not None:
+                return found
+            loose = self._objects._get_loose_object(name)
+            if loose is None:
+                raise
+            return loose.type_num, loose.as_raw_string()
+
+    def _damaged(self, name: bytes) -> CheckpointError:
+        shown = name.decode("ascii", "replace")
+        return CheckpointError(f"The checkpoint is damaged: object {shown} of {self.folder} cannot be read.")
+
+    def close(self) -> None:
+        """Let go of the packs that were read."""
+        with suppress(BufferError):  # an error on its way still looks into a damaged one, which goes with it
+            self._objects.close()
+
+
+def _make_folders(base: Path, folder: Path) -> None:
+    """Make *folder* and what is missing between it and *base*; all of them are ours alone."""
+    for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
+        try:
+            os.mkdir(base / part, 0o700)
+        except FileExistsError:
+            if not (base / part).is_dir():
+                raise
+        os.chmod(base / part, 0o700)
+
+
+def _replace(written: Path, path: Path, base: Path) -> None:
+    """Give a file its name, in a folder that need not be there: git removes those that are empty."""
+    try:
+        os.replace(written, path)
+    except FileNotFoundError:
+        _make_folders(base, path.parent)
+        os.replace(written, path)
+
+
+def _write(path: Path, raw: bytes) -> None:
+    """A new file, on the disk."""
+    with _filled(path, raw) as handle:
+        os.fsync(handle)
+
+
+@contextmanager
+def _filled(path: Path, raw: bytes) -> Iterator[int]:
+    """A new file, open and not yet on the disk."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | files.BINARY, 0o600)
+    try:
+        os.chmod(path, 0o600)
+        view = memoryview(raw)
+        while view:
+            view = view[os.write(handle, view) :]
+        yield handle
+    finally:
+        os.close(handle)

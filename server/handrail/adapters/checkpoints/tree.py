@@ -1,0 +1,148 @@
+"""
+How a step is laid out in git: a sparse tree of what it touched, and a commit on the step before.
+
+    checkpoint.json           the record, see `shadow_record`
+    before/PATH after/PATH    what a file held before the step and after it, or where a link pointed
+    unsaved/PATH unsaved-after/PATH   the editor's text, where it differed
+    intended/PATH unsaved-intended/PATH   what was about to be after the step, until it is known what is
+
+A PATH is relative to the workspace folder, below the folder's name if there are several. Whatever a git
+tree cannot hold in a name is percent-encoded, reversibly, so `git fsck --strict` has nothing to say.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+
+from handrail.adapters.checkpoints.record import Step, to_json
+from handrail.adapters.workspace.folders import inside
+from handrail.core.checkpoint import LINK
+
+RECORD = "checkpoint.json"
+AUTHOR = b"handrail <handrail@localhost>"
+PLAIN, PROGRAM, FOLDER = 0o100644, 0o100755, 0o040000
+
+# Where there is no folder to be relative to, and for a path that means two things in one step. No encoded
+# name begins like these, as what follows their percent sign is no number.
+OUTSIDE, UNTITLED, CLASH = "%outside", "%untitled", "%clash"
+
+# Git gives a meaning to names that begin like this, in any case; the tilde is for Windows' short names.
+MEANT = re.compile(r"\.git", re.IGNORECASE)
+ESCAPED = frozenset("%/\\~")
+
+Folder = dict[str, "Folder | tuple[int, str]"]
+
+
+def stored_name(name: str) -> str:
+    """A name that any git tree can hold; what cannot be printed, or means something, is percent-encoded."""
+    escaped = "".join(c if c.isprintable() and c not in ESCAPED else _percent(c) for c in name)
+    return "%2E" + escaped[1:] if MEANT.match(escaped) else escaped
+
+
+def _percent(character: str) -> str:
+    try:
+        raw = os.fsencode(character)
+    except UnicodeEncodeError:  # half of a pair, which no file name has, but a URI may
+        raw = character.encode("utf-8", "surrogatepass")
+    return "".join(f"%{byte:02X}" for byte in raw)
+
+
+def stored_path(real: Path, roots: Sequence[Path], names: Sequence[str]) -> str:
+    """Where a file is kept in a tree: *real* and *roots* with every link resolved, *names* of the roots."""
+    home = inside(os.fspath(real), roots)
+    if home is None:
+        parts = [OUTSIDE, *(stored_name(part) for part in real.parts if part != "/")]
+    else:
+        number, path = home
+        parts = [stored_name(names[number])] if len(roots) > 1 else []
+        parts += map(stored_name, path.parts)
+    return "/".join(parts)
+
+
+def stored_untitled(uri: str) -> str:
+    """Where a document that has no file is kept in a tree."""
+    return f"{UNTITLED}/{stored_name(uri)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """
+    The commit of a step.
+
+    Attributes:
+        name: Its id.
+        own: Its tree and its record, which no other step can have.
+        objects: All that it is made of, but for the documents' own blobs.
+    """
+
+    name: ObjectID
+    own: tuple[ObjectID, ...]
+    objects: tuple[ShaFile, ...]
+
+
+def commit(step: Step, parent: ObjectID | None) -> Made:
+    """The commit of *step* on that of the step before."""
+    record = Blob.from_string(to_json(step))
+    areas: dict[str, Folder] = {}
+    for entry in step.entries:
+        for kept, of_disk, of_editor in (
+            (entry.before, "before", "unsaved"),
+            (entry.after, "after", "unsaved-after"),
+            (entry.intended, "intended", "unsaved-intended"),
+        ):
+            if kept is not None and kept.blob is not None:
+                mode = LINK if kept.mode == LINK else PROGRAM if (kept.mode or 0) & 0o100 else PLAIN
+                _put(areas.setdefault(of_disk, {}), entry.stored, (mode, kept.blob))
+            if kept is not None and kept.unsaved is not None:
+                _put(areas.setdefault(of_editor, {}), entry.stored, (PLAIN, kept.unsaved.blob))
+    trees: list[ShaFile] = []
+    root = _tree({**areas, RECORD: (PLAIN, record.id.decode())}, trees)
+    made = Commit()
+    made.tree = root
+    made.parents = [] if parent is None else [parent]
+    _sign(made, step)
+    return Made(name=made.id, own=(root, record.id), objects=(record, *trees, made))
+
+
+def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
+    """Hang *leaf* into nested folders; where something else has its place, aside."""
+    at = folder
+    *above, name = path.split("/")
+    for part in above:
+        below = at.setdefault(part, {})
+        if not isinstance(below, dict):
+            folder[f"{CLASH}-{leaf[1]}"] = leaf
+            return
+        at = below
+    if at.setdefault(name, leaf) != leaf:
+        folder[f"{CLASH}-{leaf[1]}"] = leaf
+
+
+def _tree(folder: Folder, trees: list[ShaFile]) -> ObjectID:
+    tree = Tree()
+    for name, below in folder.items():
+        if isinstance(below, dict):
+            tree.add(name.encode(), FOLDER, _tree(below, trees))
+        else:
+            tree.add(name.encode(), below[0], ObjectID(below[1].encode()))
+    trees.append(tree)
+    return tree.id
+
+
+def _sign(made: Commit, step: Step) -> None:
+    """Who and when and what: the label, then whose step it is."""
+    time = datetime.fromisoformat(step.time)
+    offset = time.utcoffset()
+    made.author = made.committer = AUTHOR
+    made.author_time = made.commit_time = max(0, int(time.timestamp()))
+    made.author_timezone = made.commit_timezone = int(offset.total_seconds()) // 60 * 60 if offset else 0
+    label = step.id.label.strip() or "Untitled step"
+    whose = f"Session: {step.id.session}\nTurn: {step.id.turn}\nStep: {step.id.number}\n"
+    made.message = re.sub(r"[\0\r]", "", f"{label}\n\n{whose}").encode("utf-8", "replace")

@@ -1,0 +1,230 @@
+"""
+The turns of a shadow repository: read as chains of steps, written step by step.
+
+A turn is a ref, a step is a commit on the step before it. A step that grows is committed anew; what the ref
+names is complete at every moment. Which documents a step keeps is decided in `shadow_repo`.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+
+from handrail.adapters.checkpoints.packs import SMALL_BYTES
+from handrail.adapters.checkpoints.record import Step, change, from_json, joined
+from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
+from handrail.adapters.checkpoints.tree import RECORD, commit
+from handrail.core.checkpoint import Checkpoint, CheckpointStep
+from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
+
+REFS = "refs/handrail/turns"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """
+    A turn as it is kept; without steps if it is not.
+
+    Attributes:
+        steps: Ascending.
+        commits: The commit of each step.
+        own: For each step, the other objects that hold its record and so belong to it alone.
+    """
+
+    steps: tuple[Step, ...] = ()
+    commits: tuple[ObjectID, ...] = ()
+    own: tuple[tuple[ObjectID, ...], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The turn's id."""
+        return self.steps[0].id.turn
+
+    @property
+    def pinned(self) -> bool:
+        """Whether no limit may remove it."""
+        return any(step.id.pinned for step in self.steps)
+
+    @property
+    def blobs(self) -> set[ObjectID]:
+        """The objects that hold what it keeps of documents."""
+        kept = [kept for step in self.steps for entry in step.entries for kept in entry.images]
+        names = [name for each in kept for name in (each.blob, each.unsaved and each.unsaved.blob) if name]
+        return {ObjectID(name.encode()) for name in names}
+
+
+def checkpoint_of(turn: Turn) -> Checkpoint:
+    """What is told of a turn that is kept."""
+    first = turn.steps[0]
+    return Checkpoint(
+        id=turn.name,
+        session=first.id.session,
+        turn=turn.name,
+        label=first.id.label,
+        time=first.time,
+        root=first.roots[0] if first.roots else "",
+        steps=tuple(
+            CheckpointStep(
+                id=f"{turn.name}.{step.id.number}",
+                paths=tuple(entry.path for entry in step.entries if change(entry)),
+                call=step.id.call,
+            )
+            for step in turn.steps
+        ),
+        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
+    )
+
+
+class Turns:
+    """The turns in *store*; *known* saves reading the same chain again, by the commit at its end."""
+
+    def __init__(self, store: Store, known: dict[ObjectID, Turn]) -> None:
+        self.store = store
+        self._known = known
+
+    def read(self, name: str) -> Turn:
+        """The turn *name*; without steps if nothing of it is kept. Raises CheckpointError."""
+        return self._read(_ref(name))
+
+    def read_ref(self, name: str) -> Turn:
+        """The turn whose ref is called *name* below `REFS`. Raises CheckpointError."""
+        return self._read(f"{REFS}/{name}")
+
+    def _read(self, ref: str) -> Turn:
+        head = self.store.target(ref)
+        if head is None:
+            return Turn()
+        if head not in self._known:
+            self._know(self._chain(head))
+        return self._known[head]
+
+    def all(self) -> Sequence[Turn]:
+        """All turns that can be read, the newest first."""
+        turns = []
+        for name in self.store.names(REFS):
+            try:
+                head = self.store.target(f"{REFS}/{name}")
+                turns.append(self._chain(head) if head else Turn())
+            except CheckpointError as error:
+                logger.warning("Left out of the list of checkpoints: %s: %s", name, error)
+        kept = [turn for turn in turns if turn.steps]
+        return sorted(kept, key=lambda turn: (turn.steps[0].serial, turn.steps[0].time), reverse=True)
+
+    def listed(self) -> Sequence[Turn]:
+        """The same; raises CheckpointError if there are some and none can be read."""
+        found = self.all()
+        if not found and (names := self.store.names(REFS)):
+            raise CheckpointError(
+                f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
+                "`handrail checkpoint verify` says how; bring the folder back from a backup, or remove it."
+            )
+        return found
+
+    def next_serial(self) -> int:
+        """The number of a turn that is begun now."""
+        newest = self._newest()
+        try:
+            if newest is not None:
+                return 1 + (self._known.get(newest) or self._chain(newest)).steps[0].serial
+        except CheckpointError:
+            logger.warning("The newest checkpoint is damaged; the others are looked through.")
+        return 1 + max((turn.steps[0].serial for turn in self.all()), default=0)
+
+    def _newest(self) -> ObjectID | None:
+        try:
+            return self.store.target(NEWEST)
+        except CheckpointError:  # the next turn sets it anew
+            return None
+
+    def write(self, turn: Turn, changed: Step, blobs: Sequence[ShaFile]) -> None:
+        """
+        Commit a step that is new or has grown, and anew what follows it.
+
+        Args:
+            turn: The turn as it was read.
+            changed: The step as it shall be.
+            blobs: The objects that it names, which may be in the repository already.
+
+        Raises:
+            OSError: The ref still names what it named before.
+        """
+        number = changed.id.number
+        before = tuple(step for step in turn.steps if step.id.number < number)
+        after = tuple(step for step in turn.steps if step.id.number > number)
+        commits, own, objects = list(turn.commits[: len(before)]), list(turn.own[: len(before)]), list(blobs)
+        for step in (changed, *after):
+            made = commit(step, commits[-1] if commits else None)
+            commits.append(made.name)
+            own.append(made.own)
+            objects += made.objects
+        now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
+        is_newest = not turn.steps or self._newest() in turn.commits
+        ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
+        there = self._kept_already(blobs, turn)
+        wanted = [each for each in objects if each.id not in there]
+        self.store.write(wanted, ref, _objects(turn) - _objects(now))
+        self._know(now)
+
+    def _kept_already(self, blobs: Sequence[ShaFile], turn: Turn) -> set[ObjectID]:
+        """
+        The large ones of *blobs* that need not be written again, as a turn that is still there names them.
+
+        What is small is sooner written than looked for; and what no ref names may vanish any moment.
+        """
+        large = [each for each in blobs if each.raw_length() > SMALL_BYTES]
+        if not large:
+            return set()
+        known = [each for head, each in self._known.items() if self.store.target(_ref(each.name)) == head]
+        named = {name for each in (turn, *known) for name in each.blobs}
+        return {each.id for each in large if each.id in named and self.store.is_sound(each)}
+
+    def remove(self, turns: Sequence[Turn]) -> None:
+        """Forget turns; what only they held is left for `shadow_tidy` to sweep up."""
+        newest = self._newest()
+        for turn in turns:
+            self.store.unpoint(_ref(turn.name))
+        self._known.clear()
+        if newest is not None and any(newest in turn.commits for turn in turns):
+            left = self.all()
+            if left:
+                self.store.show_first(left[0].commits[-1])
+            else:
+                self.store.unpoint(NEWEST)
+
+    def _know(self, turn: Turn) -> None:
+        self._known.clear()  # one is enough: a turn comes back at each of its steps
+        self._known[turn.commits[-1]] = turn
+
+    def _chain(self, head: ObjectID) -> Turn:
+        steps, commits, own = [], [], []
+        at: ObjectID | None = head
+        while at is not None:
+            made = self.store.read(Commit, at)
+            tree = self.store.read(Tree, made.tree)
+            if RECORD.encode() not in tree:
+                raise CheckpointError(f"The checkpoint is damaged: commit {at.decode()} has no {RECORD}.")
+            _, record = tree[RECORD.encode()]
+            steps.append(from_json(self.store.read(Blob, record).data))
+            commits.append(at)
+            own.append((made.tree, record))
+            at = made.parents[0] if made.parents else None
+        return Turn(steps=tuple(reversed(steps)), commits=tuple(reversed(commits)), own=tuple(reversed(own)))
+
+
+def _objects(turn: Turn) -> set[ObjectID]:
+    return {*turn.commits, *(name for names in turn.own for name in names)}
+
+
+def _ref(turn: str) -> str:
+    """The ref of a turn: ids are opaque, refs are picky."""
+    return f"{REFS}/" + re.sub(r"[^A-Za-z0-9_-]", lambda found: _percent(found[0]), turn)
+
+
+def _percent(character: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,1 @@
+"""Commands: taken apart, run, and ended."""

@@ -1,0 +1,324 @@
+"""
+Documents that no editor holds: read from the disk and changed there, byte for byte.
+
+A document is the file that its URI leads to, so a symbolic link stays a link, and deleting through one
+deletes its target. A change is carried over to what the file holds at that moment, written at once, and
+read back. Documents that an editor has open are not known here; nothing here asks whether a place may be
+touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import editorconfig
+
+from handrail.adapters.files import failure as disk_failure
+from handrail.adapters.files import files, links
+from handrail.adapters.files.files import path_of, uri_of
+from handrail.core.checkpoint import Image
+from handrail.core.documents import readback
+from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
+from handrail.core.documents.edit import TextEdit, apply, clash, rebase, stale
+from handrail.core.documents.text import LIMIT_BYTES, Text
+from handrail.core.failure import Failure
+from handrail.ports import Document
+
+__all__ = ["Disk", "encoding_named", "path_of", "uri_of"]
+
+# The values of `charset` in an `.editorconfig`, as Python calls them.
+ENCODINGS = {
+    "latin1": "latin-1",
+    "utf-8": "utf-8",
+    "utf-8-bom": "utf-8",  # the mark itself tells, where it is there
+    "utf-16be": "utf-16-be",
+    "utf-16le": "utf-16-le",
+}
+
+ATTEMPTS = 5  # another program that writes the file more often than this has it for itself
+
+
+class Disk:
+    """The Editor port for documents on disk; it makes one change at a time."""
+
+    def __init__(self) -> None:
+        self._writing = asyncio.Lock()
+
+    async def read(self, uri: str) -> Document | Failure:
+        """The file *uri* as a closed document, in the encoding that an `.editorconfig` names for it."""
+        return await files.in_thread(_read, uri)
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        """
+        Make *changes* one after the other; one that fails does not keep the next from being made.
+
+        Args:
+            changes: Where a file has moved on since an update's base, hunks that do not meet with what
+                was changed are made all the same; the others are `stale-document`.
+            label: Not used: a disk keeps no list of what was done.
+
+        A turn that is cancelled meanwhile waits for the change under way; the next is not begun.
+        """
+        landings = []
+        async with self._writing:
+            for change in changes:
+                landings.append(await files.in_thread(_land, change))
+        return tuple(landings)
+
+    async def opened(self) -> tuple[Document, ...]:
+        """None: nothing is open on a disk."""
+        return ()
+
+    async def save(self, uris: Sequence[str]) -> frozenset[str]:
+        """All of *uris*: what is on disk is saved."""
+        return frozenset(uris)
+
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """The bytes of a file; None if there is no such file, or it cannot be read."""
+        path = _resolved(uri)
+        return None if isinstance(path, Failure) else await files.in_thread(_held, path)
+
+    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+        """
+        Make a file hold exactly *raw*, whatever it holds now; one that does so already is left alone.
+
+        Args:
+            uri: The file; folders that it needs are made.
+            raw: None removes the file.
+            mode: Permission bits; None keeps them, or takes those of a new file.
+        """
+        path = _resolved(uri)
+        if isinstance(path, Failure):
+            return path
+        async with self._writing:
+            failure = await files.in_thread(_put, path, raw, mode)
+        return failure.at(uri) if failure else None
+
+    async def look(self, uri: str) -> Image | None:
+        """What lies at a place, a symbolic link as such; see the port."""
+        path = path_of(uri)
+        return None if path is None else await files.in_thread(links.look, path)
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Have something else lie there; see the port."""
+        path = path_of(uri)
+        if path is None:
+            return disk_failure.not_on_disk().at(uri)
+        async with self._writing:
+            failure = await files.in_thread(links.lay, path, found, wanted)
+        return failure.at(uri) if failure else None
+
+    async def remove_empty_folders(self, uris: Sequence[str]) -> None:
+        """Remove those of the folders *uris*, in this order, that are empty by then."""
+        for path in map(path_of, uris):
+            if path is not None:
+                await files.in_thread(files.remove_empty_folder, path)
+
+
+def encoding_named(path: Path) -> str | None:
+    """The codec that `.editorconfig` files name for *path*; None if none does, or they are broken."""
+    try:
+        charset = editorconfig.get_properties(os.fspath(path)).get("charset", "")
+    except (editorconfig.EditorConfigError, re.error, OSError, ValueError, OverflowError, RecursionError):
+        return None
+    return ENCODINGS.get(charset)
+
+
+def _resolved(uri: str) -> Path | Failure:
+    path = path_of(uri)
+    return disk_failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
+
+
+# ---- Reading ----------------------------------------------------------------------------------------
+
+
+def _read(uri: str) -> Document | Failure:
+    path = _resolved(uri)
+    text = path if isinstance(path, Failure) else _read_text(path)
+    return text.at(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
+
+
+def _read_text(path: Path) -> Text | Failure:
+    found = _find(path)
+    return found if isinstance(found, Failure) else Text.parse(found.raw, encoding_named(path))
+
+
+def _find(path: Path) -> files.Found | Failure:
+    try:
+        return files.read(path, LIMIT_BYTES)
+    except OSError as error:
+        return disk_failure.unreadable(path, error)
+
+
+def _held(path: Path) -> bytes | None:
+    try:
+        return files.read(path, files.LIMIT_KEPT_BYTES).raw
+    except OSError:
+        return None
+
+
+# ---- Changing ---------------------------------------------------------------------------------------
+
+
+def _land(change: Change) -> Landing:
+    path = _resolved(change.uri)
+    if isinstance(path, Failure):
+        return Rejected(failure=path)
+    try:
+        match change:
+            case Update():
+                landing = _update(path, change)
+            case Create():
+                landing = _create(path, change)
+            case Delete():
+                landing = _delete(path, change)
+    except OSError as error:
+        landing = Rejected(failure=disk_failure.unwritable(path, error))
+    if isinstance(landing, Applied):
+        return landing
+    return replace(landing, failure=landing.failure.at(change.uri))
+
+
+def _update(path: Path, change: Update) -> Landing:
+    for _ in range(ATTEMPTS):
+        found = _find(path)
+        if isinstance(found, Failure):
+            return Rejected(failure=found)
+        ready = _fitted(path, change, found.raw)
+        if isinstance(ready, Failure):
+            return Rejected(failure=ready)
+        if ready.raw == found.raw:
+            return _outcome(path, ready, ready.text)
+        if _is_read_only(path, found):
+            return Rejected(failure=disk_failure.read_only(path))
+        if files.replace(path, ready.raw, found):
+            return _outcome(path, ready, _read_text(path))
+    return Rejected(failure=disk_failure.busy(path))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """
+    An update fitted to what the file holds now.
+
+    Attributes:
+        text: What the file holds now.
+        edits: Edits of `text`: those of the update that are kept.
+        kept: For each of the update's edits, whether it is.
+        raw: The bytes to write.
+        conflicts: The numbers of the hunks that are not kept.
+    """
+
+    text: Text
+    edits: tuple[TextEdit, ...]
+    kept: tuple[bool, ...]
+    raw: bytes
+    conflicts: tuple[int, ...]
+
+
+def _fitted(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
+    """The update carried over to *raw*; a failure if nothing of it is left."""
+    is_base = change.base.encode(change.base.content) == raw
+    text = change.base if is_base else Text.parse(raw, encoding_named(path))
+    if isinstance(text, Failure):
+        return text
+    moved = rebase(change.base, change.edits, text.content)
+    blocked = {old for old, new in zip(change.edits, moved, strict=True) if new.conflict}
+    lost = [hunk for hunk in change.hunks if blocked.intersection(hunk.edits)]
+    dropped = {edit for hunk in lost for edit in hunk.edits}
+    conflicts = tuple(hunk.number or 1 for hunk in lost)
+    kept = tuple(edit not in dropped for edit in change.edits)
+    if lost and not any(kept):
+        return stale(conflicts, files.shown(path), clash(change.base, change.edits, text.content))
+    edits = tuple(new.edit for new, keep in zip(moved, kept, strict=True) if keep)
+    new_raw = text.encode(apply(text.content, edits))
+    if isinstance(new_raw, Failure):
+        return new_raw
+    return _Ready(text=text, edits=edits, kept=kept, raw=new_raw, conflicts=conflicts)
+
+
+def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
+    """What became of an update, judged by what the file holds afterwards."""
+    stands = (False,) * len(ready.edits)
+    if isinstance(now, Text):
+        stands = readback.standing(ready.text, ready.edits, now.content)
+        if all(stands) and not ready.conflicts:
+            return Applied(text=now)
+    if not any(stands):
+        return Rejected(failure=disk_failure.altered(path))
+    failure = stale(ready.conflicts, files.shown(path)) if all(stands) else disk_failure.altered(path)
+    each = iter(stands)
+    return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=failure)
+
+
+def _is_read_only(path: Path, found: files.Found) -> bool:
+    """Whether the file is marked so, even if the folder would let us replace it."""
+    return not found.mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK)
+
+
+def _create(path: Path, change: Create) -> Landing:
+    raw = change.text.encode(change.text.content)
+    if isinstance(raw, Failure):
+        return Rejected(failure=raw)
+    try:
+        files.create(path, raw)
+    except FileExistsError:
+        return Rejected(failure=disk_failure.exists(path))
+    is_there = _held(path) == raw
+    return Applied(text=change.text) if is_there else Rejected(failure=disk_failure.altered(path))
+
+
+def _delete(path: Path, change: Delete) -> Landing:
+    found = _find(path)
+    if isinstance(found, Failure):
+        return Rejected(failure=found)
+    if _is_read_only(path, found):
+        return Rejected(failure=disk_failure.read_only(path))
+    is_base = change.base.encode(change.base.content) == found.raw
+    if not is_base or not files.remove(path, found):
+        return Rejected(failure=disk_failure.not_deleted(path))
+    return Rejected(failure=disk_failure.altered(path)) if os.path.lexists(path) else Applied(text=None)
+
+
+# ---- Bytes ------------------------------------------------------------------------------------------
+
+
+def _put(path: Path, raw: bytes | None, mode: int | None) -> Failure | None:
+    try:
+        for _ in range(ATTEMPTS):
+            if _made_hold(path, raw, mode):
+                return None if _held(path) == raw else disk_failure.altered(path)
+    except files.TooLargeError as error:
+        return disk_failure.unreadable(path, error)
+    except OSError as error:
+        return disk_failure.unwritable(path, error)
+    return disk_failure.busy(path)
+
+
+def _made_hold(path: Path, raw: bytes | None, mode: int | None) -> bool:
+    """Write once; False if another program was quicker."""
+    try:
+        found = files.read(path, files.LIMIT_KEPT_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return raw is None or _made(path, raw, mode)
+    if raw is None:
+        return files.remove(path, found)
+    if raw != found.raw:
+        return files.replace(path, raw, found, mode)
+    if mode is not None and mode != found.mode:
+        os.chmod(path, mode)
+    return True
+
+
+def _made(path: Path, raw: bytes, mode: int | None) -> bool:
+    try:
+        files.create(path, raw, mode)
+    except FileExistsError:
+        return False
+    return True

@@ -1,0 +1,80 @@
+"""
+Try out what a turn would do: an editor that changes documents in memory only.
+
+Whatever is read is what the real editor holds, or what the rehearsal has made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.checkpoint import Image
+from handrail.core.documents import edit
+from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected, Update
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.ports import Document, Editor
+
+
+class Rehearsal:
+    """The Editor port over another one, which is only read."""
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self._made: dict[str, Text | None] = {}
+
+    async def read(self, uri: str) -> Document | Failure:
+        """The document as the rehearsal has left it."""
+        if uri not in self._made:
+            return await self._editor.read(uri)
+        text = self._made[uri]
+        if text is None:
+            return Failure(code=Code.NO_SUCH_FILE, uri=uri, message="An earlier edit has removed the file.")
+        return Document(uri=uri, text=text)
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        """Make *changes* in memory; what cannot be written in a document's encoding is rejected."""
+        return tuple(self._land(change) for change in changes)
+
+    def _land(self, change: Change) -> Landing:
+        match change:
+            case Update(base=base):
+                text = replace(base, content=edit.apply(base.content, change.edits))
+            case Create(text=text):
+                pass
+            case _:
+                self._made[change.uri] = None
+                return Applied(text=None)
+        raw = text.encode(text.content)
+        if isinstance(raw, Failure):
+            return Rejected(failure=raw.at(change.uri))
+        self._made[change.uri] = text
+        return Applied(text=text)
+
+    async def opened(self) -> tuple[Document, ...]:
+        """None: the replies that are rehearsed search nothing."""
+        return ()
+
+    async def save(self, uris: Sequence[str]) -> frozenset[str]:
+        """All of them: nothing waits to be saved."""
+        return frozenset(uris)
+
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """The bytes on the disk, which no rehearsal changes."""
+        return await self._editor.read_bytes(uri)
+
+    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+        """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
+        return None
+
+    async def look(self, uri: str) -> Image | None:
+        """What lies there on the disk."""
+        return await self._editor.look(uri)
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """Nothing, as with `put`."""
+        return None
+
+    async def remove_empty_folders(self, uris: Sequence[str]) -> None:
+        """Nothing: no folder was made."""

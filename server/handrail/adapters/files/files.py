@@ -1,0 +1,376 @@
+"""
+Files and their bytes: how they are named, read, replaced at once, made and removed.
+
+A file is what its path leads to, so symbolic links stay links. A replaced file keeps its mode, owner,
+extended attributes and hard links, and no temporary file is left behind, whatever goes wrong. Anything that
+fails raises OSError. What belongs into a file, and what a failure means for a change, is decided in `disk`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from urllib.parse import quote, unquote_to_bytes
+
+from handrail.core.documents.text import LIMIT_BYTES
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNORECASE)
+BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
+NO_BLOCK = getattr(os, "O_NONBLOCK", 0) | BINARY  # a pipe must not hold us up
+SYNCS = 3  # files that are brought to the disk at once, beside the first
+NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
+
+LIMIT_KEPT_BYTES = 2 * LIMIT_BYTES  # what is kept and restored may be larger than what can be edited
+
+Stamp = tuple[int, int, int, int, int]
+
+
+class NotPlainError(OSError):
+    """It is a pipe, a socket or a device."""
+
+
+class TooLargeError(OSError):
+    """The file has `size` bytes, which is over the limit that was given."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(errno.EFBIG, f"{size:,} bytes are too many")
+        self.size = size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """
+    A file at one moment.
+
+    Attributes:
+        raw: All of its bytes.
+        mode: The permission bits.
+        links: How many names it has.
+        stamp: Tells this state from any other without reading the file.
+    """
+
+    raw: bytes
+    mode: int
+    links: int
+    stamp: Stamp
+
+
+# ---- Names ------------------------------------------------------------------------------------------
+
+
+def path_of(uri: str) -> Path | None:
+    """The absolute path that a `file` URI names, nothing resolved; None for any other URI."""
+    found = FILE_URI.fullmatch(uri)
+    if found is None:
+        return None
+    try:
+        raw = unquote_to_bytes(found["path"].encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return None
+    name, host = os.fsdecode(raw), found["host"] or ""
+    if "\0" in name:
+        return None
+    if sys.platform == "win32":
+        share = "" if host in ("", "localhost") else f"//{host}"
+        return Path(share + re.sub(r"^/([A-Za-z]:)", r"\1", name))
+    return Path(name) if host.lower() in ("", "localhost") else None
+
+
+def uri_of(path: Path | str) -> str:
+    """The URI of an absolute path, spelled as VS Code spells it; it can hold any name, UTF-8 or not."""
+    name = os.fspath(path)
+    if sys.platform == "win32":
+        name = name.replace("\\", "/")
+        if name.startswith("//"):
+            return "file:" + quote(os.fsencode(name), safe="/")
+        name = "/" + name[:1].lower() + name[1:]
+    return "file://" + quote(os.fsencode(name), safe="/")
+
+
+def shown(path: Path) -> str:
+    """The file's name for a message, whatever bytes it is made of."""
+    return os.fsencode(path.name or path).decode("utf-8", "replace")
+
+
+# ---- Reading ----------------------------------------------------------------------------------------
+
+
+def read(path: Path, limit: int) -> Found:
+    """All bytes of a plain file; raises OSError, NotPlainError, or TooLargeError beyond *limit* bytes."""
+    _check_plain(os.stat(path).st_mode)  # before opening: opening a device may already do something
+    handle = os.open(path, os.O_RDONLY | NO_BLOCK)
+    try:
+        status = os.fstat(handle)
+        _check_plain(status.st_mode)
+        if status.st_size > limit:
+            raise TooLargeError(status.st_size)
+        parts, size = [], 0
+        while chunk := os.read(handle, 1 << 20):
+            parts.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise TooLargeError(max(size, status.st_size))
+        after = os.fstat(handle)
+    finally:
+        os.close(handle)
+    return Found(
+        raw=b"".join(parts), mode=stat.S_IMODE(after.st_mode), links=after.st_nlink, stamp=_stamp(status)
+    )
+
+
+def _check_plain(mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "It is a folder")
+    if not stat.S_ISREG(mode):
+        raise NotPlainError(errno.EINVAL, "It is not a plain file")
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def is_at(path: Path, found: Found) -> bool:
+    """Whether the file is still the one that was *found*, untouched since."""
+    try:
+        return _stamp(os.lstat(path)) == found.stamp
+    except FileNotFoundError:
+        return False
+
+
+# ---- Writing ----------------------------------------------------------------------------------------
+
+
+def replace(path: Path, raw: bytes, found: Found, mode: int | None = None) -> bool:
+    """
+    Give a file new content at once.
+
+    Args:
+        path: With every link resolved.
+        raw: All of the new content.
+        found: The file as it was read.
+        mode: New permission bits; None keeps them.
+
+    Returns:
+        False, with nothing written, if the file is not as it was found any more.
+    """
+    mode = found.mode if mode is None else mode
+    if found.links > 1:
+        return _overwrite(path, raw, found, mode)
+    with _temporary(path.parent, raw, 0o600) as temporary:
+        if not _take_after(temporary, path, mode):
+            return _overwrite(path, raw, found, mode)
+        if not is_at(path, found):
+            return False
+        os.replace(temporary, path)
+    sync_folder(path.parent)
+    return True
+
+
+def _overwrite(path: Path, raw: bytes, found: Found, mode: int) -> bool:
+    """Write in place, for a file whose other names or owner would be lost; what fails halfway is undone."""
+    handle = os.open(path, os.O_WRONLY | NO_BLOCK | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if _stamp(os.fstat(handle)) != found.stamp:
+            return False
+        try:
+            fill(handle, raw)
+        except OSError:
+            os.lseek(handle, 0, os.SEEK_SET)
+            fill(handle, found.raw)
+            raise
+        if mode != found.mode:
+            os.chmod(path, mode)
+    finally:
+        os.close(handle)
+    return True
+
+
+def fill(handle: int, raw: bytes) -> None:
+    """Make an open file hold *raw* and nothing else, on the disk."""
+    view = memoryview(raw)
+    while view:
+        view = view[os.write(handle, view) :]
+    os.ftruncate(handle, len(raw))
+    os.fsync(handle)
+
+
+def _take_after(temporary: Path, path: Path, mode: int) -> bool:
+    """Give *temporary* the owner, attributes and *mode* of *path*; False if the owner cannot be kept."""
+    if sys.platform != "win32":
+        ours, theirs = os.stat(temporary), os.stat(path)
+        if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid):
+            try:
+                os.chown(temporary, theirs.st_uid, theirs.st_gid)
+            except PermissionError:
+                return False
+    if sys.platform == "linux":
+        for name in _attributes(path):
+            with suppress(OSError):  # a security label may be the system's alone to set
+                os.setxattr(temporary, name, os.getxattr(path, name))
+    os.chmod(temporary, mode)
+    return True
+
+
+def _attributes(path: Path) -> list[str]:
+    if sys.platform != "linux":
+        return []
+    try:
+        return os.listxattr(path)
+    except OSError:  # the file system has none
+        return []
+
+
+def create(path: Path, raw: bytes, mode: int | None = None) -> None:
+    """
+    Make a file, and the folders that it needs, unless anything is there: then FileExistsError.
+
+    Args:
+        path: With every link resolved.
+        raw: All of its content.
+        mode: Its permission bits; None for what a new file gets.
+    """
+    made = missing_folders(path)
+    try:
+        _make_folders(path.parent)
+        with _temporary(path.parent, raw, 0o666) as temporary:
+            if mode is not None:
+                os.chmod(temporary, mode)
+            _put(temporary, path, raw)
+    except BaseException:
+        for folder in made:
+            remove_empty_folder(folder)
+        raise
+    sync_folder(path.parent)
+
+
+def missing_folders(path: Path) -> tuple[Path, ...]:
+    """The folders above *path* that do not exist, innermost first."""
+    missing = []
+    for folder in path.parents:
+        if os.path.lexists(folder):
+            break
+        missing.append(folder)
+    return tuple(missing)
+
+
+def _make_folders(folder: Path) -> None:
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError as error:  # would read as if the file itself were there
+        raise NotADirectoryError(errno.ENOTDIR, "A part of the path is not a folder") from error
+
+
+def _put(temporary: Path, path: Path, raw: bytes) -> None:
+    """Give a finished file its name, which must be free."""
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in NO_LINKS:
+            raise
+        mode = stat.S_IMODE(os.stat(temporary).st_mode)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_BLOCK, mode)
+        try:
+            fill(handle, raw)
+        except BaseException:
+            os.unlink(path)
+            raise
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _temporary(folder: Path, raw: bytes, mode: int) -> Iterator[Path]:
+    """A file beside the one that is to be written, whole and on the disk; gone at the end if still there."""
+    path = folder / f".handrail-{secrets.token_hex(8)}"
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_BLOCK, mode)
+    try:
+        try:
+            fill(handle, raw)
+        finally:
+            os.close(handle)
+        yield path
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+
+
+def remove(path: Path, found: Found) -> bool:
+    """Remove a file; False, with nothing removed, if it is not as it was found any more."""
+    if not is_at(path, found):
+        return False
+    os.unlink(path)
+    sync_folder(path.parent)
+    return True
+
+
+def remove_empty_folder(folder: Path) -> bool:
+    """Remove a folder if it is there and empty; whether it was."""
+    try:
+        os.rmdir(folder)
+    except OSError:  # not empty, not there, a link, a file: it stays
+        return False
+    return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's entries to the disk, where the system can."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # some network file systems refuse; the file itself is safe
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def sync_together(handles: Sequence[int]) -> None:
+    """Bring open files to the disk at once: it makes one of syncs that come together."""
+    others = [_syncing().submit(os.fsync, handle) for handle in handles[1:]]
+    try:
+        for handle in handles[:1]:
+            os.fsync(handle)
+    finally:
+        wait(others)
+    for other in others:
+        other.result()
+
+
+@cache
+def _syncing() -> ThreadPoolExecutor:
+    """Threads that stay: to start one takes as long as the disk does."""
+    return ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
+
+
+# ---- Off the event loop -----------------------------------------------------------------------------
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run blocking work in a thread; who is cancelled waits for its end, so that nothing happens later."""
+    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    cancelled: asyncio.CancelledError | None = None
+    while not work.done():
+        try:
+            await asyncio.wait((work,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not work.cancelled():
+            work.exception()  # looked at, so asyncio does not report it as forgotten
+        raise cancelled
+    return work.result()

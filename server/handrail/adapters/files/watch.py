@@ -1,0 +1,62 @@
+"""
+Watch single files on disk with watchdog, for changes that no editor tells of.
+
+Folders are watched, not files, since most programs replace a file when they save it. Events are handed to
+the event loop; what has changed is for the caller to read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+
+from handrail.adapters.files.files import path_of
+
+
+class FileWatch(FileSystemEventHandler):
+    """Watch port on watchdog; costs nothing while no file is followed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._observer: BaseObserver | None = None
+        self._uris: dict[str, str] = {}
+        self._tell: Callable[[str], None] = lambda uri: None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def follow(self, uris: Sequence[str], tell: Callable[[str], None]) -> None:
+        """From now on tell of changes of *uris*; those that are no files are passed over."""
+        wanted = {os.path.realpath(path): uri for uri in uris if (path := path_of(uri)) is not None}
+        self._tell = tell
+        if wanted == self._uris:
+            return
+        self._uris, self._loop = wanted, asyncio.get_running_loop()
+        if self._observer is None and wanted:
+            self._observer = Observer()
+            self._observer.daemon = True
+            self._observer.start()
+        if self._observer is not None:
+            self._observer.unschedule_all()
+            for folder in {Path(path).parent for path in wanted}:
+                if folder.is_dir():
+                    self._observer.schedule(self, str(folder), recursive=False)
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        """Hand a change over to the event loop; called on watchdog's thread."""
+        if event.event_type in ("opened", "closed_no_write"):
+            return
+        for path in (event.src_path, event.dest_path):
+            uri = self._uris.get(os.fsdecode(path)) if path else None
+            if uri is not None and self._loop is not None and not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._tell, uri)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer = None

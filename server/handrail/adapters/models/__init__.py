@@ -1,0 +1,1 @@
+"""Where answers come from: models behind HTTP, pasted replies, scripts."""

@@ -1,0 +1,85 @@
+"""
+The embedded default: a prompt that carries a reply copied from any chat is answered without a model.
+
+Each V4A envelope, each file's SEARCH/REPLACE blocks, each unified diff and each fence with a path becomes
+a tool call of its own, in order. The answer is the prose of the reply. A prompt without any edit block is
+answered with what can be read here, and how to choose a model.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+
+from handrail.core.conversation.message import (
+    Delta,
+    Message,
+    Piece,
+    Response,
+    StopReason,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    UserMessage,
+)
+from handrail.core.patches import reply
+from handrail.core.patches.reply import Block, Notation
+
+NO_BLOCKS = """\
+There is no edit block in this prompt, and no model is set that could answer it.
+
+The setting handrail.model is "paste": handrail then reads a reply copied from any chat, in these forms:
+- *** Begin Patch ... *** End Patch (V4A)
+- <<<<<<< SEARCH ... ======= ... >>>>>>> REPLACE, with the file's name on the line above
+- a unified diff (--- a/file, +++ b/file, @@)
+- a code fence with a whole file, its path after the language or on the line above
+
+To have a model answer instead, set handrail.model to it in the editor's settings (in a terminal: --model)."""
+
+
+class Paste:
+    """
+    Provider port that needs no model.
+
+    Args:
+        partial: Whether what fits of a block is to land although the rest of it does not.
+    """
+
+    def __init__(self, *, partial: bool = True) -> None:
+        self._partial = partial
+
+    context_tokens = 1_000_000  # nothing is ever left out for its sake
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """First the tool calls that the pasted reply stands for, then its prose."""
+        last = max(at for at, message in enumerate(messages) if isinstance(message, UserMessage))
+        prompt = messages[last]
+        assert isinstance(prompt, UserMessage)
+        found = reply.read(prompt.text)
+        if not found.blocks:
+            yield Delta(text=NO_BLOCKS)
+            yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
+        elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
+            calls = tuple(
+                _call(f"p{len(messages)}-{number}", block, partial=self._partial)
+                for number, block in enumerate(found.blocks, 1)
+            )
+            yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
+        else:
+            count = "one edit block" if len(found.blocks) == 1 else f"{len(found.blocks)} edit blocks"
+            text = found.prose or f"The pasted reply held {count} and no other text."
+            yield Delta(text=text)
+            yield Response(text=text)
+
+
+def _call(call: str, block: Block, *, partial: bool) -> ToolCall:
+    if block.notation is Notation.WHOLE_FILE:
+        return ToolCall(
+            id=call, name="write_file", arguments=json.dumps({"path": block.path, "content": block.text})
+        )
+    arguments = {"mode": block.notation.value, "patch": block.text, "partial": partial}
+    if block.notation is Notation.SEARCH_REPLACE:
+        arguments["path"] = block.path
+    return ToolCall(id=call, name="patch", arguments=json.dumps(arguments))

@@ -1,0 +1,53 @@
+"""Choose the provider that the setting `handrail.model` names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.paste import Paste
+from handrail.adapters.models.record import Record
+from handrail.adapters.models.remote import Remote, usable
+from handrail.adapters.models.scripted import Scripted
+from handrail.ports import ModelChoice, Provider, ProviderError
+
+SCRIPTED = "scripted:"
+RECORD = re.compile(r"record:(?P<file>.+?\.json):(?P<model>.+)")
+REMOTE = re.compile(r"[a-z][a-z0-9-]*:\S.*")
+
+
+class Providers:
+    """Makes providers, and keeps a remote one, so that its SDK and connections serve the next turn too."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._known: tuple[ModelChoice, Provider] | None = None
+
+    def __call__(self, choice: ModelChoice) -> Provider:
+        """The provider for *choice*. Raises ProviderError if there is none of that name."""
+        if self._known is not None and self._known[0] == choice:
+            return self._known[1]
+        made = provider(choice, self._keys)
+        self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
+        return made
+
+
+def provider(choice: ModelChoice, keys: Keys) -> Provider:
+    """A new provider, its key looked for in *keys*. Raises ProviderError if there is none of that name."""
+    model = choice.model
+    if model == "paste":
+        return Paste()
+    if model.startswith(SCRIPTED) and model != SCRIPTED:
+        return Scripted(Path(model.removeprefix(SCRIPTED)).expanduser())
+    if (recorded := RECORD.fullmatch(model)) is not None:
+        inner = provider(replace(choice, model=recorded["model"]), keys)
+        return Record(inner, Path(recorded["file"]).expanduser())
+    if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
+        return Remote(lambda: usable(choice, keys))
+    raise ProviderError(
+        f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
+        "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
+        "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."
+    )

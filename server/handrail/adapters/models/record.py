@@ -1,0 +1,57 @@
+"""
+Write down what a model answers, in the form that `scripted:FILE` replays.
+
+The file is written anew after every answer, so a turn that breaks off leaves what there was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from handrail.core.conversation.message import Message, Piece, Response, ToolOffer
+from handrail.ports import Provider, ProviderError
+
+
+class Record:
+    """Provider port around another one."""
+
+    def __init__(self, inner: Provider, file: Path) -> None:
+        self._inner, self._file = inner, file
+        self._answers: list[object] = []
+
+    @property
+    def context_tokens(self) -> int:
+        """As the inner one says."""
+        return self._inner.context_tokens
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """Ask the inner provider. Raises ProviderError, also if the file cannot be written."""
+        async with aclosing(self._inner.complete(messages, tools)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, Response):
+                    self._answers.append(_written(piece))
+                    self._write()
+                yield piece
+
+    def _write(self) -> None:
+        text = json.dumps(self._answers, ensure_ascii=False, indent=1)
+        try:
+            self._file.write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            raise ProviderError(f"The record {self._file} cannot be written: {error}") from error
+
+
+def _written(response: Response) -> dict[str, object]:
+    found: dict[str, object] = {"text": response.text, "stop": response.stop.value}
+    if response.calls:
+        found["calls"] = [
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.calls
+        ]
+    if response.reason:
+        found["reason"] = response.reason
+    return found

@@ -1,0 +1,91 @@
+"""
+Answers read from a JSON file, for tests and demos: the same road as a real model, and no surprises.
+
+The file holds a list of assistant messages, each with any of `text` (a string), `calls` (a list of
+`{id?, name, arguments}`, the arguments an object, or a string that is sent as it is), `stop` (see
+StopReason) and `reason`. The n-th answer of a session is the n-th message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Piece,
+    Response,
+    StopReason,
+    SystemMessage,
+    ToolCall,
+    ToolOffer,
+)
+from handrail.ports import ProviderError
+
+
+class Scripted:
+    """Provider port that replays a file; it is read anew for every answer."""
+
+    def __init__(self, script: Path) -> None:
+        self._script = script
+        self._given = 0
+
+    context_tokens = 1_000_000  # nothing is ever left out for its sake
+
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece]:
+        """The next message of the script. Raises ProviderError if there is none, or it cannot be read."""
+        answers = self._read()
+        number = sum(isinstance(message, AssistantMessage) for message in messages)
+        said = [message for message in messages if not isinstance(message, SystemMessage)]
+        if len(said) > 1:  # an empty answer is in no history, and was given all the same
+            number = max(number, self._given)
+        self._given = number + 1
+        if number >= len(answers):
+            raise ProviderError(
+                f"The script {self._script} has {len(answers)} messages, and the session asks for one more."
+            )
+        response = self._response(answers[number], number)
+        if response.text:
+            yield Delta(text=response.text)
+        yield response
+
+    def _read(self) -> list[object]:
+        try:
+            found = json.loads(self._script.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ProviderError(f"The script {self._script} cannot be read: {error}") from error
+        if not isinstance(found, list):
+            raise ProviderError(f"The script {self._script} must hold a list of messages.")
+        return found
+
+    def _response(self, answer: object, number: int) -> Response:
+        try:
+            if not isinstance(answer, Mapping):
+                raise TypeError("it is no object")
+            calls = tuple(
+                _call(call, f"c{number + 1}-{position}")
+                for position, call in enumerate(answer.get("calls", ()), 1)
+            )
+            stop = StopReason(answer.get("stop", "tool-calls" if calls else "finish"))
+            text = answer.get("text", "")
+            if not isinstance(text, str):
+                raise TypeError("its text is no string")
+            return Response(text=text, calls=calls, stop=stop, reason=str(answer.get("reason", "")))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ProviderError(
+                f"Message {number + 1} of the script {self._script} is wrong: {error}"
+            ) from error
+
+
+def _call(call: Mapping[str, object], default_id: str) -> ToolCall:
+    arguments = call.get("arguments", {})
+    return ToolCall(
+        id=str(call.get("id", default_id)),
+        name=str(call["name"]),
+        arguments=arguments if isinstance(arguments, str) else json.dumps(arguments),
+    )

@@ -1,0 +1,303 @@
+"""
+One model by pydantic-ai: our messages there, its stream back, its errors as ours.
+
+What is wrong with a stream is told apart here: cut off is an error that is worth another try, whatever the
+wire format; empty is empty; arguments arrive as they were sent. Importing this module takes a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from pydantic_ai import exceptions
+from pydantic_ai import messages as wire
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.ollama import OllamaModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.ollama import OllamaProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from handrail.adapters.models.remote import Address
+from handrail.core.conversation import prompt, recover
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Delta,
+    Message,
+    Piece,
+    Response,
+    StopReason,
+    SystemMessage,
+    Thought,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from handrail.core.results import redact, sanitize
+from handrail.ports import ProviderDown, ProviderError
+
+NO_KEY = "none"  # local servers want none, and the SDKs insist on one
+LIMIT_REASON_CHARS = 600
+BROKEN_OFF = "The model's answer broke off before its end."
+STOPS = {
+    "stop": StopReason.FINISH,
+    "length": StopReason.LENGTH,
+    "content_filter": StopReason.REFUSED,
+    "tool_call": StopReason.TOOL_CALLS,
+}
+AGAIN = (  # what waiting may mend
+    exceptions.ModelRateLimitError,
+    exceptions.ModelUnavailableError,
+    exceptions.ModelServerError,
+    exceptions.ModelConnectionError,
+)
+RETRIED_STATUS = {408, 409, 425, 429}
+# What the SDKs raise of what they cannot read.
+UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError)
+
+
+class Engine:
+    """A model that is ready to be asked."""
+
+    def __init__(self, address: Address, default_context: int, silence_s: float) -> None:
+        self._key, self._origin = address.key, f"{address.kind}:{address.name}"
+        self._has_price = not is_near(address.base_url)
+        self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
+        try:
+            self._model = _model(address)
+        except (exceptions.UserError, ImportError, *UNREADABLE) as error:
+            raise ProviderError(self._reason(error)) from error
+        self.context_tokens = self._model.context_window or default_context
+
+    async def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
+        """Ask the model. Raises ProviderError."""
+        has_begun = False
+        try:
+            async with aclosing(self._asked(messages, tools)) as pieces:
+                async for piece in pieces:
+                    has_begun = True
+                    if piece is not None:
+                        yield piece
+        except exceptions.ModelAPIError as error:
+            if (full := self._full(error)) is None:
+                raise self._failed(error, has_begun=has_begun) from error
+            yield full
+        except exceptions.ContentFilterError as error:
+            yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
+        except exceptions.UserError as error:
+            raise ProviderError(self._reason(error)) from error
+        except (exceptions.AgentRunError, *UNREADABLE) as error:
+            reason = f"What the model's server sent cannot be read: {self._reason(error)}"
+            raise ProviderDown(reason) from error
+
+    async def _asked(
+        self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+    ) -> AsyncGenerator[Piece | None]:
+        """What the model says; None for what adds nothing to what the user sees."""
+        parameters = ModelRequestParameters(function_tools=[_tool(offer) for offer in tools])
+        request = self._model.request_stream(list(_wired(messages, self._origin)), self._settings, parameters)
+        async with request as streamed:
+            yield None  # it has been reached
+            async for event in streamed:
+                yield _piece(event)
+            yield self._response(streamed)
+
+    def _response(self, streamed: StreamedResponse) -> Response:
+        raw = (streamed.provider_details or {}).get("finish_reason")
+        if streamed.finish_reason is None and not raw:
+            raise ProviderDown(BROKEN_OFF)
+        if streamed.finish_reason == "error":
+            raise ProviderDown(f"The model's server ended its answer with an error ({raw}).")
+        whole = streamed.get()
+        calls = tuple(_call(part) for part in whole.parts if isinstance(part, wire.ToolCallPart))
+        stop = STOPS.get(streamed.finish_reason or "", StopReason.FINISH)
+        refusal = (streamed.provider_details or {}).get("refusal")
+        return Response(
+            text="".join(part.content for part in whole.parts if isinstance(part, wire.TextPart)),
+            calls=calls,
+            stop=stop,
+            reason=self._reason(refusal) if refusal else "",
+            usage=usage_of(whole, has_price=self._has_price),
+            private=_private(whole, self._origin),
+        )
+
+    def _full(self, error: exceptions.ModelAPIError) -> Response | None:
+        """The response that stands for a context that is full, if that is what the error says."""
+        status = error.status_code if isinstance(error, exceptions.ModelHTTPError) else None
+        said = isinstance(error, exceptions.ModelContextWindowExceededError)
+        if said or (status in (400, 413, 422, 500) and recover.is_context_full(str(error))):
+            return Response(text="", stop=StopReason.CONTEXT_FULL, reason=self._reason(error))
+        return None
+
+    def _failed(self, error: exceptions.ModelAPIError, *, has_begun: bool) -> ProviderError:
+        reason = self._reason(error)
+        if isinstance(error, exceptions.ModelHTTPError):
+            reason = f"HTTP {error.status_code}: {reason}"
+            if error.status_code < 500 and error.status_code not in RETRIED_STATUS:
+                return ProviderError(f"The model's server refused the request. {reason}")
+        elif not isinstance(error, AGAIN) and isinstance(error, exceptions.ModelRequestRejectedError):
+            return ProviderError(f"The model's server refused the request. {reason}")
+        what = BROKEN_OFF if has_begun else "The model cannot be reached."
+        return ProviderDown(f"{what} {reason}", error.retry_after)
+
+    def _reason(self, error: object) -> str:
+        """What an error says, without the key and short."""
+        said = error
+        if isinstance(error, exceptions.ModelHTTPError) and isinstance(error.body, dict):
+            inner = error.body.get("error")
+            said = (inner if isinstance(inner, dict) else error.body).get("message") or error.body
+        text = redact.redact(str(said), (self._key,))
+        return sanitize.clean(text, LIMIT_REASON_CHARS)
+
+
+# ---- There ------------------------------------------------------------------------------------------
+
+
+def _model(address: Address) -> Model:
+    base_url, key = address.base_url or None, address.key or None
+    if address.base_url:
+        key = key or NO_KEY
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    match address.kind:
+        case "openai-chat":
+            return OpenAIChatModel(
+                address.name, provider=OpenAIProvider(base_url=base_url, api_key=key), profile=profile
+            )
+        case "ollama":
+            return OllamaModel(
+                address.name, provider=OllamaProvider(base_url=base_url, api_key=key), profile=profile
+            )
+        case "openai-responses":
+            return OpenAIResponsesModel(address.name, provider=OpenAIProvider(base_url=base_url, api_key=key))
+        case "anthropic":
+            return AnthropicModel(address.name, provider=AnthropicProvider(base_url=base_url, api_key=key))
+        case _:
+            return infer_model(f"{address.kind}:{address.name}")
+
+
+def _tool(offer: ToolOffer) -> ToolDefinition:
+    return ToolDefinition(
+        name=offer.name, description=offer.description, parameters_json_schema=json.loads(offer.schema)
+    )
+
+
+def _wired(messages: Sequence[Message], origin: str) -> Iterator[wire.ModelMessage]:
+    names: dict[str, str] = {}
+    for message in messages:
+        match message:
+            case SystemMessage(text=text):
+                yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
+            case UserMessage():
+                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=prompt.user_text(message))])
+            case AssistantMessage(text=text, calls=calls):
+                names |= {call.id: call.name for call in calls}
+                said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
+                yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
+            case ToolMessage(results=results):
+                yield wire.ModelRequest(parts=[_returned(result, names) for result in results])
+
+
+def _returned(result: ToolResult, names: Mapping[str, str]) -> wire.ToolReturnPart:
+    name = names.get(result.call) or "unnamed"
+    return wire.ToolReturnPart(tool_name=name, content=result.text, tool_call_id=result.call)
+
+
+def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
+    """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
+    made, _, raw = message.private.partition("\n")
+    if not raw or made != origin:
+        return None
+    (kept,) = wire.ModelMessagesTypeAdapter.validate_json(raw)
+    calls = iter(message.calls)
+    if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
+        return None
+    parts = [
+        _renamed(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
+    ]
+    return replace(kept, parts=parts)
+
+
+def _renamed(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
+    ours = _called(call)
+    return replace(part, tool_name=ours.tool_name, args=ours.args, tool_call_id=ours.tool_call_id)
+
+
+def _called(call: ToolCall) -> wire.ToolCallPart:
+    """A call of the history; arguments that were no JSON object are sent as one, which every server reads."""
+    arguments = call.arguments or "{}"
+    try:
+        is_object = isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    sent = arguments if is_object else json.dumps({"unreadable": call.arguments})
+    return wire.ToolCallPart(tool_name=call.name or "unnamed", args=sent, tool_call_id=call.id)
+
+
+# ---- Back -------------------------------------------------------------------------------------------
+
+
+def _piece(event: object) -> Piece | None:
+    """What an event adds to what the user sees."""
+    match event:
+        case wire.PartStartEvent(part=wire.TextPart(content=text)) if text:
+            return Delta(text=text)
+        case wire.PartDeltaEvent(delta=wire.TextPartDelta(content_delta=text)) if text:
+            return Delta(text=text)
+        case wire.PartStartEvent(part=wire.ThinkingPart(content=text)) if text:
+            return Thought(text=text)
+        case wire.PartDeltaEvent(delta=wire.ThinkingPartDelta(content_delta=text)) if text:
+            return Thought(text=text)
+        case _:
+            return None
+
+
+def _call(part: wire.ToolCallPart) -> ToolCall:
+    arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
+    return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments, item=part.id or "")
+
+
+def _private(response: wire.ModelResponse, origin: str) -> str:
+    """What the model's server wants to have back as it was: reasoning, signatures, names of its own."""
+    parts = response.parts
+    if not any(isinstance(part, wire.ThinkingPart) or part.provider_details for part in parts):
+        return ""
+    kept = wire.ModelResponse(parts=parts, provider_name=response.provider_name)
+    return f"{origin}\n{wire.ModelMessagesTypeAdapter.dump_json([kept]).decode()}"
+
+
+def is_near(base_url: str) -> bool:
+    """Whether a server is on this machine or network, where no list says what a model costs."""
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith((".local", ".internal", ".lan")))
+
+
+def usage_of(response: wire.ModelResponse, *, has_price: bool) -> Usage:
+    """What an answer has used, with its price where a list knows it."""
+    usage = response.usage
+    try:
+        cost = float(response.cost().total_price) if has_price else None
+    except (LookupError, ValueError, AssertionError):
+        cost = None  # a model that no price list knows
+    return Usage(
+        steps=1,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cache_read_tokens,
+        cost_usd=cost,
+    )

@@ -1,0 +1,162 @@
+"""
+Journals of sessions: one file each in the state folder, one JSON object a line, written in order by a thread.
+
+A line is one write to a file that is only ever appended to, so a program that is killed leaves whole lines
+and at most one that is torn; the next line then begins on a line of its own. Whoever does something that
+must not be known before its line is there awaits `written` first: a slow disk holds up that turn only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from handrail.adapters.files.files import in_thread
+from handrail.adapters.state import lock as shadow_lock
+from handrail.core.conversation import journal
+from handrail.core.conversation.journal import Begun, Entry
+from handrail.core.conversation.label import label_of
+from handrail.ports.sessions import Release, SessionInfo
+
+logger = logging.getLogger(__name__)
+
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+BEGUN = journal.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
+
+
+class SessionLog:
+    """Sessions port on the folder that *folder* says, which may change with the workspace."""
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journals")
+        self._last: Future[None] | None = None
+        self._sizes: dict[Path, int] = {}  # of the journals, as they were left or found here
+
+    def append(self, session: str, entries: Sequence[Entry]) -> None:
+        """Have entries written at the end."""
+        file = self._file(session)
+        if file is not None and entries:
+            self._last = self._writer.submit(self._write, session, file, entries)
+
+    async def written(self) -> None:
+        """Wait for the writer."""
+        if self._last is not None:
+            await asyncio.shield(asyncio.wrap_future(self._last))
+
+    def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:
+        raw = "".join(journal.line(entry) + "\n" for entry in entries).encode()
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                size = os.lseek(handle, 0, os.SEEK_END)
+                torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+                os.write(handle, b"\n" + raw if torn else raw)
+                if size <= self._sizes.get(file, 0):  # else somebody else has written to it
+                    self._sizes[file] = os.lseek(handle, 0, os.SEEK_END)
+            finally:
+                os.close(handle)
+        except OSError as error:
+            logger.warning("Session %s cannot be written down: %s", session, error)
+
+    async def load(self, session: str) -> tuple[Entry, ...] | None:
+        """All entries."""
+        await self.written()
+        file = self._file(session)
+        if file is None:
+            return None
+        found = await in_thread(_load, file)
+        if found is None:
+            return None
+        entries, self._sizes[file] = found
+        return entries
+
+    async def list(self) -> tuple[SessionInfo, ...]:
+        """All sessions, newest first."""
+        await self.written()
+        return await in_thread(_list, self._folder())
+
+    async def of_turn(self, turn: str) -> str | None:
+        """The session that has begun a turn."""
+        await self.written()
+        return await in_thread(_of_turn, self._folder(), turn)
+
+    async def is_behind(self, session: str) -> bool:
+        """Whether a journal has grown since it was left here; one that was removed has not."""
+        await self.written()
+        file = self._file(session)
+        return file in self._sizes and await in_thread(_size, file) > self._sizes[file]
+
+    def claim(self, session: str) -> Release | None:
+        """Lock the journal, as the system does: a process that dies lets go of it."""
+        file = self._file(session)
+        if file is None:
+            return lambda: None
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:  # it cannot be written down either, which is told then
+            return lambda: None
+        try:
+            is_ours = shadow_lock.taken(handle, writes=True)
+        except OSError:  # a file system without locks
+            is_ours = True
+        if is_ours:
+            return lambda: os.close(handle)
+        os.close(handle)
+        return None
+
+    def _file(self, session: str) -> Path | None:
+        """The journal of a session; None for an id that is none of ours, and might lead elsewhere."""
+        return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
+
+
+def _load(file: Path) -> tuple[tuple[Entry, ...], int] | None:
+    size = _size(file)
+    return (tuple(_entries(file)), size) if file.is_file() else None
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _of_turn(folder: Path, turn: str) -> str | None:
+    for file in folder.glob("*.jsonl"):
+        for entry in _entries(file, BEGUN):
+            if isinstance(entry, Begun) and entry.turn == turn and not entry.is_copied:
+                return file.stem
+    return None
+
+
+def _list(folder: Path) -> tuple[SessionInfo, ...]:
+    found = []
+    for file in folder.glob("*.jsonl"):
+        prompts = [entry.prompt for entry in _entries(file, BEGUN) if isinstance(entry, Begun)]
+        if prompts:
+            time = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
+            title = label_of(prompts[0])
+            found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
+    return tuple(sorted(found, key=lambda each: each.time, reverse=True))
+
+
+def _entries(file: Path, beginning: bytes = b"") -> Iterator[Entry]:
+    """The entries of a file whose lines begin so; a line at a time, since others run beside this thread."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        logger.warning("The journal %s cannot be read: %s", file, error)
+        return
+    for line in raw.split(b"\n"):
+        entry = journal.read(line.decode("utf-8", "replace")) if line.startswith(beginning) else None
+        if entry is not None:
+            yield entry

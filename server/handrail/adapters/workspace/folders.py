@@ -1,0 +1,303 @@
+"""
+The workspace folders, and what a path means in them.
+
+Links and `..` are followed before anything is judged, so no spelling of a path leads past the judgement: the
+strictest standing of the path as written and of the place that it leads to holds. Any string at all gives a
+place or a failure. Whether a standing permits anything is decided by the policy; files are only looked up
+here, never read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from pathspec import GitIgnoreSpec
+
+from handrail.adapters.files.files import path_of, uri_of
+from handrail.adapters.workspace.search import Ground, find_files, find_lines
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.verdict import Place, Standing
+from handrail.core.results.search import Lines, Search
+from handrail.ports import Document
+
+# What changes no longer than the user looks, and why it is asked about first. Patterns are those of
+# .gitignore, in small letters, as names are compared; a later one of the same row wins.
+PROTECTED: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "It may be a key: whoever has it is let in.",
+        (
+            "*.pem",
+            "*.key",
+            "*.p12",
+            "*.pfx",
+            "id_rsa*",
+            "id_dsa*",
+            "id_ecdsa*",
+            "id_ed25519*",
+            ".ssh",
+            ".gnupg",
+        ),
+    ),
+    (
+        "It may hold a password or token for another service.",
+        (".netrc", "_netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws"),
+    ),
+    (
+        "It may hold the secrets of an environment, and is read by what runs there.",
+        (".env*", "!.env*.example", "!.env*.sample", "!.env*.template"),
+    ),
+    (
+        "An editor takes settings from it, and some of them run commands.",
+        (".vscode", "*.code-workspace", ".idea", ".zed", ".exrc", ".nvim.lua", ".dir-locals.el"),
+    ),
+    (
+        "An agent takes settings from it: what it may do, and what it runs.",
+        (".handrail", ".claude", ".cursor"),
+    ),
+    (
+        "It defines what runs on the build server, with the rights that are set there.",
+        ("**/.github/workflows", ".gitlab-ci.yml", ".circleci", "jenkinsfile", "azure-pipelines.yml"),
+    ),
+)
+
+VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
+SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
+
+FOLDS_CASE = sys.platform in ("darwin", "win32")
+LIMIT_PATH_BYTES = 4096
+LIMIT_NAME_BYTES = 255
+OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+UNTITLED = "untitled:"
+
+
+class Folders:
+    """The Workspace port for a list of folders that may change; the first is the main one."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = tuple(roots)
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders, as the client spells them."""
+        return self._roots
+
+    def replace(self, roots: Sequence[Path]) -> None:
+        """From now on, these are the folders."""
+        self._roots = tuple(roots)
+
+    def set_folders(self, uris: Sequence[str]) -> None:
+        """From now on, these are the folders; one that is not on this machine's disk is left out."""
+        self.replace([path for uri in uris if (path := path_of(uri)) is not None])
+
+    def resolve(self, path: str) -> Place | Failure:
+        """
+        Find what *path* names.
+
+        Args:
+            path: Relative, absolute, a `file` URI or an `untitled` URI. A relative one is looked for in
+                each folder in turn, and belongs to the first if it is nowhere. Where there are several
+                folders it may begin with the name of one, as `Place.path` then does.
+
+        Returns:
+            The place; `bad-arguments` for what cannot be a path, `outside-workspace` without a folder.
+        """
+        if path.startswith(UNTITLED):
+            return self._untitled(path)
+        if not self._roots:
+            return Failure(
+                code=Code.OUTSIDE_WORKSPACE,
+                message="No folder is open, so no path can be inside the workspace.",
+                steps=("Open a folder in the editor.",),
+            )
+        absolute = self._absolute(path)
+        return absolute if isinstance(absolute, Failure) else self._place(absolute)
+
+    async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
+        """The files that ignore rules do not leave out; see the port."""
+        return await find_files(self._ground, within, glob)
+
+    async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
+        """The lines that match; see the port."""
+        return await find_lines(self._ground, wanted, unsaved)
+
+    @property
+    def _ground(self) -> Ground:
+        internal = sorted(VERSION_CONTROL)
+        return Ground(roots=self._roots, resolve=self.resolve, internal=internal)
+
+    def _untitled(self, uri: str) -> Place | Failure:
+        standing, why = Standing.INSIDE, ""
+        if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
+            path = path_of("file://" + uri.removeprefix(UNTITLED))
+            wrong = _unusable(uri if path is None else os.fspath(path))
+            if path is None or wrong:
+                return wrong or _no_path("It is not a URI of a document.")
+            place = self._place(os.fspath(path))
+            standing, why = place.standing, place.why
+        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, standing=standing, why=why)
+
+    def _absolute(self, path: str) -> str | Failure:
+        if path[:5].lower() == "file:":
+            named = path_of(path)
+            if named is None:
+                return _no_path("It is not the URI of a file on this machine.")
+            path = os.fspath(named)
+        elif OTHER_SCHEME.match(path):
+            return _no_path("Only files and untitled documents can be worked on, not other URIs.")
+        return _unusable(path) or (path if os.path.isabs(path) else self._found(path))
+
+    def _found(self, path: str) -> str:
+        """The relative *path* in the folder that it belongs to."""
+        first, _, rest = path.removeprefix("./").partition("/")
+        named = [
+            root for root, name in zip(self._roots, root_names(self._roots), strict=True) if name == first
+        ]
+        if named and len(self._roots) > 1:
+            joined = os.path.join(named[0], rest)
+            is_taken = any(os.path.lexists(root / first) for root in self._roots)
+            if os.path.lexists(joined) or not is_taken:
+                return joined
+        joined_to = [os.path.join(root, path) for root in self._roots]
+        return next(filter(os.path.lexists, joined_to), joined_to[0])
+
+    def _place(self, absolute: str) -> Place:
+        """Judge an absolute path."""
+        real = os.path.realpath(absolute)
+        reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
+        home = inside(real, reals)
+        normal = os.path.normpath(absolute)
+        spelled = inside(normal, self._roots) or inside(normal, reals)
+        written, why = spelled[1] if spelled else Path(), ""
+        if home is None:
+            internal = _is_internal(Path(real).parts + written.parts)
+            standing, uri = Standing.VERSION_CONTROL if internal else Standing.OUTSIDE, uri_of(real)
+        else:
+            standing, why = _standing(home[1], written)
+            uri = uri_of(self._roots[home[0]] / home[1])
+        shown = shown_path(real, reals, root_names(self._roots))
+        return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing, why=why)
+
+
+def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
+    """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
+    parts, names = Path(path).parts, Path(folded(path)).parts
+    best: tuple[int, Path] | None = None
+    depth = -1
+    for number, root in enumerate(roots):
+        above = Path(folded(os.fspath(root))).parts
+        if len(above) > depth and names[: len(above)] == above:
+            best, depth = (number, Path(*parts[len(above) :])), len(above)
+    return best
+
+
+def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
+    """
+    What people and the model call a file; `Folders.resolve` knows what is meant.
+
+    Args:
+        real: Its path, with every link resolved.
+        roots: The workspace folders, likewise.
+        names: What the folders are called.
+
+    Returns:
+        The path relative to its folder, after the folder's name if there are several; absolute outside
+        all folders; the URI of a name that is no text.
+    """
+    home = inside(real, roots)
+    if home is None:
+        path = Path(real).as_posix()
+    else:
+        path = Path(*names[home[0] : home[0] + 1] if len(roots) > 1 else (), home[1]).as_posix()
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return uri_of(real)
+    return path
+
+
+def identity_of(path: Path | str) -> str:
+    """The same string for every spelling of a file: links followed, and case where it does not matter."""
+    return folded(os.path.realpath(path))
+
+
+def place_of(path: Path | str) -> str:
+    """The same string for every spelling of a place; a link that lies there is meant itself."""
+    folder, name = os.path.split(path)
+    return folded(os.path.join(os.path.realpath(folder), name))
+
+
+def why_protected(path: str) -> str | None:
+    """Why the file at *path*, relative to its folder with `/`, is asked about before it is changed."""
+    folded = re.sub(r"[\r\n]", "_", path).casefold()  # patterns stop at a line end, names do not
+    return next((reason for reason, spec in _protected() if spec.match_file(folded)), None)
+
+
+def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each of several folders: its own, with a number where an earlier one has it."""
+    names: list[str] = []
+    for root in roots:
+        name = wanted = root.name or "root"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{wanted}-{number}"
+        names.append(name)
+    return tuple(names)
+
+
+def folded(path: str) -> str:
+    """A path by the platform's rule for letter case; nothing is followed."""
+    normal = os.path.normcase(path)
+    return unicodedata.normalize("NFC", normal).casefold() if FOLDS_CASE else normal
+
+
+@cache
+def _protected() -> tuple[tuple[str, GitIgnoreSpec], ...]:
+    return tuple((reason, GitIgnoreSpec.from_lines(patterns)) for reason, patterns in PROTECTED)
+
+
+def _standing(real: Path, written: Path) -> tuple[Standing, str]:
+    """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
+    if _is_internal(real.parts + written.parts):
+        return Standing.VERSION_CONTROL, ""
+    if why := why_protected(real.as_posix()) or why_protected(written.as_posix()):
+        return Standing.PROTECTED, why
+    return Standing.INSIDE, ""
+
+
+def _is_internal(parts: Sequence[str]) -> bool:
+    """Whether a part is a version control system's folder, however a file system lets one spell it."""
+    for part in parts:
+        name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these
+        name = name.partition(":")[0].rstrip(" .").casefold()  # and Windows not these
+        if name in VERSION_CONTROL or SHORT_NAME.fullmatch(name):
+            return True
+    return False
+
+
+def _unusable(path: str) -> Failure | None:
+    try:
+        raw = os.fsencode(path)
+    except UnicodeEncodeError:
+        return _no_path("It has characters that no path can have.")
+    if not raw:
+        return _no_path("It is empty.")
+    if b"\0" in raw:
+        return _no_path("It has a NUL character.")
+    if len(raw) > LIMIT_PATH_BYTES or any(len(part) > LIMIT_NAME_BYTES for part in raw.split(b"/")):
+        return _no_path("It is too long.")
+    return None
+
+
+def _no_path(why: str) -> Failure:
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message=f"This cannot be a path. {why}",
+        steps=("Give a path relative to the workspace folder.",),
+    )

@@ -1,0 +1,230 @@
+"""
+Search and list the files of folders: with ripgrep where it is on PATH, else without, to the same result.
+
+Documents with unsaved text are searched as the editor holds them. Protected files are searched only if they
+are named: what a search finds in a key would have been read without asking.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from handrail.adapters.files import scan
+from handrail.adapters.files.files import in_thread, path_of
+from handrail.adapters.workspace import listing, ripgrep
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.verdict import Place, Standing
+from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
+from handrail.ports import Document
+
+LIMIT_FOUND = 2_000  # lines, before those of protected files are left out
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """
+    Where is searched.
+
+    Attributes:
+        roots: The workspace folders.
+        resolve: What a path or URI means there.
+        internal: The names of version control's folders.
+    """
+
+    roots: tuple[Path, ...]
+    resolve: Callable[[str], Place | Failure]
+    internal: Sequence[str]
+
+    def is_internal(self, name: str) -> bool:
+        """Whether a folder of that name belongs to version control."""
+        return name in self.internal
+
+    def within(self, place: Place | None) -> tuple[Path, ...] | Failure:
+        """The files and folders that are meant by *place*, or by none."""
+        if place is None:
+            return self.roots or _no_folder()
+        path = path_of(place.uri)
+        if path is None or not path.exists():
+            return Failure(
+                code=Code.NO_SUCH_FILE,
+                uri=place.uri,
+                message=f"There is no file or folder {place.path}.",
+                steps=("Check the path; list the folder above it.",),
+            )
+        return (path,)
+
+
+async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
+    """The paths of files that ignore rules do not leave out, sorted; see `Workspace.files`."""
+    starts = ground.within(within)
+    if isinstance(starts, Failure):
+        return starts
+    wanted, found = listing.Glob(glob), set[str]()
+    for start in starts:
+        place = ground.resolve(os.fspath(start))
+        shown = place.path if isinstance(place, Place) else os.fspath(start)
+        try:
+            paths = await _files(ground, start)
+        except scan.SlowError as error:
+            return search_failure(error)
+        for path in paths:
+            name = path.relative_to(start).as_posix() if path != start else path.name
+            if wanted.takes(name):
+                found.add(shown if path == start else name if shown == "." else f"{shown}/{name}")
+    return tuple(sorted(path.encode("utf-8", "replace").decode("utf-8") for path in found))
+
+
+async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
+    """The lines that match, see `Workspace.search`."""
+    starts = ground.within(wanted.within)
+    if isinstance(starts, Failure):
+        return starts
+    order = scan.Scan(pattern=wanted.pattern, ignore_case=wanted.ignore_case, limit=LIMIT_FOUND)
+    seeker = _Seeker(ground=ground, wanted=wanted, order=order, unsaved=_held(ground, unsaved))
+    try:
+        found, more = await seeker.find(starts)
+    except (scan.PatternError, scan.SlowError, OSError) as error:
+        return search_failure(error)
+    lines = sorted(found, key=lambda line: (line.path, line.line_number))
+    return Lines(lines=tuple(lines[:LIMIT_LINES]), more=more or len(lines) > LIMIT_LINES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seeker:
+    """One search; `unsaved` are texts by the identity of their documents."""
+
+    ground: Ground
+    wanted: Search
+    order: scan.Scan
+    unsaved: Mapping[str, tuple[Place, str]]
+
+    async def find(self, starts: Sequence[Path]) -> tuple[list[Line], bool]:
+        rg = ripgrep.program()
+        if rg is not None:
+            try:
+                return await self._with_ripgrep(rg, starts)
+            except ripgrep.NotDoneError:
+                pass  # a pattern of another dialect, or an old ripgrep
+        return await self._without(starts)
+
+    async def _with_ripgrep(self, rg: str, starts: Sequence[Path]) -> tuple[list[Line], bool]:
+        lines: list[Line] = []
+        cut = False
+        for start in starts:
+            matches, is_cut = await ripgrep.find(rg, self.order, start, self.ground.internal)
+            lines += await in_thread(self._wanted, start, matches)
+            cut = cut or is_cut
+        for place, text in await self._unsaved(starts):
+            matches, _ = await ripgrep.find(rg, self.order, Path(os.sep), (), text)
+            lines += [Line(path=place.path, line_number=m.line_number, row=m.row) for m in matches]
+        return lines, cut
+
+    def _wanted(self, start: Path, matches: Sequence[scan.Match]) -> list[Line]:
+        """What was found on disk, without what is held unsaved, protected, or not meant."""
+        glob, shown = listing.Glob(self.wanted.glob), dict[str, str | None]()
+        for source in {each.source for each in matches}:
+            path, place = Path(source), self.ground.resolve(source)
+            takes = path == start or glob.takes(path.relative_to(start).as_posix())
+            is_meant = takes and isinstance(place, Place) and self._may_read(place)
+            shown[source] = place.path if is_meant and isinstance(place, Place) else None
+        return [
+            Line(path=name, line_number=each.line_number, row=each.row)
+            for each in matches
+            if (name := shown[each.source]) is not None
+        ]
+
+    def _may_read(self, place: Place) -> bool:
+        named = self.wanted.within is not None and self.wanted.within.identity == place.identity
+        return place.identity not in self.unsaved and (named or place.standing is not Standing.PROTECTED)
+
+    async def _unsaved(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
+        """The unsaved documents that are meant."""
+        found = []
+        for place, text in self.unsaved.values():
+            path = path_of(place.uri)
+            named = self.wanted.within is not None and self.wanted.within.identity == place.identity
+            if path is None:
+                is_meant = self.wanted.within is None and not self.wanted.glob
+            else:
+                is_meant = named or (
+                    place.standing is Standing.INSIDE
+                    and any([await in_thread(self._is_below, start, path) for start in starts])
+                )
+            if is_meant:
+                found.append((place, text))
+        return found
+
+    def _is_below(self, start: Path, path: Path) -> bool:
+        if not path.is_relative_to(start) or path == start:
+            return False
+        takes = listing.Glob(self.wanted.glob).takes(path.relative_to(start).as_posix())
+        return takes and not listing.Ignored(start, self.ground.is_internal)(path)
+
+    async def _without(self, starts: Sequence[Path]) -> tuple[list[Line], bool]:
+        places = dict[str, Place]()
+        sources = await in_thread(lambda: list(self._sources(starts, places)))
+        for place, text in await self._unsaved(starts):
+            sources.append(scan.Source(name=place.identity, text=text))
+            places[place.identity] = place
+        matches, more = await scan.find(self.order, sources)
+        return [
+            Line(path=places[each.source].path, line_number=each.line_number, row=each.row)
+            for each in matches
+        ], more
+
+    def _sources(self, starts: Sequence[Path], places: dict[str, Place]) -> Iterator[scan.Source]:
+        """The files to be searched; *places* takes what they are, by their identities."""
+        glob = listing.Glob(self.wanted.glob)
+        for start in starts:
+            for path in _walked(self.ground, start):
+                place = self.ground.resolve(os.fspath(path))
+                takes = path == start or glob.takes(path.relative_to(start).as_posix())
+                if takes and isinstance(place, Place) and self._may_read(place):
+                    places[place.identity] = place
+                    yield scan.Source(name=place.identity, path=os.fspath(path))
+
+
+def search_failure(error: Exception) -> Failure:
+    """What an error of a search means for the model."""
+    if isinstance(error, scan.PatternError):
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"The pattern is not a regular expression: {error}.",
+            steps=("Escape characters that are meant as they are.",),
+        )
+    if isinstance(error, scan.SlowError):
+        return Failure(
+            code=Code.TIMED_OUT,
+            message=str(error),
+            steps=("Use a simpler pattern.", "Or search less at once."),
+        )
+    return Failure(code=Code.TOOL_FAILED, message=f"The search could not be run: {error}.")
+
+
+async def _files(ground: Ground, start: Path) -> Sequence[Path]:
+    if (rg := ripgrep.program()) is not None and await in_thread(start.is_dir):
+        try:
+            return await ripgrep.files(rg, start, ground.internal)
+        except ripgrep.NotDoneError:
+            pass  # an old ripgrep, or one that could not read something
+    return await in_thread(_walked, ground, start)
+
+
+def _walked(ground: Ground, start: Path) -> Sequence[Path]:
+    return (start,) if start.is_file() else list(listing.walk(start, ground.is_internal))
+
+
+def _held(ground: Ground, unsaved: Sequence[Document]) -> dict[str, tuple[Place, str]]:
+    places = ((ground.resolve(document.uri), document.text.content) for document in unsaved)
+    return {place.identity: (place, text) for place, text in places if isinstance(place, Place)}
+
+
+def _no_folder() -> Failure:
+    return Failure(
+        code=Code.OUTSIDE_WORKSPACE,
+        message="No folder is open, so there is nothing to search.",
+        steps=("Open a folder in the editor.",),
+    )

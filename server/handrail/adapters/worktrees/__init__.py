@@ -1,0 +1,1 @@
+"""Snapshots of whole work trees with git, taken around a command."""

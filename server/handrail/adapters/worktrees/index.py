@@ -1,0 +1,144 @@
+"""
+A copy of the user's index to start from, so that the first snapshot need not read every file.
+
+An entry may be trusted only if the file's bytes are the blob's: what conversion may have touched is hashed
+anew, and so is what is unmerged, or hidden from git by a flag. Where the user's objects may not be leaned on,
+all is read, and only what git is to look at is taken from the index. Nested repositories are taken out, as
+each is a work tree of its own. The user's own index is only read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from handrail.adapters.worktrees.git import Git, UserRepository, split
+from handrail.ports import CheckpointError
+
+CONVERTING = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
+LINK = b"160000"  # the mode of an entry that stands for a nested repository
+NOTHING = b"0" * 40
+PLAIN = re.compile(rb"H 1[02]0... [0-9a-f]{40} 0\t").match  # a file or a symbolic link that git may look at
+PATH = 52  # where a path begins in a line
+PIECE_BYTES = 1 << 18  # what is taken apart without others getting their turn
+ATTRIBUTES = b".gitattributes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    mode: bytes
+    blob: bytes
+    stage: bytes
+    path: bytes
+
+
+def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
+    """
+    Copy the index of *user* for *git*; nothing is left if that cannot be done.
+
+    Args:
+        git: Has no index yet.
+        user: Whose index it is.
+        above: The folders above what git is going to look at; there may be attributes in them.
+
+    Returns:
+        Whether there is a copy.
+    """
+    index = git.folder / "index"
+    try:
+        shutil.copy2(user.index, index)  # with its time: git tells by it which entries it must not trust
+        distrust(git, user, has_attributes=any((each / ".gitattributes").exists() for each in above))
+    except (CheckpointError, OSError):  # none yet, split in two, or of a kind that this git does not know
+        index.unlink(missing_ok=True)
+        return False
+    return True
+
+
+def are_attributes(name: bytes) -> bool:
+    """Whether a path is that of a file that asks for conversion of those beside and below it."""
+    return name.rpartition(b"/")[2].lower() == ATTRIBUTES
+
+
+def distrust(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
+    """
+    Have git read anew what its index may be wrong about. Raises CheckpointError.
+
+    Args:
+        git: Has a copy of the index of *user*.
+        user: Whose index it is.
+        has_attributes: Whether there are files of attributes that the index does not know.
+    """
+    raw = git.run("ls-files", "-v", "-s", "-z")
+    if not git.borrows:
+        empty = git.run("hash-object", "-w", "--stdin").strip()  # so that what is not empty is found changed
+        _order(git, [order for line in _lines(raw) for order in _anew(_entry(line), empty)])
+        return
+    converted = set[bytes]()
+    if user.converts:
+        converted.update(line[PATH:] for line in _lines(raw))
+    elif has_attributes or _have_attributes(user, raw):
+        converted.update(_converted(git, user, [line[PATH:] for line in _lines(raw)]))
+    orders = list[bytes]()
+    # There may be very many, and few are doubtful, so only those are looked at closely.
+    for line in _lines(raw):
+        if not PLAIN(line) or (converted and line[PATH:] in converted):
+            entry = _entry(line)
+            orders += _anew(entry, entry.blob)
+    _order(git, orders)
+
+
+def _lines(raw: bytes) -> Iterator[bytes]:
+    """What `split` finds, a piece at a time."""
+    at = 0
+    while at < len(raw):
+        end = raw.index(b"\0", min(at + PIECE_BYTES, len(raw) - 1)) + 1
+        yield from split(raw[at:end])
+        at = end
+
+
+def _anew(entry: _Entry, blob: bytes) -> Iterator[bytes]:
+    """What has git forget when it looked at a file, so that it is read anew; it is taken to hold *blob*."""
+    if entry.mode == LINK or entry.stage != b"0":
+        yield b"0 " + NOTHING + b"\t" + entry.path
+    if entry.mode != LINK:
+        yield entry.mode + b" " + blob + b"\t" + entry.path
+
+
+def _order(git: Git, orders: Sequence[bytes]) -> None:
+    if orders:
+        git.run("update-index", "-z", "--index-info", given=b"".join(order + b"\0" for order in orders))
+
+
+def _entry(line: bytes) -> _Entry:
+    fields, path = line.split(b"\t", 1)
+    _, mode, blob, stage = fields.split(b" ")
+    return _Entry(mode=mode, blob=blob, stage=stage, path=path)
+
+
+def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:
+    """The paths whose content git may have changed on its way to the disk."""
+    given = b"".join(path + b"\0" for path in paths)
+    # Without our own overriding attributes, and with the user's beside the files.
+    said = split(_as_user(git, user, "check-attr", "-z", "--stdin", *CONVERTING, given=given))
+    return {said[at] for at in range(0, len(said), 3) if said[at + 2] not in (b"unspecified", b"unset")}
+
+
+def _have_attributes(user: UserRepository, raw: bytes) -> bool:
+    """Whether the index, or what lies outside of the work tree, has files of attributes."""
+    named = (raw[at : at + PIECE_BYTES + len(ATTRIBUTES)] for at in range(0, len(raw), PIECE_BYTES))
+    return any(map(os.path.exists, user.attributes)) or any(ATTRIBUTES in piece.lower() for piece in named)
+
+
+def _as_user(git: Git, user: UserRepository, *args: str, given: bytes) -> bytes:
+    ours: Path = git.folder / "info" / "attributes"
+    kept = ours.read_bytes()
+    theirs = b"".join(each.read_bytes() + b"\n" for each in user.attributes[::-1] if each.is_file())
+    try:
+        ours.write_bytes(theirs)
+        return git.run(*args, given=given)
+    finally:
+        ours.write_bytes(kept)

@@ -1,0 +1,86 @@
+"""
+Snapshots of small folders without git: all files as they are, kept in the note of the command.
+
+What is larger than a note should be is not kept at all, and said so: half a snapshot would pass for whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handrail.adapters.files import files
+from handrail.adapters.files.failure import reason
+from handrail.adapters.workspace.folders import VERSION_CONTROL
+from handrail.core.checkpoint import LINK, Image
+
+LIMIT_FILES = 2_000
+LIMIT_BYTES = 5_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plain:
+    """
+    All files and links at one moment; paths are absolute.
+
+    Attributes:
+        files: The bytes in base64, and the mode as in `Image`.
+        left_out: What else is there, and why it is not kept.
+    """
+
+    files: dict[str, list[str | int]] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def image(self, path: str) -> Image:
+        """What a path held."""
+        if path not in self.files:
+            return Image(raw=None)
+        raw, mode = self.files[path]
+        return Image(raw=base64.b64decode(str(raw)), mode=int(mode))
+
+    def folders(self) -> set[Path]:
+        """The folders that held something."""
+        return {folder for path in self.files for folder in Path(path).parents}
+
+
+def take(roots: Sequence[Path]) -> Plain | None:
+    """All files and links below *roots* but version control's own; None if they are too many or too large."""
+    found = Plain()
+    size = 0
+    for root in roots:
+        for at, folders, names in os.walk(
+            root, onerror=lambda error: _leave_out(found, error.filename, error)
+        ):
+            folders[:] = [each for each in folders if each not in VERSION_CONTROL]
+            for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
+                path = Path(at, name)
+                try:
+                    raw, mode = _held(path)
+                except files.TooLargeError:
+                    return None
+                except files.NotPlainError:
+                    found.left_out[os.fspath(path)] = "it is a pipe, a socket or a device"
+                except OSError as error:
+                    _leave_out(found, os.fspath(path), error)
+                else:
+                    size += len(raw)
+                    if len(found.files) >= LIMIT_FILES or size > LIMIT_BYTES:
+                        return None
+                    found.files[os.fspath(path)] = [base64.b64encode(raw).decode("ascii"), mode]
+    return found
+
+
+def _held(path: Path) -> tuple[bytes, int]:
+    """What lies at a path: the bytes and mode of a file, or a link as it is."""
+    if path.is_symlink():
+        return os.fsencode(os.readlink(path)), LINK
+    there = files.read(path, LIMIT_BYTES)
+    return there.raw, there.mode
+
+
+def _leave_out(found: Plain, path: str, error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        found.left_out[path] = reason(error)[0]

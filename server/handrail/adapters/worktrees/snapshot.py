@@ -1,0 +1,286 @@
+"""
+Snapshots of a whole work tree, each an object of git's, and what differs between two of them.
+
+The store is scratch: it leans on the user's own objects where there are any, and may be thrown away between
+two commands. Nested repositories are work trees of their own, whatever state they are in. Ignored folders,
+what is too large and what cannot be read is left out and named. The caller sees to it that nobody else works
+on the same folder meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from handrail.adapters.worktrees import index as tree_index
+from handrail.adapters.worktrees.git import Git, UserRepository, split, user_repository
+from handrail.ports import CheckpointError
+
+Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ignores
+
+LIMIT_FILE_BYTES = 20_000_000  # what is larger is rarely written by hand, and is copied at every change
+LIMIT_IGNORED_BYTES = 1_000_000  # `.env` and its like; logs and builds are not what a person misses
+UNREADABLE = "it cannot be read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """
+    All work trees at one moment; paths are absolute.
+
+    Attributes:
+        trees: The tree object of each work tree.
+        left_out: What is not in them, and why.
+        stamps: What the files that are left out look like from outside.
+        modes: The permission bits of files that git would not have given them.
+        borrows: Whether a tree leans on objects of the user's.
+        repositories: The `.git` of the work trees that have one.
+    """
+
+    trees: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    stamps: dict[str, list[int]] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    borrows: bool = False
+    repositories: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A path that differs between two snapshots: modes are git's, 0 for nothing; blobs are names."""
+
+    path: Path
+    modes: tuple[int, int]
+    blobs: tuple[str, str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are unlike each other after all."""
+        return self.modes[0] != self.modes[1] or self.blobs[0] != self.blobs[1]
+
+
+class Trees:
+    """Takes snapshots of the work trees below some folders; *scratch* holds a repository for each."""
+
+    def __init__(self, scratch: Path, roots: Sequence[Path]) -> None:
+        self._scratch = scratch
+        self._roots = [Path(os.path.realpath(root)) for root in roots]
+
+    def take_anew(self) -> Taken:
+        """A snapshot of now; if the store is damaged, in a new one. Raises CheckpointError, OSError."""
+        try:
+            return self.take()
+        except CheckpointError:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            return self.take()
+
+    def take(self) -> Taken:
+        """A snapshot of now. Raises CheckpointError, OSError."""
+        taken = Taken()
+        waiting = [self._home(root) for root in self._roots]
+        while waiting:
+            top, user = waiting.pop()
+            if os.fspath(top) not in taken.trees:
+                waiting += map(self._home, self._take(top, user, taken))
+        borrows = any(self._git(Path(top)).borrows for top in taken.trees)
+        there = [path for top in taken.trees if os.path.lexists(path := os.path.join(top, ".git"))]
+        return replace(taken, borrows=borrows, repositories=there)
+
+    def _home(self, folder: Path) -> tuple[Path, UserRepository | None]:
+        """The work tree that a folder belongs to, with the user's repository if it is needed and of use."""
+        if os.path.lexists(folder / ".git") and self._git(folder).is_made:
+            return folder, None
+        user = user_repository(folder)
+        if user is None or (user.top != folder and user.ignores(folder)):
+            return folder, None
+        return user.top, user
+
+    def differences(self, before: Taken, after: Taken) -> Iterator[tuple[Git, Sequence[Difference]]]:
+        """What differs in each work tree, with the repository that has the blobs."""
+        for top in {**before.trees, **after.trees}:
+            git = self._git(Path(top))
+            trees = [each.trees.get(top) or _empty(git) for each in (before, after)]
+            if trees[0] != trees[1]:
+                yield git, tuple(_differences(git, trees))
+
+    def _git(self, top: Path) -> Git:
+        name = hashlib.sha256(os.fsencode(top)).hexdigest()[:16]
+        return Git(self._scratch / name, top)
+
+    def _take(self, top: Path, user: UserRepository | None, taken: Taken) -> Sequence[Path]:
+        """The tree of *top*, into *taken*; the repositories nested in it."""
+        git = self._git(top)
+        is_new = not git.is_made
+        git.make(user.objects if user is not None and self._lasts(user) else None)
+        for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
+            (git.folder / stale).unlink(missing_ok=True)
+        paths, copied = self._paths(top), None
+        if is_new and user is not None and tree_index.begin(git, user, self._above(top)) and git.borrows:
+            git.compare_with(user.head)
+            copied = user
+        modes = _Modes(git)
+        names, closed = _names(git, paths)
+        if copied is not None and any(tree_index.are_attributes(name) for name, _ in names):
+            tree_index.distrust(git, copied, has_attributes=True)
+            names, closed = _names(git, paths)
+        taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
+        chosen = _chosen(top, names, taken, modes.known)
+        tree = git.folder / "tree"  # of the index as it is; not there while that changes
+        if chosen.gone or chosen.there:
+            tree.unlink(missing_ok=True)
+        for options, some in ((("--force-remove",), chosen.gone), (("--add", "--replace"), chosen.there)):
+            if some:
+                given = b"".join(name + b"\0" for name in dict.fromkeys(some))
+                git.run("update-index", "-z", *options, "--remove", "--stdin", given=given)
+        modes.write()
+        taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
+        if not tree.exists():
+            written = tree.with_suffix(".new")
+            written.write_bytes(git.run("write-tree", "--missing-ok"))
+            written.replace(tree)
+        name = tree.read_text(encoding="ascii").strip()
+        if not git.has_commit:
+            git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
+        taken.trees[os.fspath(top)] = name
+        return chosen.nested
+
+    def _lasts(self, user: UserRepository) -> bool:
+        """Whether its objects may be leaned on: with a nested work tree, a command may remove those in it."""
+        is_nested = any(root in user.top.parents for root in self._roots)
+        return not (is_nested and user.objects.is_relative_to(user.top))
+
+    def _paths(self, top: Path) -> Sequence[str]:
+        """What git is to look at in *top*: all, unless only folders below it are of the workspace."""
+        if any(top.is_relative_to(root) for root in self._roots):
+            return ()
+        return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
+
+    def _above(self, top: Path) -> Iterator[Path]:
+        """The folders in *top* that git is not to look at, but for those on the way to others."""
+        for root in self._roots:
+            if root.is_relative_to(top):
+                yield from (folder for folder in root.parents if folder.is_relative_to(top))
+
+
+def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[bytes]]:
+    """What may have changed since the tree before, is new, or is ignored; and the folders that are closed."""
+    try:
+        found, closed = git.changes(paths)
+    except CheckpointError:
+        git.compare_with(None)  # the commit is the user's, who may have thrown it away
+        found, closed = git.changes(paths)
+    return [(name, None if letters == b"!!" else letters == b"??") for letters, name in found], closed
+
+
+class _Modes:
+    """The permission bits that are not those that git gives, by name; kept beside the index."""
+
+    def __init__(self, git: Git) -> None:
+        self._path = git.folder / "modes.json"
+        try:
+            self.known: dict[str, int] = json.loads(self._path.read_bytes())
+        except (FileNotFoundError, ValueError):
+            self.known = {}
+
+    def write(self) -> None:
+        raw = json.dumps(self.known).encode("ascii")
+        if not self._path.exists() or self._path.read_bytes() != raw:
+            self._path.write_bytes(raw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """The names that belong into the tree, those that do not any more, and repositories of their own."""
+
+    there: list[bytes] = field(default_factory=list)
+    gone: list[bytes] = field(default_factory=list)
+    nested: list[Path] = field(default_factory=list)
+
+    def leave_out(self, name: bytes, is_new: bool | None) -> None:
+        """Have the tree not hold what the path once was, and is no more."""
+        if is_new is False:
+            self.gone.append(name)
+
+
+def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int]) -> _Chosen:
+    """
+    Sort out what may have changed.
+
+    Args:
+        top: The work tree.
+        names: What has changed since the tree before, is new, or is ignored.
+        taken: Takes what is left out.
+        modes: Takes the permission bits that git would not keep.
+    """
+    chosen = _Chosen()
+    links: dict[str, bool] = {}
+    for name, is_new in names:
+        path = top / os.fsdecode(name)
+        if name.endswith(b"/"):
+            if is_new is None:
+                taken.left_out[os.fspath(path)] = "git ignores this folder"
+            else:
+                chosen.nested.append(path)
+            continue
+        try:
+            found = os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            chosen.gone.append(name)
+            continue
+        except OSError:
+            taken.left_out[os.fspath(path)] = UNREADABLE
+            chosen.leave_out(name, is_new)
+            continue
+        if stat.S_ISDIR(found.st_mode) or _is_beyond_link(path, top, links):
+            chosen.gone.append(name)  # what is in the folder now is new, or is where a link leads
+            continue
+        limit = LIMIT_FILE_BYTES if is_new is not None else LIMIT_IGNORED_BYTES
+        if reason := _obstacle(path, found, limit):
+            taken.left_out[os.fspath(path)] = reason
+            taken.stamps[os.fspath(path)] = [found.st_size, found.st_mtime_ns]
+            chosen.leave_out(name, is_new)
+            continue
+        chosen.there.append(name)
+        if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) not in (0o644, 0o755):
+            modes[os.fsdecode(name)] = stat.S_IMODE(found.st_mode)
+        else:
+            modes.pop(os.fsdecode(name), None)
+    return chosen
+
+
+def _is_beyond_link(path: Path, top: Path, links: dict[str, bool]) -> bool:
+    """Whether a folder above *path* has become a link; *links* remembers what has been looked at."""
+    folder = os.path.dirname(path)
+    if folder not in links:
+        above = Path(folder)
+        links[folder] = above != top and (above.is_symlink() or _is_beyond_link(above, top, links))
+    return links[folder]
+
+
+def _obstacle(path: Path, found: os.stat_result, limit: int) -> str:
+    """Why a path cannot be kept; empty if it can."""
+    if stat.S_ISREG(found.st_mode):
+        if found.st_size > limit:
+            return f"{found.st_size:,} bytes are too large"
+        return "" if os.access(path, os.R_OK) else UNREADABLE
+    if stat.S_ISLNK(found.st_mode):
+        return ""
+    return "it is a pipe, a socket or a device"
+
+
+def _empty(git: Git) -> str:
+    return git.run("hash-object", "-t", "tree", "-w", "--stdin").decode().strip()
+
+
+def _differences(git: Git, trees: Sequence[str]) -> Iterator[Difference]:
+    fields = split(git.run("diff-tree", "-r", "-z", "--no-renames", *trees))
+    for about, name in zip(fields[::2], fields[1::2], strict=True):
+        old, new, one, other, _ = about.decode().lstrip(":").split(" ")
+        path = git.work_tree / os.fsdecode(name)
+        yield Difference(path=path, modes=(int(old, 8), int(new, 8)), blobs=(one, other))

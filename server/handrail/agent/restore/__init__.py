@@ -1,0 +1,1 @@
+"""Going back: documents as a checkpoint has them, and a conversation before a turn."""

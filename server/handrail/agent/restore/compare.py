@@ -1,0 +1,124 @@
+"""
+Compare what a checkpoint keeps with what came of it, with another checkpoint, or with now.
+
+The result is a unified diff for people. What an editor holds counts as the document; what is no text, or has
+another mode only, is named without its content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.checkpoint import Checkpoint, Image, KeptDocument
+from handrail.core.documents import diff, edit
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.ports import Document, Ports
+
+NOW = "now"
+
+
+async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str | None) -> str:
+    """
+    Compare a checkpoint.
+
+    Args:
+        ports: The world.
+        checkpoint: The id of a turn or a step; the diff begins with what was there before it.
+        against: Another checkpoint, whose beginning is where the diff ends; `now`; or None for what the
+            turn, or the step and what follows it, left.
+        uri: The only document to look at; None for all.
+
+    Returns:
+        A unified diff, empty if nothing differs. Raises CheckpointError.
+    """
+    pairs = await _left(ports, checkpoint) if against is None else await _between(ports, checkpoint, against)
+    wanted = None if uri is None else identity(ports, uri)
+    shown = (_shown(*pair) for pair in pairs if wanted in (None, identity(ports, pair[0].uri)))
+    return "".join(shown)
+
+
+def having(ports: Ports, found: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
+    """Those of *found* that have a document, whatever the spelling of its URI; it is their only path then."""
+    name = identity(ports, uri)
+    narrowed = (
+        replace(each, paths=tuple(path for path in each.paths if identity(ports, path.uri) == name))
+        for each in found
+    )
+    return tuple(each for each in narrowed if each.paths)
+
+
+def identity(ports: Ports, uri: str) -> str:
+    """What a document is called whatever the spelling of its URI."""
+    place = ports.workspace.resolve(uri)
+    return uri if isinstance(place, Failure) else place.identity
+
+
+def place(ports: Ports, uri: str) -> str:
+    """What a place is called, whatever the spelling of its folder; a symbolic link there is not followed."""
+    folder, _, name = uri.rpartition("/")
+    return f"{identity(ports, folder)}/{name}"
+
+
+Side = Text | bytes | None  # a text, what is none, nothing
+Pair = tuple[KeptDocument, Side, Side]
+
+
+async def _left(ports: Ports, checkpoint: str) -> Sequence[Pair]:
+    """What the turn found and what it left, as far as that is known."""
+    pairs: list[Pair] = []
+    paths = {each.uri: each for each in await ports.checkpoints.held(checkpoint)}
+    for each in await ports.checkpoints.restore_plan(checkpoint):
+        before, after = _side(each.before), None if each.after is None else _side(each.after)
+        if each.after is None or not each.is_seen:
+            now = await _now(ports, each.uri)
+            after = now if each.after is None or now == before else after  # killed before it was written
+        pairs.append((paths[each.uri], before, after))
+    return pairs
+
+
+async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair]:
+    """What is kept of one moment and of another; what nothing has touched since is as it is now."""
+    first = {each.uri: each for each in await ports.checkpoints.held(checkpoint)}
+    other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.held(against)}
+    pairs: list[Pair] = []
+    for uri, document in {**first, **other}.items():
+        now = None if uri in first and uri in other else await _at(ports, uri, document.image)
+        sides = [_side(kept[uri].image) if uri in kept else now for kept in (first, other)]
+        pairs.append((document, sides[0], sides[1]))
+    return pairs
+
+
+async def _at(ports: Ports, uri: str, kept: Image) -> Side:
+    """What there is now of what was *kept*: a document, or what lies at a place."""
+    found = await ports.editor.look(uri) if kept.is_link else None
+    return await _now(ports, uri) if found is None else _side(found)
+
+
+def _side(image: Image) -> Side:
+    if image.unsaved is not None:
+        return image.unsaved.text
+    if image.raw is None:
+        return None
+    text = Text.parse(image.raw)
+    return image.raw if isinstance(text, Failure) else text
+
+
+async def _now(ports: Ports, uri: str) -> Side:
+    found = await ports.editor.read(uri)
+    if isinstance(found, Document):
+        return found.text
+    return None if found.code is Code.NO_SUCH_FILE else b""
+
+
+def _shown(document: KeptDocument, before: Side, after: Side) -> str:
+    """One document's part of the diff."""
+    path = document.path
+    if isinstance(before, bytes) or isinstance(after, bytes):
+        return "" if before == after else f"Binary files a/{path} and b/{path} differ\n"
+    if before is None:
+        return "" if after is None else diff.created(path, after)
+    if after is None:
+        return diff.deleted(path, before)
+    return diff.unified(path, before, edit.between(before.content, after.content))

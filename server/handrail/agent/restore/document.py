@@ -1,0 +1,319 @@
+"""
+Take one path back, without losing what was typed since.
+
+It is compared three ways: what it held before, what the turn left, what is there now. What the user changed
+since stays, or is a conflict and is left alone. Open documents change through the editor, so undo works; what
+is no text, or a symbolic link, is taken back as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.restore.compare import identity
+from handrail.agent.turn.edits import LIMIT_DIFF_CHARS
+from handrail.core.checkpoint import Image, Restoration
+from handrail.core.documents import diff, edit
+from handrail.core.documents.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
+from handrail.core.documents.revert import Lines, way_back
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Code, Failure
+from handrail.ports import Document, Ports
+
+LABEL = "handrail: restore checkpoint"
+CHANGED_AGAIN = "Lines that the turn changed were changed again since; the document was kept."
+KILLED = (
+    "The turn was killed amid its work; what is there now is not what it was about to leave. It was kept."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """
+    A document that was left as it is, and why.
+
+    Attributes:
+        diff: Both texts, as a unified diff from what is there to what the checkpoint has; empty for none.
+    """
+
+    uri: str
+    reason: str
+    diff: str = ""
+
+
+@dataclass(kw_only=True)
+class Found:
+    """What a restore has come to so far, by URI; `count` is how many there are."""
+
+    restored: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def done(self) -> int:
+        """How many it has come to."""
+        return len(self.restored) + len(self.unchanged) + len(self.deleted) + len(self.conflicts)
+
+
+async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
+    """Take a document, or what lies at a place, back; *found* is told what became of it."""
+    if each.is_place:
+        await _take_back_place(ports, each, found)
+    elif each.identity and identity(ports, each.uri) != each.identity:
+        reason = "Its path leads to another file now; nothing was changed there."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+    else:
+        await _take_back_document(ports, each, found)
+
+
+async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> None:
+    now = await ports.editor.read(each.uri)
+    if isinstance(now, Failure):
+        raw = await ports.editor.read_bytes(each.uri)
+        each = next((one for one in (each, *each.earlier) if one.after and one.after.raw == raw), each)
+        if raw is None and now.code is Code.NO_SUCH_FILE:
+            await _bring_back(ports, each, found)
+        else:
+            await _take_back_bytes(ports, each, now.message, found)
+        return
+    each = _as_left(each, now.text)
+    if each.before.raw is None and each.before.unsaved is None:
+        await _remove(ports, each, now, found)
+    elif (before := _text(each.before, now.text)) is None:
+        reason = "The document was no text before; it was left alone."
+        if now.is_open:
+            found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        else:
+            await _take_back_bytes(ports, each, reason, found)
+    else:
+        await _rewrite(ports, each, (now, before), found)
+        if await _take_back_mode(ports, each) and each.uri in found.unchanged:
+            found.unchanged.remove(each.uri)
+            found.restored.append(each.uri)
+
+
+async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: Found) -> None:
+    """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
+    now = await ports.editor.read(each.uri)
+    each = each if isinstance(now, Failure) else _as_left(each, now.text)
+    before = None if isinstance(now, Failure) else _text(each.before, now.text)
+    is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
+    if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
+        reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
+        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+    elif (back := await asyncio.to_thread(_way_back, each, now.text, before, lines)) is None:
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+    else:
+        await _write_back(ports, each, now, back, found)
+
+
+async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> None:
+    """Where a symbolic link lies, or lay, all of it is taken back, if nobody has changed it since."""
+    now, document = await ports.editor.look(each.uri), await ports.editor.read(each.uri)
+    if now is not None and _is_same(now, each.before):
+        found.unchanged.append(each.uri)
+        return
+    reason = "A symbolic link is taken back as a whole, and something else lies there by now."
+    if isinstance(document, Document) and document.unsaved:
+        reason = "The editor holds unsaved text of what lies there now."
+    elif now is not None and each.after is not None and _is_same(now, each.after):
+        failure = await ports.editor.lay(each.uri, now, each.before)
+        if failure is None:
+            (found.deleted if each.before.raw is None else found.restored).append(each.uri)
+            return
+        reason = failure.message
+    found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+
+
+def _is_same(one: Image, other: Image) -> bool:
+    return (one.raw, one.is_link) == (other.raw, other.is_link)
+
+
+async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: Found) -> None:
+    """What is no text is taken back as a whole, if nobody has changed it since; else *reason* is said."""
+    now, before = await ports.editor.read_bytes(each.uri), each.before.raw
+    if now is not None and now == before:
+        (found.restored if await _take_back_mode(ports, each) else found.unchanged).append(each.uri)
+        return
+    failure = None
+    if now is not None and each.after is not None and each.after.raw not in (None, now):
+        reason = "It is no text that could be taken back in part, and was changed since; it was kept."
+    elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
+        failure = await ports.editor.put(each.uri, before, each.before.mode)
+        if failure is None:
+            (found.deleted if before is None else found.restored).append(each.uri)
+            return
+    found.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
+
+
+async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
+    """Give a file that holds again what it held the permissions back that the turn took; whether it did."""
+    before, after = each.before, each.after
+    if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
+        return False
+    now = await ports.editor.look(each.uri)
+    if now is None or (now.raw, now.mode) != (before.raw, after.mode):
+        return False
+    return await ports.editor.put(each.uri, before.raw, before.mode) is None
+
+
+def _as_left(each: Restoration, now: Text) -> Restoration:
+    """Up to the step that left what is there *now*: those that follow it have been taken back already."""
+    for one in (each, *each.earlier):
+        left = _text(one.after, now)
+        if left is not None and left.content == now.content:
+            return one
+    return each
+
+
+def _text(image: Image | None, now: Text) -> Text | None:
+    """
+    The text of an image, to be compared with *now*: the editor's if it was unsaved.
+
+    None if there was none, or no text. Some editors hold LF whatever the file has, so where both have one
+    kind of line end, the text gets that of *now*.
+    """
+    text: Text | Failure | None = None
+    if image is not None and image.unsaved is not None:
+        text = image.unsaved.text
+    elif image is not None and image.raw is not None:
+        text = Text.parse(image.raw, now.encoding)
+    if not isinstance(text, Text):
+        return None
+    here, there = ({eol for eol in each.eols if eol} for each in (now, text))
+    if len(here) == len(there) == 1 and here != there:
+        return replace(text, content=to_lf(text.content).replace("\n", now.eol))
+    return text
+
+
+async def _bring_back(ports: Ports, each: Restoration, found: Found) -> None:
+    """The document is gone: the turn deleted it, or somebody has since."""
+    raw = each.before.raw
+    if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
+        text = each.before.unsaved.text
+        raw = encoded if isinstance(encoded := text.encode(text.content), bytes) else raw
+    if raw is None:
+        found.unchanged.append(each.uri)
+        return
+    if each.after is not None and each.after.raw is not None:
+        found.conflicts.append(
+            Conflict(uri=each.uri, reason="The file was deleted since; it was not brought back.")
+        )
+        return
+    failure = await ports.editor.put(each.uri, raw, each.before.mode)
+    if failure is not None:
+        found.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
+    else:
+        found.restored.append(each.uri)
+
+
+async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
+    """Take back what a command did to the file beneath a document with unsaved text; whether it had."""
+    before, after = each.before, each.after
+    if after is None or after.unsaved is None or after.raw == before.raw:
+        return False
+    now = await ports.editor.look(each.uri)
+    if now is None or now.raw != after.raw:
+        return False  # it was saved since, or changed again
+    return await ports.editor.put(each.uri, before.raw, before.mode) is None
+
+
+async def _put_file_back(ports: Ports, each: Restoration) -> bool:
+    """Make the file that the turn deleted while an editor holds the document; whether it was missing."""
+    raw = each.before.raw
+    if raw is None or each.after is None or each.after.raw is not None:
+        return False
+    bytes_as_text = Text(raw.decode("latin-1"), "latin-1")
+    (landing,) = await ports.editor.apply([Create(uri=each.uri, text=bytes_as_text)], LABEL)
+    if not isinstance(landing, Applied):
+        return False  # it is there again, and somebody else's
+    await ports.editor.put(each.uri, raw, each.before.mode)
+    return True
+
+
+async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) -> None:
+    """The turn made this document: remove it, unless somebody has worked on it since."""
+    after = _text(each.after, now.text)
+    if after is None or after.content != now.text.content or each.gaps:
+        reason = "The file was made by the turn and changed since; it was kept."
+        found.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
+        return
+    await _apply(ports, Delete(uri=now.uri, base=now.text), found.deleted, found)
+
+
+async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: Found) -> None:
+    now, before = texts
+    is_back = now.is_open and (await _put_file_back(ports, each) or await _put_disk_back(ports, each))
+    if now.text.content == before.content:
+        (found.restored if is_back else found.unchanged).append(each.uri)
+        return
+    if _was_deleted(each):
+        reason = "The turn deleted the document, and it was made anew since; that was kept."
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
+        return
+    back = await asyncio.to_thread(_way_back, each, now.text, before)
+    if back is None:
+        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+    elif not back and is_back:
+        found.restored.append(each.uri)
+    else:
+        await _write_back(ports, each, now, back, found)
+
+
+async def _write_back(
+    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit], found: Found
+) -> None:
+    if not back:
+        found.unchanged.append(each.uri)
+        return
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
+    await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
+    if now.is_open and not now.unsaved and each.before.unsaved is None:
+        await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
+
+
+def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], reason: str) -> Conflict:
+    """A conflict, with what is there and what was there before."""
+    place, (now, before) = ports.workspace.resolve(each.uri), texts
+    path = each.uri if isinstance(place, Failure) else place.path
+    if before is None:
+        shown = diff.deleted(path, now)
+    else:
+        shown = diff.unified(path, now, edit.between(now.content, before.content))
+    return Conflict(uri=each.uri, reason=reason, diff=shown[:LIMIT_DIFF_CHARS])
+
+
+def _why(each: Restoration, reason: str) -> str:
+    """The reason of a conflict, if the turn is known to have come so far."""
+    return reason if each.is_seen else KILLED
+
+
+def _was_deleted(each: Restoration) -> bool:
+    """Whether the turn is known to have left no document."""
+    return each.after is not None and each.after.raw is None and each.after.unsaved is None
+
+
+def _way_back(
+    each: Restoration, now: Text, before: Text, lines: Lines | None = None
+) -> tuple[edit.TextEdit, ...] | None:
+    """The edits of *now* that undo what the turn did; what others did between two of its steps stays."""
+    after = _text(each.after, now) or now
+    ends = [before]
+    for image in (*(image for gap in each.gaps for image in gap), None):
+        text = after if image is None else _text(image, now)
+        if text is None:
+            return None
+        ends.append(text)
+    return way_back(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
+
+
+async def _apply(ports: Ports, change: Change, done: list[str], found: Found) -> None:
+    (landing,) = await ports.editor.apply([change], LABEL)
+    if isinstance(landing, Applied):
+        done.append(change.uri)
+    else:
+        found.conflicts.append(Conflict(uri=change.uri, reason=landing.failure.message))

@@ -1,0 +1,98 @@
+"""
+What taking one path back is about to write: played to an editor that only listens.
+
+Reading is real, writing is noted. So what comes of a document is decided in one place, `restoration`, and is
+known before anything is written, for the checkpoint that a restore is preceded by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.agent.restore.document import Found, take_back, take_back_lines
+from handrail.agent.turn.preimage import outcome
+from handrail.core.checkpoint import Image, Intended, Restoration, Unsaved
+from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected
+from handrail.core.documents.revert import Lines
+from handrail.core.failure import Code, Failure
+from handrail.ports import Document, Editor, Ports
+
+THERE = Failure(code=Code.FILE_EXISTS, message="There is such a file.")
+
+
+async def rehearsed(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
+    """What taking *each* back, or some lines of it, will make of the document; None if nothing."""
+    listener = Listener(editor=ports.editor)
+    if lines is None:
+        await take_back(replace(ports, editor=listener), each, Found())
+    else:
+        await take_back_lines(replace(ports, editor=listener), each, lines, Found())
+    return listener.coming
+
+
+@dataclass(kw_only=True)
+class Listener:
+    """
+    An editor for one restoration, which notes what is asked of it and says that it is done.
+
+    Attributes:
+        editor: Asked for what there is.
+        coming: What the document will be.
+    """
+
+    editor: Editor
+    coming: Intended | None = None
+
+    async def read(self, uri: str) -> Document | Failure:
+        """As it is."""
+        return await self.editor.read(uri)
+
+    async def opened(self) -> tuple[Document, ...]:
+        """As they are."""
+        return await self.editor.opened()
+
+    async def read_bytes(self, uri: str) -> bytes | None:
+        """As they are."""
+        return await self.editor.read_bytes(uri)
+
+    async def look(self, uri: str) -> Image | None:
+        """As it is."""
+        return await self.editor.look(uri)
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        """Note what becomes of the text; a file that is there cannot be made."""
+        landings: list[Landing] = []
+        for change in changes:
+            if isinstance(change, Create) and await self.editor.read_bytes(change.uri) is not None:
+                landings.append(Rejected(failure=THERE))
+                continue
+            self._note(outcome(await self.editor.read(change.uri), change))
+            landings.append(Applied(text=None))
+        return tuple(landings)
+
+    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+        """Note what the file will be; an editor that has the document open keeps its text."""
+        now = await self.editor.read(uri)
+        unsaved = None
+        if isinstance(now, Document) and now.version is not None:
+            unsaved = Unsaved(text=now.text, version=now.version)
+        self._note(Intended(raw=raw, unsaved=unsaved))
+        return None
+
+    async def save(self, uris: Sequence[str]) -> frozenset[str]:
+        """Nothing is: what a text is does not depend on that."""
+        return frozenset()
+
+    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+        """A place is taken back whole or not at all, so nothing has to be known beforehand."""
+        return None
+
+    async def remove_empty_folders(self, uris: Sequence[str]) -> None:
+        """Folders hold no text."""
+
+    def _note(self, coming: Intended | None) -> None:
+        """After what was noted before: an edit in the editor leaves the file as that has made it."""
+        if coming is not None and coming.leaves_file and self.coming is not None:
+            coming = replace(coming, raw=self.coming.raw, leaves_file=self.coming.leaves_file)
+        self.coming = coming

@@ -1,0 +1,184 @@
+"""
+Take a checkpoint back, path by path, without losing what was typed since.
+
+What is to be taken back is chosen here, and the restore is preceded by a checkpoint of its own, so it can be
+taken back as well. How one path is taken back is decided in `restoration`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.restore.compare import identity, place
+from handrail.agent.restore.document import Conflict, Found, take_back, take_back_lines
+from handrail.agent.restore.dry_run import rehearsed
+from handrail.agent.turn.preimage import NOTHING, held, targets
+from handrail.core.checkpoint import Intended, Restoration, StepId, Target
+from handrail.core.conversation.journal import ToldTurn
+from handrail.core.documents.revert import Lines
+from handrail.ports import CheckpointError, Ports
+
+GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
+STOPPED = "The restore was stopped before it came to this document, which is as it was."
+
+
+def always(done: int, of: int) -> bool:
+    """Nobody is told, and nobody stops it."""
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A session and the turns that it has, in order."""
+
+    session: str
+    turns: tuple[ToldTurn, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """
+    What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the four.
+
+    Attributes:
+        checkpoint: The id of the checkpoint taken before; None if nothing was touched.
+        conversation: The session that has gone back as well, as it is now; None if none was to.
+    """
+
+    restored: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    deleted: tuple[str, ...]
+    conflicts: tuple[Conflict, ...]
+    checkpoint: str | None
+    conversation: Conversation | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """
+    What is to be restored.
+
+    Attributes:
+        checkpoint: The id of a turn, or of a step: that step and what follows in its turn.
+        uris: The documents; None for all.
+        following: Whether all later turns are to be taken back as well.
+        files: Whether documents are to be restored at all.
+        conversation: Whether the session is to go back as well, to before the turn or the step.
+        lines: Of the one document in *uris*, as it is now: only what touches them is taken back.
+        go_on: Asked before each document; once it says no, the others are conflicts.
+    """
+
+    checkpoint: str
+    uris: Sequence[str] | None = None
+    following: bool = False
+    files: bool = True
+    conversation: bool = False
+    lines: Lines | None = None
+    go_on: GoOn = field(default=always, compare=False)
+
+
+async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
+    """
+    Restore a checkpoint, or some documents of it.
+
+    Args:
+        ports: The world.
+        step: The step whose checkpoint is taken first.
+        wish: What is to be restored.
+
+    Raises:
+        CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
+    """
+    plan: tuple[Restoration, ...] = ()
+    if wish.files:
+        plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
+    found = Found()
+    if wish.uris is not None:
+        plan, missing = _chosen(ports, plan, wish.uris)
+        reason = "The checkpoint does not have this document."
+        found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
+    # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
+    made = tuple(each for each in plan if each.before.raw is None)
+    found.count = len(plan)
+    before = await _restore(ports, step, wish, made, found) if made else None
+    rest = tuple(each for each in plan if each.before.raw is not None)
+    if rest or (wish.conversation and before is None):
+        before = await _restore(ports, step, wish, rest, found)
+    if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
+        before = None
+    return RestoreReport(
+        restored=tuple(found.restored),
+        unchanged=tuple(found.unchanged),
+        deleted=tuple(found.deleted),
+        conflicts=tuple(found.conflicts),
+        checkpoint=before,
+    )
+
+
+def _chosen(
+    ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
+) -> tuple[tuple[Restoration, ...], list[str]]:
+    """What of a plan *uris* mean, and those that mean nothing of it; a link is meant by its own name."""
+    named = [(uri, identity(ports, uri), place(ports, uri)) for uri in dict.fromkeys(uris)]
+    chosen, met = [], set[str]()
+    for each in plan:
+        name = place(ports, each.uri) if each.is_place else identity(ports, each.uri)
+        meant = {uri for uri, document, lies in named if name == (lies if each.is_place else document)}
+        met |= meant
+        if meant:
+            chosen.append(each)
+    return tuple(chosen), [uri for uri, *_ in named if uri not in met]
+
+
+async def _restore(
+    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
+) -> str:
+    """Restore part of it, preceded by a checkpoint, whose id is returned."""
+    plan, before = await _kept(ports, step, wish, plan, found)
+    for each in plan:
+        if not wish.go_on(found.done, found.count):
+            found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+        elif wish.lines is None:
+            await take_back(ports, each, found)
+        else:
+            await take_back_lines(ports, each, wish.lines, found)
+    await ports.editor.remove_empty_folders(
+        sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
+    )
+    await ports.checkpoints.record(step, await _targets(ports, plan))
+    return before
+
+
+async def _targets(
+    ports: Ports, plan: Sequence[Restoration], coming: Mapping[str, Intended] = NOTHING
+) -> list[Target]:
+    documents = await held(ports.editor, [each.uri for each in plan if not each.is_place])
+    places = (Target(uri=each.uri, is_place=True) for each in plan if each.is_place)
+    return [*targets(documents, coming), *places]
+
+
+async def _coming(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
+    found = {each.uri: await rehearsed(ports, each, wish.lines) for each in plan if not each.is_place}
+    return {uri: intended for uri, intended in found.items() if intended is not None}
+
+
+async def _kept(
+    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
+) -> tuple[tuple[Restoration, ...], str]:
+    """Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan."""
+    coming = await _coming(ports, wish, plan)
+    try:
+        return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming))
+    except CheckpointError as error:
+        kept: list[Restoration] = []
+        checkpoint = step.turn
+        for each in plan:
+            try:
+                checkpoint = await ports.checkpoints.ensure(step, await _targets(ports, [each], coming))
+                kept.append(each)
+            except CheckpointError as problem:
+                found.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
+        if not kept and not (found.restored or found.deleted):
+            raise error
+        return tuple(kept), checkpoint

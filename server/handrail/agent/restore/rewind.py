@@ -1,0 +1,80 @@
+"""
+Find where a session goes back to when a checkpoint is restored with its conversation.
+
+A turn's place is where it began, a step's is before the message that made its calls, and that of a restore is
+before it went back itself, so that going back can be taken back. Whether the session has such a place is for
+`archive` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from handrail.agent.restore.restore import Wish
+from handrail.core.checkpoint import Checkpoint, StepId
+from handrail.core.conversation.journal import Rewound
+from handrail.ports import CheckpointError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """
+    How a wish is granted.
+
+    Attributes:
+        step: Of the restore itself, as it belongs to the session of what is restored.
+        wish: What is to be restored of documents.
+        back: How that session goes back; None if it is not to.
+    """
+
+    step: StepId
+    wish: Wish
+    back: Rewound | None = None
+
+
+def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
+    """
+    Name a restore, and its place in the conversation.
+
+    Args:
+        known: All checkpoints.
+        wish: What is to be restored.
+        own: The step of the restore itself, without session and label.
+
+    Returns:
+        None if there is no such checkpoint. Raises CheckpointError if it has no session to go back.
+    """
+    for found in known:
+        for name, call in ((found.id, ""), *((step.id, step.call) for step in found.steps)):
+            if name == wish.checkpoint:
+                step = replace(own, session=found.session, label=f"Before restoring: {found.label}")
+                if wish.conversation and not found.session:
+                    raise CheckpointError(f"Checkpoint {name} belongs to no conversation.")
+                back = Rewound(id=own.turn, before=found.turn, call=call)
+                return Way(step=step, wish=wish, back=back if wish.conversation else None)
+    return None
+
+
+def way_of_turn(
+    known: Iterable[Checkpoint], wish: Wish, own: StepId, session: str, turns: Sequence[str]
+) -> Way:
+    """
+    Name a restore of a turn that changed nothing, and so has no checkpoint.
+
+    Args:
+        known, wish, own: As for `way`.
+        session: The one that the turn belongs to.
+        turns: All that were begun in it, in order.
+
+    Returns:
+        With what follows, documents go back from the first later turn on that changed any.
+    """
+    there = {found.id for found in known}
+    later = (turn for turn in turns[turns.index(wish.checkpoint) + 1 :] if turn in there)
+    first = next(later, None) if wish.following else None
+    return Way(
+        step=replace(own, session=session, label=f"Before going back to {wish.checkpoint}"),
+        wish=replace(wish, files=False) if first is None else replace(wish, checkpoint=first),
+        back=Rewound(id=own.turn, before=wish.checkpoint),
+    )

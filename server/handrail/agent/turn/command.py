@@ -1,0 +1,161 @@
+"""
+Run a command between two snapshots of the workspace folders.
+
+The first is taken once the call is allowed, and without it nothing runs unless the user has set so; what it
+does not cover is told before the command runs. The second says what the command changed. Those files become
+part of the turn's checkpoint and of its outcomes, as if a tool had named them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from handrail.agent.tools.call import Command, Console, Printed
+from handrail.agent.turn.preimage import held, targets
+from handrail.agent.turn.resolve import Ready
+from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
+from handrail.core.failure import Failure
+from handrail.core.policy.verdict import Place
+from handrail.core.verify import Mutation, Outcome, Status
+from handrail.ports import CheckpointError, Document, Ports
+
+SHOWN = 10  # of each list that a result ends with
+SLOW_S = 1.0  # from then on people wonder whether anything happens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a command answered, with what became of files below it, and what it changed."""
+
+    found: Printed | Failure
+    effects: CommandEffects
+
+
+async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console: Console) -> Ran:
+    """
+    Run a command that is allowed.
+
+    Args:
+        ready: The call, with the places of the paths that it names.
+        action: The command.
+        ports: The world.
+        step: Whose checkpoint the changes belong to.
+        console: Where its output goes, and what stops it.
+
+    Raises:
+        CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
+    """
+    # What the user typed is saved before the snapshot: taking the command back must not take it away.
+    typed = await _save(ports)
+    unsaved = _unsaved(typed, ports)
+    if action.is_read_only:
+        return Ran(
+            found=_with(await action.run(ready.places, ports, console), unsaved), effects=CommandEffects()
+        )
+    try:
+        with _told_if_slow(console, "Taking the checkpoint before the command ..."):
+            snapshot = await ports.checkpoints.before_command(step)
+    except CheckpointError as error:
+        if ports.terms.needs_checkpoint:
+            raise
+        lost = f"Nothing that the command changes can be taken back: {error}"
+        console.notice(lost, True)
+        found = await action.run(ready.places, ports, console)
+        return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
+    _name(snapshot.not_covered, console)
+    began = await ports.editor.opened()
+    found = await action.run(ready.places, ports, console)
+    try:
+        with _told_if_slow(console, "Looking for what the command has changed ..."):
+            beneath = targets(await held(ports.editor, typed))
+            kept = [each for each in beneath if each.unsaved is not None]
+            meanwhile = Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
+            effects = await ports.checkpoints.after_command(step, snapshot, meanwhile)
+    except CheckpointError as error:
+        note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
+        return Ran(
+            found=_with(found, note, unsaved), effects=CommandEffects(not_covered=snapshot.not_covered)
+        )
+    notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
+    return Ran(found=_with(found, *notes), effects=effects)
+
+
+@contextmanager
+def _told_if_slow(console: Console, what: str) -> Iterator[None]:
+    timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
+    """Tell the user what no snapshot covers, once, before anything happens to it."""
+    new = [each for each in not_covered if each.path not in console.named]
+    console.named.update(each.path for each in new)
+    if new:
+        console.notice(_left_out(new), True)
+
+
+async def _save(ports: Ports) -> Sequence[str]:
+    """Have open documents saved, since a command reads the disk; those that are not."""
+    unsaved = [document for document in await ports.editor.opened() if document.unsaved]
+    saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
+    return [document.uri for document in unsaved if document.uri not in saved]
+
+
+def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
+    """The documents that hold what the user has typed and saved since *began*."""
+    known = {document.uri: document for document in began}
+    return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]
+
+
+def _is_saved(then: Document | None, now: Document) -> bool:
+    if now.saved is None or now.unsaved or now.saved.content != now.text.content:
+        return False
+    # A save that we had asked for may be told late; then it is of the text that was there already.
+    return then is None or (now.saved is not then.saved and now.saved.content != then.text.content)
+
+
+def _unsaved(left: Sequence[str], ports: Ports) -> str:
+    places = [ports.workspace.resolve(uri) for uri in left]
+    names = [place.path if isinstance(place, Place) else uri for uri, place in zip(left, places, strict=True)]
+    return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
+
+
+def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
+    """What a command did to one file, as an outcome of its call; the whole document counts as rewritten."""
+    place = ports.workspace.resolve(change.uri)
+    identity = change.uri if isinstance(place, Failure) else place.identity
+    named = replace(
+        mutation, id=f"{mutation.id}:{change.path}", uri=change.uri, identity=identity, path=change.path
+    )
+    return Outcome(mutation=named, status=Status.LANDED)
+
+
+def _with(found: Printed | Failure, *notes: str) -> Printed | Failure:
+    """The answer with *notes* below it."""
+    said = [note for note in notes if note]
+    if isinstance(found, Failure):
+        return replace(found, steps=(*found.steps, *said))
+    if not said:
+        return found
+    return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
+
+
+def _changed(changes: Sequence[CommandChange]) -> str:
+    names = [f"{change.path} ({change.change})" for change in changes]
+    return f"Files that changed meanwhile: {_some(names)}." if names else ""
+
+
+def _left_out(left_out: Sequence[NotCovered]) -> str:
+    names = [f"{each.path} ({each.reason})" for each in left_out]
+    return f"Not covered by the checkpoint: {_some(names)}." if names else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f", and {more} more" if more > 0 else "")

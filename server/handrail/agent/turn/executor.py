@@ -1,0 +1,398 @@
+"""
+The one executor: every tool call of every turn takes this road, in this order.
+
+Resolve, judge, ask, put into batches; then for each batch plan the edits, take the checkpoint, apply and
+read back. A call that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one
+result, in call order. When the turn is cancelled, a command is ended and whatever else runs is awaited, so
+that nothing is edited after the cancellation has been answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
+from handrail.agent.turn import command
+from handrail.agent.turn.approvals import Desk
+from handrail.agent.turn.edits import PlannedFile, Planner, outcomes
+from handrail.agent.turn.output import Live, fitted
+from handrail.agent.turn.preimage import Held, held, intended, results, targets, written
+from handrail.agent.turn.resolve import Ready, Refused, resolve
+from handrail.agent.turn.takeback import whole_or_nothing
+from handrail.core import verify
+from handrail.core.checkpoint import StepId, Target
+from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
+from handrail.core.documents.change import Landing
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.core.ledger import report
+from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
+from handrail.core.policy import schedule
+from handrail.core.policy import verdict as policy
+from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
+from handrail.core.results import sanitize
+from handrail.core.results.redact import redact
+from handrail.core.verify import Mutation, Outcome, Status
+from handrail.ports import CheckpointError, Ports
+
+STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
+
+MOVED = Failure(
+    code=Code.STALE_DOCUMENT,
+    message="What ran before this call has changed where its paths lead. The call was not run.",
+    steps=("Send the call again.",),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A call's result, and the mutations it tried."""
+
+    result: ToolResult
+    outcomes: tuple[Outcome, ...] = ()
+
+
+async def _unheard(result: ToolResult) -> None:
+    """Nobody listens."""
+
+
+@dataclass(kw_only=True)
+class Executor:
+    """
+    Runs the calls of one turn.
+
+    Attributes:
+        step: The turn's ids and label; the step's number is set for each call of `execute`.
+        next_order: Gives each step its place in the order of all steps of the process.
+        observe: Told of every event.
+        settle: Told the outcomes of each batch.
+        misses: How many calls in a row have failed to edit each document (by identity), over all turns.
+        checkpoint: The id of the turn's checkpoint, once there is one.
+        outcomes: Of all steps so far, in order.
+        offered: The names of the tools that may run in this turn; None for all.
+        answered: Told every result as soon as it is there; what follows waits until it is taken down.
+        interrupted: The results of the step during which the turn was cancelled.
+        granted: What the user has allowed in this session.
+        named: The paths of which the user has been told that no snapshot covers them.
+    """
+
+    ports: Ports
+    step: StepId
+    next_order: Callable[[], int]
+    observe: Callable[[Event], None]
+    settle: Callable[[Sequence[Outcome]], None]
+    misses: dict[str, int]
+    checkpoint: str | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    interrupted: ToolMessage | None = None
+    offered: frozenset[str] | None = None
+    answered: Callable[[ToolResult], Awaitable[None]] = _unheard
+    granted: set[Grant] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    _tools: dict[str, str] = field(default_factory=dict)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def _desk(self) -> Desk:
+        return Desk(turn=self.step.turn, ports=self.ports, granted=self.granted, observe=self.observe)
+
+    async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
+        """
+        Run the calls of step *number*.
+
+        Returns:
+            Results in call order; what they tried is added to `outcomes`. When cancelled, what runs is
+            finished first; the results, complete as well, are then in `interrupted`.
+        """
+        self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
+        order = self.next_order()
+        self._tools = {call.id: call.name for call in calls}
+        done: dict[str, ToolResult] = {}
+        try:
+            await self._run(calls, order, done)
+        except asyncio.CancelledError:
+            self.interrupted = _in_order(calls, done)
+            for result in self.interrupted.results:
+                if result.call not in done:
+                    self.observe(CallEnded(call=result.call, summary=_summary(result)))
+            raise
+        return _in_order(calls, done)
+
+    async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
+        resolved = [await resolve(call, self.ports, self.offered) for call in calls]
+        judged = [await self._judge(each, self._desk) for each in resolved]
+        refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
+        await self._finish(refused, done)
+        touches = [each.touch if isinstance(each, Ready) else None for each in judged]
+        for batch in schedule.plan(touches):
+            ready = [each for index in batch if isinstance(each := judged[index], Ready)]
+            await self._uninterrupted(self._run_batch(ready, order, done))
+
+    async def _still(self, ready: Ready) -> Ready | Refused:
+        """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
+        again = await resolve(ready.call, self.ports, self.offered)
+        if isinstance(again, Ready) and again.request == ready.request:
+            return ready
+        return Refused(call=ready.call, failure=MOVED, ready=ready)
+
+    async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
+        still = [await self._still(each) for each in batch]
+        await self._finish([self._refused(each, order) for each in still if isinstance(each, Refused)], done)
+        ready = [each for each in still if isinstance(each, Ready)]
+        await self._finish(await self._batch(ready, order), done)
+
+    async def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
+        """Tell of the outcomes of a batch, and keep its results."""
+        found = [outcome for each in batch for outcome in each.outcomes]
+        self.outcomes += found
+        self.settle(found)
+        for each in batch:
+            for outcome in each.outcomes:
+                self.observe(outcome)
+            self._log(each)
+            result = await fitted(each.result, self.ports)
+            self.observe(CallEnded(call=result.call, summary=_summary(result)))
+            await self.answered(result)
+            done[result.call] = result
+
+    @property
+    def touched(self) -> list[str]:
+        """The paths of the documents that were changed so far."""
+        return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
+
+    # ---- Before anything runs ---------------------------------------------------------------------
+
+    async def _judge(self, ready: Ready | Refused, desk: Desk) -> Ready | Refused:
+        if isinstance(ready, Refused):
+            return ready
+        match policy.verdict(ready.request, await desk.rights()):
+            case Allow():
+                return ready
+            case Block(failure=failure):
+                return Refused(call=ready.call, failure=failure, ready=ready)
+            case Ask() as ask:
+                refusal = await desk.refuses(ready.call, ask)
+                return Refused(call=ready.call, failure=refusal, ready=ready) if refusal else ready
+
+    def _refused(self, refused: Refused, order: int) -> Done:
+        """The result of a call that does not run; edits among them are failed mutations."""
+        ready, failure = refused.ready, refused.failure
+        found: tuple[Outcome, ...] = ()
+        if ready is not None and isinstance(ready.action, Edits):
+            found = tuple(self._failed(ready, place, failure, order) for place in ready.places.values())
+        elif ready is None and refused.call.name in ("patch", "write_file"):
+            found = (self._failed(refused, None, failure, order),)
+        self.misses.update(verify.missed(self.misses, found))
+        return Done(result=_failed_result(refused.call, failure), outcomes=found)
+
+    def _failed(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
+        mutation = self._mutation(call.call, order)
+        if place is not None:
+            mutation = replace(
+                mutation,
+                id=f"{mutation.id}:{place.path}",
+                uri=place.uri,
+                identity=place.identity,
+                path=place.path,
+            )
+            failure = failure.at(place.uri)
+        return Outcome(mutation=mutation, status=Status.FAILED, failure=failure)
+
+    def _mutation(self, call: ToolCall, order: int) -> Mutation:
+        return Mutation(
+            id=f"f-{order}-{call.id}",
+            turn=self.step.turn,
+            call=call.id,
+            tool=call.name,
+            order=order,
+            uri="",
+            identity="",
+            path="",
+        )
+
+    # ---- One batch --------------------------------------------------------------------------------
+
+    async def _batch(self, batch: Sequence[Ready], order: int) -> list[Done]:
+        for ready in batch:
+            self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
+        edits = [ready for ready in batch if isinstance(ready.action, Edits)]
+        others = [ready for ready in batch if not isinstance(ready.action, Edits)]
+        # A command that may change something is in no batch with others.
+        ran = await asyncio.gather(
+            *(self._command(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
+        )
+        return [*ran, *await self._edit(edits, order)]
+
+    async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
+        """Await *work*; when cancelled, the call that runs is finished and no other begun."""
+        task = asyncio.ensure_future(work)
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError:
+            self._stop.set()
+            await asyncio.wait([task])
+            raise
+
+    async def _look(self, ready: Ready) -> Done:
+        assert not isinstance(ready.action, Edits | Command)
+        if isinstance(ready.action, Inquiry):
+            return Done(result=_result(ready.call, await self._inquire(ready.call, ready.action)))
+        return Done(result=_result(ready.call, await ready.action.run(ready.places, self.ports)))
+
+    async def _inquire(self, call: ToolCall, inquiry: Inquiry) -> str | Failure:
+        """What the user answers; a turn that is cancelled waits for no answer."""
+        asking = asyncio.ensure_future(self._desk.inquire(call, inquiry))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() else STOPPED
+        finally:
+            asking.cancel()
+            stopping.cancel()
+
+    async def _command(self, ready: Ready, order: int) -> Done:
+        assert isinstance(ready.action, Command)
+        name = ready.call.id
+        live = Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
+        console = Console(
+            stop=self._stop,
+            tell=live.add,
+            notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
+            named=self.named,
+        )
+        try:
+            ran = await command.run(ready, ready.action, self.ports, self.step, console)
+        except CheckpointError as error:
+            return self._unprotected(ready, error, order)
+        finally:
+            live.end()
+        self.checkpoint = ran.effects.checkpoint or self.checkpoint
+        found = tuple(
+            command.outcome(change, self._mutation(ready.call, order), self.ports)
+            for change in ran.effects.changes
+        )
+        return Done(result=_result(ready.call, ran.found), outcomes=found)
+
+    def _log(self, done: Done) -> None:
+        """Tell failures as they were: what the model reads of them is made harmless, and short."""
+        failed = [outcome.failure for outcome in done.outcomes] or [done.result.failure]
+        for failure in failed:
+            if failure is not None:
+                said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
+                self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
+
+    def _notice(self, call: ToolCall, text: str, *, is_warning: bool) -> None:
+        self.observe(Notice(call=call.id, text=text, is_warning=is_warning))
+
+    async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
+        planned: list[tuple[PlannedFile, ...]] = []
+        for ready in batch:
+            assert isinstance(ready.action, Edits)
+            mutation = self._mutation(ready.call, order)
+            planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
+            planned.append(await planner.plan(ready.action))
+        coming = [change for files in planned for file in files for change in file.changes]
+        before = await held(self.ports.editor, [change.uri for change in coming])
+        try:
+            lacking = await self._kept(targets(before, intended(before, coming))) if coming else {}
+        except CheckpointError as error:
+            return [self._unprotected(ready, error, order) for ready in batch]
+        done, ours = [], dict[str, Text]()
+        for ready, files in zip(batch, planned, strict=True):
+            if self._stop.is_set():
+                break
+            changes = [change for file in files for change in file.changes]
+            landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
+            if isinstance(ready.action, Edits) and not ready.action.partial:
+                landings = tuple(await whole_or_nothing(self.ports, self.step, changes, landings))
+            ours |= written(before, changes, landings)
+            done.append(await self._done(ready, files, list(landings), lacking))
+        covered = {uri: document for uri, document in before.items() if uri not in lacking}
+        return await self._recorded(done, covered, ours) if covered else done
+
+    async def _kept(self, wanted: Sequence[Target]) -> dict[str, str]:
+        """Take the checkpoint; the documents that it lacks, and why, if the user lets those be changed."""
+        try:
+            self.checkpoint = await self.ports.checkpoints.ensure(self.step, wanted)
+            return {}
+        except CheckpointError:
+            if self.ports.terms.needs_checkpoint:
+                raise
+        lacking = {}
+        for target in wanted:
+            try:
+                self.checkpoint = await self.ports.checkpoints.ensure(self.step, [target])
+            except CheckpointError as error:
+                lacking[target.uri] = str(error)
+        return lacking
+
+    async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
+        """Keep the post-images; without them a restore goes by what was intended, which the result says."""
+        try:
+            after = await results(self.ports.editor, before, ours)
+            await self.ports.checkpoints.record(self.step, after)
+        except CheckpointError as error:
+            note = f"\nTaking this back will go by what was to be written, not by what was: {error}"
+            return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
+        return done
+
+    async def _done(
+        self,
+        ready: Ready,
+        files: Sequence[PlannedFile],
+        landings: list[Landing],
+        lacking: Mapping[str, str],
+    ) -> Done:
+        found: list[Outcome] = []
+        for file in files:
+            of_file = [landings.pop(0) for _ in file.changes]
+            why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
+            for outcome in await outcomes(self.ports.editor, file, of_file):
+                landed = outcome.status is Status.LANDED
+                found.append(replace(outcome, uncovered=why) if landed else outcome)
+            if why is not None:
+                text = f"{file.path} is changed although that cannot be taken back: {why}"
+                self._notice(ready.call, text, is_warning=True)
+        failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
+        self.misses.update(verify.missed(self.misses, found))
+        text = report.result_text(found, self.misses)
+        result = ToolResult(call=ready.call.id, text=text, failure=failure)
+        return Done(result=result, outcomes=tuple(found))
+
+    def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
+        failure = Failure(
+            code=Code.TOOL_FAILED,
+            message=f"No checkpoint could be taken, so nothing was changed: {error}",
+            steps=(
+                "Mend what the message names, then try again.",
+                "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
+            ),
+        )
+        return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
+
+
+def _failed_result(call: ToolCall, failure: Failure) -> ToolResult:
+    return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
+
+
+def _summary(result: ToolResult) -> str:
+    """The first line of a result, for people."""
+    return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
+
+
+def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
+    """One result for each call, in call order; a call that did not come to run is told so."""
+    results = (done.get(call.id) or _failed_result(call, STOPPED) for call in calls)
+    return ToolMessage(results=tuple(results))
+
+
+def _result(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
+    match found:
+        case Failure():
+            return _failed_result(call, found)
+        case Printed(text=text, failure=failure):
+            return ToolResult(call=call.id, text=text, failure=failure)
+        case str():
+            return ToolResult(call=call.id, text=found)

@@ -1,0 +1,148 @@
+"""
+The agent's loop: ask the model, decide what its answer means, run its tools, until the turn has ended.
+
+Every decision is a pure function of the core; this module only does what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from handrail.agent.tools import CHANGING, TOOLS
+from handrail.agent.turn import compaction
+from handrail.agent.turn.executor import Executor
+from handrail.agent.turn.session import Session
+from handrail.core.conversation import guard, recover
+from handrail.core.conversation.compact import Facts
+from handrail.core.conversation.message import Response, SystemMessage, Thought, ToolOffer, named
+from handrail.core.conversation.prompt import Mode
+from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
+from handrail.core.ledger.report import Compacted, Retried, TextDelta, ThoughtDelta, Used
+from handrail.ports import ALLOW, ProviderDown, ProviderError, Question
+
+LIMIT_STEPS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """
+    What a turn is to keep to.
+
+    Attributes:
+        system: What the model is told before the conversation.
+        offers: The tools that it may call.
+        keep: Told the session after every step, so that nothing is lost; what follows waits for it.
+        facts: What a summary of the conversation must not lose.
+        steered: Takes what the user has said since it was last asked.
+    """
+
+    system: str
+    offers: tuple[ToolOffer, ...]
+    keep: Callable[[Session], Awaitable[None]]
+    facts: Callable[[], Facts]
+    steered: Callable[[], Sequence[str]]
+
+
+def offers(mode: Mode) -> tuple[ToolOffer, ...]:
+    """The tools that a model may call in *mode*."""
+    names = [name for name in TOOLS if mode is Mode.EDIT or name not in CHANGING]
+    return tuple(TOOLS[name].offer for name in names)
+
+
+async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:
+    """
+    Run a turn to its end.
+
+    Args:
+        session: With the user's message as its last one.
+        executor: Runs the calls of this turn.
+        wishes: What it is to keep to.
+
+    Returns:
+        How it ended. Raises HandrailError, CancelledError.
+    """
+    for number in range(1, LIMIT_STEPS + 1):
+        session = session.steered(wishes.steered())
+        session = await _fitted(session, executor, wishes.facts(), full=False) or session
+        response = await _complete(session, executor, wishes.system)
+        offered = frozenset(offer.name for offer in session.offered)
+        decision = recover.decide(response, session.streak, session.text, offered)
+        session = session.after(response, decision, wishes.offers)
+        await wishes.keep(session)
+        executor.observe(Used(step=response.usage, turn=session.usage))
+        match decision:
+            case Finish() | GiveUp():
+                if isinstance(decision, GiveUp) or not (said := wishes.steered()):
+                    return decision
+                session = session.steered(said)
+            case RunTools(calls=calls):
+                results = await executor.execute(calls, number)
+                session = session.with_results(calls, results, executor.touched)
+                await wishes.keep(session)
+                if (circle := guard.check(session.trail)) is not None:
+                    if not await _may_go_on(session, executor, circle):
+                        return GiveUp(reason=circle.detail, answer=session.text)
+                    session = replace(session, trail=session.trail.lifted())
+            case Compact():
+                fitted = await _fitted(session, executor, wishes.facts(), full=True)
+                if fitted is None:
+                    return GiveUp(reason=_FULL, answer=session.text)
+                session = fitted
+                await wishes.keep(session)
+            case Continue():
+                pass
+            case _:
+                assert_never(decision)
+    return GiveUp(reason=f"The turn reached its limit of {LIMIT_STEPS} steps.", answer=session.text)
+
+
+_FULL = "The conversation does not fit into the model's context, and nothing in it can be left out."
+
+
+async def _complete(session: Session, executor: Executor, system: str) -> Response:
+    """The model's answer; a step whose provider fails is begun anew, and the user sees that."""
+    attempt = 0
+    while True:
+        try:
+            response = await _asked(session, executor, system)
+        except ProviderDown as error:
+            attempt += 1
+            again = recover.retry(attempt, error.wait_s)
+            if again is None:
+                raise ProviderError(recover.given_up(str(error), attempt, error.wait_s)) from error
+            executor.observe(Retried(reason=str(error), in_s=again.in_s))
+            await executor.ports.pause(again.in_s)
+        else:
+            return replace(response, calls=named(response.calls, session.call_ids))
+
+
+async def _asked(session: Session, executor: Executor, system: str) -> Response:
+    messages = (SystemMessage(text=system), *session.messages)
+    async with aclosing(executor.ports.provider.complete(messages, session.offered)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Response):
+                return piece
+            thought = isinstance(piece, Thought)
+            executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
+    raise ProviderError("The model's answer ended before it was complete. Nothing of it was run.")
+
+
+async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle) -> bool:
+    """Whether the user lets a turn go on that seems to go in circles."""
+    if session.trail.asked >= guard.LIMIT_QUESTIONS:
+        return False
+    question = Question(
+        turn=executor.step.turn, call="", tool="handrail", subject=circle.subject, detail=circle.detail
+    )
+    return await executor.ports.approver.ask(question) == ALLOW
+
+
+async def _fitted(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:
+    fitted = await compaction.fit(session, executor.ports, facts, full=full)
+    if fitted is None:
+        return None
+    executor.observe(Compacted(before=fitted.before, after=fitted.after))
+    return fitted.session

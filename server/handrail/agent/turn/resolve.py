@@ -1,0 +1,157 @@
+"""
+Read a call: its tool, its arguments, and the places that it touches.
+
+Nothing is judged and nothing done here. A command line is taken apart, so that all it names can be judged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from handrail.agent.tools import TOOLS
+from handrail.agent.tools.call import Action, Command, Edits, Inquiry
+from handrail.core.conversation.message import ToolCall
+from handrail.core.failure import Code, Failure
+from handrail.core.policy import shell
+from handrail.core.policy.schedule import Touch
+from handrail.core.policy.verdict import Place, Request
+from handrail.ports import Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """
+    A call whose arguments are read and whose paths are found.
+
+    Attributes:
+        places: What its paths lead to, by what the model wrote.
+        request: What is to be judged.
+    """
+
+    call: ToolCall
+    action: Action
+    places: Mapping[str, Place]
+    request: Request
+
+    @property
+    def touch(self) -> Touch:
+        """What it touches, for the plan of what may run at once."""
+        identities = frozenset(place.identity for place in self.places.values())
+        match self.action:
+            case Inquiry():
+                return Touch(anything=True)
+            case Command(is_read_only=is_read_only):
+                return Touch(anything=not is_read_only)
+            case Edits():
+                return Touch(changes=identities)
+            case _:
+                return Touch(reads=identities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A call that does not run; `ready` is None if it could not even be read."""
+
+    call: ToolCall
+    failure: Failure
+    ready: Ready | None = None
+
+
+async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Ready | Refused:
+    """Read *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
+    tool = TOOLS.get(call.name)
+    if tool is None:
+        return Refused(call=call, failure=_unknown_tool(call.name))
+    if offered is not None and call.name not in offered:
+        return Refused(call=call, failure=_not_offered(call.name))
+    arguments = _arguments(call.arguments)
+    if isinstance(arguments, Failure):
+        return Refused(call=call, failure=arguments)
+    action = tool.parse(arguments)
+    if isinstance(action, Failure):
+        return Refused(call=call, failure=action)
+    places: dict[str, Place] = {}
+    for path in _paths(action):
+        place = ports.workspace.resolve(path)
+        if isinstance(place, Failure):
+            return Refused(call=call, failure=place)
+        places[path] = place
+    request = Request(tool=call.name, places=tuple(places.values()))
+    ready = Ready(call=call, action=action, places=places, request=request)
+    return await _command(ready, action, ports) if isinstance(action, Command) else ready
+
+
+async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
+    """A command with all that it seems to name, relative to the folder that it runs in."""
+    parsed = await ports.process.parse(action.line)
+    folder = next(iter(ready.places.values()))
+
+    def places(paths: Sequence[str]) -> tuple[Place, ...]:
+        found = (ports.workspace.resolve(_uri(folder.uri, path)) for path in paths)
+        return tuple(place for place in found if isinstance(place, Place))  # else it is no path
+
+    request = Request(
+        tool=ready.call.name,
+        places=(folder, *places(shell.paths(parsed))),
+        written=places(shell.written(parsed)),
+        command=parsed,
+        folder=folder.identity,
+    )
+    is_read_only = shell.why_not_read_only(parsed) is None
+    return replace(ready, action=replace(action, is_read_only=is_read_only), request=request)
+
+
+def _uri(folder: str, path: str) -> str:
+    """The URI of what a command in *folder*, a URI, means by *path*."""
+    named = quote(path, safe="/")
+    return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"
+
+
+def _paths(action: Action) -> tuple[str, ...]:
+    match action:
+        case Edits(changes=changes):
+            return changes
+        case Inquiry():
+            return ()
+        case _:
+            return action.reads
+
+
+def _arguments(raw: str) -> Mapping[str, object] | Failure:
+    try:
+        found = json.loads(raw or "{}")
+    except (ValueError, RecursionError) as error:
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"The arguments are not valid JSON: {error}.",
+            steps=(
+                "Send the call again with complete arguments.",
+                "If they were cut off, edit less at once.",
+            ),
+        )
+    if isinstance(found, dict):
+        return found
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message="The arguments must be one JSON object.",
+        steps=("Send the call again with named arguments.",),
+    )
+
+
+def _not_offered(name: str) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        message=f"The tool {name} is not offered in this turn, in which nothing may be changed.",
+        steps=("Answer from what you can read.",),
+    )
+
+
+def _unknown_tool(name: str) -> Failure:
+    return Failure(
+        code=Code.UNKNOWN_TOOL,
+        message=f"There is no tool {name!r}; there are {', '.join(TOOLS)}.",
+        steps=("Use one of these tools.",),
+    )

@@ -1,0 +1,121 @@
+"""
+A session: all turns of one conversation, as values.
+
+Nothing here acts; the loop makes a new session from an old one with every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.core.conversation import todo
+from handrail.core.conversation.compact import Gauge
+from handrail.core.conversation.guard import Trail
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Message,
+    Response,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    Usage,
+    UserMessage,
+)
+from handrail.core.conversation.recover import Compact, Continue, Decision, Finish, RunTools, Streak
+from handrail.core.conversation.todo import Item
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """
+    A conversation, and where its current turn stands.
+
+    Attributes:
+        id: Names the session.
+        messages: The whole history, well-formed between steps.
+        streak: What went wrong in a row in this turn.
+        trail: What was done lately in this turn.
+        offered: The tools for the next call; none while they are withheld.
+        text: What the model last said in this turn.
+        touched: The paths of all documents that the session has changed, in order.
+        todos: The list of what is to be done, as the model last gave it.
+        usage: Of this turn.
+        earlier: Of the session's turns before it.
+        gauge: How large the conversation is.
+    """
+
+    id: str
+    messages: tuple[Message, ...] = ()
+    streak: Streak = field(default_factory=Streak)
+    trail: Trail = field(default_factory=Trail)
+    offered: tuple[ToolOffer, ...] = ()
+    text: str = ""
+    touched: tuple[str, ...] = ()
+    todos: tuple[Item, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    earlier: Usage = field(default_factory=Usage)
+    gauge: Gauge = field(default_factory=Gauge)
+
+    @property
+    def call_ids(self) -> frozenset[str]:
+        """The ids of all calls of the conversation."""
+        made = (message.calls for message in self.messages if isinstance(message, AssistantMessage))
+        return frozenset(call.id for calls in made for call in calls)
+
+    def begun(self, message: UserMessage, tools: tuple[ToolOffer, ...]) -> Session:
+        """The session as a turn begins."""
+        return Session(
+            id=self.id,
+            messages=(*self.messages, message),
+            offered=tools,
+            touched=self.touched,
+            todos=self.todos,
+            earlier=self.earlier.plus(self.usage),
+            gauge=self.gauge,
+        )
+
+    def after(self, response: Response, decision: Decision, tools: tuple[ToolOffer, ...]) -> Session:
+        """The session once the model has answered and it is decided what that means."""
+        calls = decision.calls if isinstance(decision, RunTools) else ()
+        messages: list[Message] = [*self.messages]
+        if response.text.strip() or calls:
+            private = response.private if calls else ""
+            messages.append(AssistantMessage(text=response.text, calls=calls, private=private))
+        if isinstance(decision, Continue):
+            messages.append(UserMessage(text=decision.nudge))
+        withheld = isinstance(decision, Continue) and decision.without_tools
+        estimated = self.gauge.tokens(self.messages, self.offered)
+        return replace(
+            self,
+            messages=tuple(messages),
+            streak=decision.streak if isinstance(decision, Continue | Compact | RunTools) else Streak(),
+            offered=() if withheld else tools,
+            text=_said(self.text, response, decision),
+            usage=self.usage.plus(response.usage),
+            gauge=self.gauge.corrected(estimated, response.usage.input_tokens),
+        )
+
+    def steered(self, said: Sequence[str]) -> Session:
+        """The session once the user has said something during the turn."""
+        if not said:
+            return self
+        return replace(self, messages=(*self.messages, *(UserMessage(text=text) for text in said)))
+
+    def with_results(
+        self, calls: Sequence[ToolCall], results: ToolMessage, touched: Sequence[str]
+    ) -> Session:
+        """The session once the calls of the last message have run, and have changed these documents."""
+        return replace(
+            self,
+            messages=(*self.messages, results),
+            trail=self.trail.after(calls, results),
+            touched=tuple(dict.fromkeys((*self.touched, *touched))),
+            todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
+        )
+
+
+def _said(before: str, response: Response, decision: Decision) -> str:
+    if isinstance(decision, Finish):
+        return decision.answer
+    return response.text if response.text.strip() else before

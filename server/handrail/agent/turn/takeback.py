@@ -1,0 +1,122 @@
+"""
+Take back what landed of a call that failed half-way, so that it is made whole or not at all.
+
+Each change is undone by its opposite, carried over to what the document holds by now: what the user typed
+meanwhile stays. What cannot be undone without touching it is left, and said to have landed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.checkpoint import Image, Restoration, StepId
+from handrail.core.documents import edit
+from handrail.core.documents.change import (
+    Applied,
+    Change,
+    Create,
+    Delete,
+    Landing,
+    Partial,
+    PlannedHunk,
+    Rejected,
+    Tier,
+    Update,
+)
+from handrail.core.documents.revert import way_back
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.ports import CheckpointError, Editor, Ports
+
+LABEL = "handrail: take back half an edit"
+
+
+async def whole_or_nothing(
+    ports: Ports, step: StepId, changes: Sequence[Change], landings: Sequence[Landing]
+) -> list[Landing]:
+    """
+    Undo what landed of *changes* if not all of them did.
+
+    Args:
+        ports: The world.
+        step: The step whose checkpoint has the pre-images.
+        changes: Those of one call, in the order in which they were made.
+        landings: One for each of them.
+
+    Returns:
+        The landings as they are now: what was taken back is rejected, with a failure that says so.
+    """
+    left = list(landings)
+    bad = next((at for at, landing in enumerate(landings) if not isinstance(landing, Applied)), None)
+    if bad is None:
+        return left
+    for at in reversed(range(len(changes))):
+        landing = landings[at]
+        if not isinstance(landing, Rejected) and await _is_undone(ports, step, changes[at], landing):
+            left[at] = Rejected(failure=_taken_back(changes[at], landing, changes[bad]))
+    return left
+
+
+def _taken_back(change: Change, landing: Landing, bad: Change) -> Failure:
+    if isinstance(landing, Partial):
+        message = f"{landing.failure.message} What stood of it was taken back."
+        return replace(landing.failure, message=message)
+    name = bad.uri.rpartition("/")[2]
+    return Failure(
+        code=Code.BAD_PATCH,
+        uri=change.uri,
+        message=f"This edit landed, but the one of {name} in the same call did not, so it was taken back.",
+        steps=("Mend the edit that did not land, and send the call again.", "Or send this edit alone."),
+    )
+
+
+async def _is_undone(ports: Ports, step: StepId, change: Change, landing: Landing) -> bool:
+    match change:
+        case Update():
+            return await _is_rewritten(ports.editor, change, landing)
+        case Create():
+            return await _is_removed(ports, step, change)
+        case Delete():
+            image = await _pre_image(ports, step, change.uri)
+            if image is None or image.raw is None:
+                return False
+            return await ports.editor.put(change.uri, image.raw, image.mode) is None
+
+
+async def _is_rewritten(editor: Editor, change: Update, landing: Landing) -> bool:
+    now = await editor.read(change.uri)
+    if isinstance(now, Failure):
+        return False
+    stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
+    stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
+    back = way_back(now.text, [(change.base, Text(edit.apply(change.base.content, stood)))])
+    if not back:
+        return back is not None
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+    (landing_back,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
+    return isinstance(landing_back, Applied)
+
+
+async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:
+    now = await ports.editor.read(change.uri)
+    if isinstance(now, Failure) or now.text.content != change.text.content:
+        return False
+    (back,) = await ports.editor.apply([Delete(uri=now.uri, base=now.text)], LABEL)
+    if not isinstance(back, Applied):
+        return False
+    for each in await _restorations(ports, step):
+        if each.uri == change.uri:
+            await ports.editor.remove_empty_folders(each.made_folders)
+    return True
+
+
+async def _pre_image(ports: Ports, step: StepId, uri: str) -> Image | None:
+    return next((each.before for each in await _restorations(ports, step) if each.uri == uri), None)
+
+
+async def _restorations(ports: Ports, step: StepId) -> tuple[Restoration, ...]:
+    try:
+        return await ports.checkpoints.restore_plan(f"{step.turn}.{step.number}")
+    except CheckpointError:
+        return ()

@@ -1,0 +1,93 @@
+"""
+Notice that a turn goes in circles: the same calls with the same results, or one failure after another.
+
+A call whose result changes is no loop, however often it is made. The guard decides nothing but that the
+user should be asked; a turn that the user lets go on starts its count anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.conversation.message import ToolCall, ToolMessage
+
+REPEATS = 3  # as often the same, and the next time would be the same as well (roo-comparison: three)
+LONGEST_PERIOD = 4  # A/B/A/B and longer cycles, up to four different steps
+LIMIT_FAILURES = 5  # steps in a row of which every call failed
+LIMIT_QUESTIONS = 3  # as often a turn may be let go on; `--yes` must not mean for ever
+
+Call = tuple[str, str, str]  # the tool, its arguments without regard to their order, and the result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """
+    What a turn has done lately.
+
+    Attributes:
+        steps: The calls of each of the last steps.
+        failures: How many steps in a row had nothing but failures.
+        asked: How often the user was asked in this turn.
+    """
+
+    steps: tuple[tuple[Call, ...], ...] = ()
+    failures: int = 0
+    asked: int = 0
+
+    def after(self, calls: Sequence[ToolCall], results: ToolMessage) -> Trail:
+        """The trail once these calls have run."""
+        step = tuple(
+            (call.name, _canonical(call.arguments), result.text)
+            for call, result in zip(calls, results.results, strict=True)
+        )
+        failed = all(result.failure is not None for result in results.results)
+        return replace(
+            self,
+            steps=(*self.steps, step)[-REPEATS * LONGEST_PERIOD :],
+            failures=self.failures + 1 if failed else 0,
+        )
+
+    def lifted(self) -> Trail:
+        """The trail once the user has said that the turn may go on."""
+        return Trail(asked=self.asked + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circle:
+    """Why the turn should not simply go on; `subject` in few words, `detail` as a sentence."""
+
+    subject: str
+    detail: str
+
+
+def check(trail: Trail) -> Circle | None:
+    """What is wrong with how the turn goes, if anything."""
+    for period in range(1, LONGEST_PERIOD + 1):
+        if _repeats(trail.steps, period):
+            names = ", ".join(dict.fromkeys(name for step in trail.steps[-period:] for name, _, _ in step))
+            same = "The same call" if period == 1 else f"A cycle of {period} steps"
+            return Circle(
+                subject=f"{names} again and again",
+                detail=f"{same} was made {REPEATS} times with the same results ({names}).",
+            )
+    if trail.failures >= LIMIT_FAILURES:
+        return Circle(
+            subject="more tries after failures",
+            detail=f"Every call of the last {trail.failures} steps failed.",
+        )
+    return None
+
+
+def _repeats(steps: Sequence[tuple[Call, ...]], period: int) -> bool:
+    wanted = period * REPEATS
+    last = steps[-wanted:]
+    return len(last) == wanted and all(last[at] == last[at - period] for at in range(period, wanted))
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

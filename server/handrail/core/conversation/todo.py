@@ -1,0 +1,89 @@
+"""
+The list of what is to be done, which the model keeps for itself.
+
+Each call of the tool gives the whole list anew, so the list is what the last call said: nothing else holds
+it, and it can be found again in any history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.conversation.message import AssistantMessage, Message
+from handrail.core.failure import Code, Failure
+
+NAME = "todo"
+LIMIT_ITEMS = 50
+LIMIT_CHARS = 500  # of one item
+
+
+class State(StrEnum):
+    """How far an item is."""
+
+    OPEN = "open"
+    ACTIVE = "active"
+    DONE = "done"
+
+
+MARKS: dict[State, str] = {State.OPEN: "[ ]", State.ACTIVE: "[>]", State.DONE: "[x]"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing to do."""
+
+    text: str
+    state: State
+
+
+def read(arguments: Mapping[str, object]) -> tuple[Item, ...] | Failure:
+    """The list that the arguments of a call give; `bad-arguments` names the item that is wrong."""
+    given = arguments.get("items")
+    if not isinstance(given, list):
+        return _bad("The argument 'items' must be a list of items.")
+    if len(given) > LIMIT_ITEMS:
+        return _bad(f"There are {len(given)} items; at most {LIMIT_ITEMS} are kept.")
+    items: list[Item] = []
+    for number, each in enumerate(given, 1):
+        text = each.get("text") if isinstance(each, dict) else None
+        state = each.get("state", State.OPEN) if isinstance(each, dict) else None
+        if not isinstance(text, str) or not text.strip() or len(text) > LIMIT_CHARS:
+            return _bad(f"Item {number} needs a text of 1 to {LIMIT_CHARS} characters.")
+        if state not in tuple(State):
+            return _bad(f"The state of item {number} must be open, active or done.")
+        items.append(Item(text=" ".join(text.split()), state=State(state)))
+    return tuple(items)
+
+
+def shown(items: Sequence[Item]) -> str:
+    """The list as the model and people read it."""
+    done = sum(item.state is State.DONE for item in items)
+    rows = (f"{MARKS[item.state]} {item.text}" for item in items)
+    return "\n".join((f"{done} of {len(items)} done.", *rows)) if items else "Nothing to do."
+
+
+def latest(messages: Sequence[Message]) -> tuple[Item, ...]:
+    """The list as the last good call in a history left it; empty if there was none."""
+    for message in reversed(messages):
+        calls = message.calls if isinstance(message, AssistantMessage) else ()
+        for call in reversed(calls):
+            if call.name == NAME and not isinstance(items := _called(call.arguments), Failure):
+                return items
+    return ()
+
+
+def _called(arguments: str) -> tuple[Item, ...] | Failure:
+    try:
+        found = json.loads(arguments)
+    except (ValueError, RecursionError):
+        found = None
+    return read(found) if isinstance(found, dict) else _bad("The arguments are not one JSON object.")
+
+
+def _bad(message: str) -> Failure:
+    return Failure(
+        code=Code.BAD_ARGUMENTS, message=message, steps=("Call the tool again with the whole list.",)
+    )

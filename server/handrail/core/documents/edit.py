@@ -1,0 +1,269 @@
+"""
+Changes of text: apply them, find the smallest, and carry them over to a text that has moved on.
+
+Everything outside an edit's span stays as it is, byte for byte. An edit never begins or ends inside a
+CRLF pair, which no LSP position can name. What a hunk means is decided in `plan`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import accumulate
+
+from handrail.core.documents.spelling import common
+from handrail.core.documents.text import Text, split_lines
+from handrail.core.failure import Code, Failure, Span
+
+LIMIT_PAIRS = 50_000  # of equal rows; beyond this, comparing each with each may take seconds
+ROUNDS = 4  # of cutting; rows that occur once in a part of a part of a part are rare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextEdit:
+    """Replace *span* of a text with *new*; an empty span inserts, an empty *new* deletes."""
+
+    span: Span
+    new: str
+
+    @property
+    def growth(self) -> int:
+        """By how many code points the text gets longer."""
+        return len(self.new) - (self.span.end - self.span.start)
+
+
+def apply(content: str, edits: Iterable[TextEdit]) -> str:
+    """*content* with all *edits* made; their spans are those of *content*, ascending, without overlap."""
+    parts: list[str] = []
+    done = 0
+    for edit in edits:
+        parts += (content[done : edit.span.start], edit.new)
+        done = edit.span.end
+    parts.append(content[done:])
+    return "".join(parts)
+
+
+def trimmed(content: str, edit: TextEdit) -> TextEdit | None:
+    """The same change with the shortest span; None if it changes nothing."""
+    old = content[edit.span.start : edit.span.end]
+    if old == edit.new:
+        return None
+    head = common(old, edit.new)
+    while head and _splits_crlf(content, edit.span.start + head) | _splits_crlf(edit.new, head):
+        head -= 1
+    tail = common(old[: head - len(old) - 1 : -1], edit.new[: head - len(edit.new) - 1 : -1])
+    while tail and _splits_crlf(content, edit.span.end - tail) | _splits_crlf(edit.new, len(edit.new) - tail):
+        tail -= 1
+    span = Span(start=edit.span.start + head, end=edit.span.end - tail)
+    return TextEdit(span=span, new=edit.new[head : len(edit.new) - tail])
+
+
+def _splits_crlf(content: str, offset: int) -> bool:
+    return content[offset - 1 : offset + 1] == "\r\n" if offset else False
+
+
+def joins_ends(content: str, edit: TextEdit) -> bool:
+    """Whether *edit* makes one line end of two: of a CR and a LF that had something between them."""
+    before = content[max(0, edit.span.start - 1) : edit.span.start]
+    behind = content[edit.span.end : edit.span.end + 1]
+    first, last = (edit.new or behind)[:1], (edit.new or before)[-1:]
+    return before + first == "\r\n" or last + behind == "\r\n"
+
+
+def between(old: str, new: str) -> tuple[TextEdit, ...]:
+    """The edits that turn *old* into *new*: by lines first, then exact to the character inside a block."""
+    if old == new:
+        return ()
+    before, after = split_lines(old), split_lines(new)
+    offsets = [0, *accumulate(map(len, before))]
+    edits = (
+        TextEdit(span=Span(start=offsets[i], end=offsets[j]), new="".join(after[k:m]))
+        for i, j, k, m in opcodes(before, after)
+    )
+    return tuple(smallest for edit in edits if (smallest := trimmed(old, edit)) is not None)
+
+
+Block = tuple[int, int, int, int]  # rows i to j of the one text are rows k to m of the other
+
+
+def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block]:
+    """
+    The blocks in which two sequences of rows differ, ascending.
+
+    Cost: near linear. Row by row is compared only where that is cheap; before that, rows that occur once on
+    either side cut the rest into parts, and what cannot be cut is one block.
+    """
+    found: list[Block] = []
+    waiting = [((0, len(before), 0, len(after)), ROUNDS)]
+    while waiting:
+        block, rounds = waiting.pop()
+        i, j, k, m = _without_equal_ends(before, after, block)
+        old, new = before[i:j], after[k:m]
+        anchors: list[tuple[int, int]] = []
+        if old and new and _is_cheap(old, new):
+            matcher = SequenceMatcher(None, old, new, autojunk=False)
+            tags = (op for op in matcher.get_opcodes() if op[0] != "equal")
+            found += [(a + i, b + i, c + k, d + k) for _, a, b, c, d in tags]
+        elif old and new and rounds and (anchors := _anchors(old, new)):
+            ends = [*anchors, (len(old), len(new))]
+            begins = [(0, 0), *((a + 1, c + 1) for a, c in anchors)]
+            for (a, c), (b, d) in zip(begins, ends, strict=True):
+                waiting.append(((a + i, b + i, c + k, d + k), rounds - 1))
+        elif old or new:
+            found.append((i, j, k, m))
+    return sorted(found)
+
+
+def _without_equal_ends(before: Sequence[Hashable], after: Sequence[Hashable], block: Block) -> Block:
+    i, j, k, m = block
+    while i < j and k < m and before[i] == after[k]:
+        i, k = i + 1, k + 1
+    while i < j and k < m and before[j - 1] == after[m - 1]:
+        j, m = j - 1, m - 1
+    return i, j, k, m
+
+
+def _is_cheap(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
+    others = Counter(new)
+    return sum(count * others[row] for row, count in Counter(old).items()) <= LIMIT_PAIRS
+
+
+def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Places of rows that occur once on either side: as many as ascend on both."""
+    counts, others = Counter(old), Counter(new)
+    places = {row: at for at, row in enumerate(new) if others[row] == 1}
+    pairs = [(at, places[row]) for at, row in enumerate(old) if counts[row] == 1 and row in places]
+    ends: list[int] = []  # the least last place of a chain, by its length; and which pair that is
+    last: list[int] = []
+    before: list[int] = []
+    for at, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        ends[length : length + 1], last[length : length + 1] = [place], [at]
+        before.append(last[length - 1] if length else -1)
+    chain: list[tuple[int, int]] = []
+    at = last[-1] if last else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """Where an edit of one text belongs in a later text; `conflict` where both changed the same lines."""
+
+    edit: TextEdit
+    conflict: bool
+
+
+def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ...]:
+    """
+    Carry edits that were planned on *base* over to the text *now*.
+
+    Args:
+        base: The text that the spans of *planned* refer to.
+        planned: Edits, ascending, without overlap.
+        now: What the document holds by now.
+
+    Returns:
+        One value for each planned edit, in order. It is a conflict when the lines that it changes have
+        changed too; its span is then only a guess and must not be written.
+    """
+    later = between(base.content, now)
+    return tuple(_moved(base, edit, later) for edit in planned)
+
+
+def _moved(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
+    lines = whole_lines(base, edit)
+    shift, conflict = 0, False
+    for other in later:
+        if _is_above(base, other, lines.start):
+            shift += other.growth
+        elif not _is_below(base, other, lines):
+            conflict = True
+    return Moved(edit=replace(edit, span=edit.span.shifted(shift)), conflict=conflict)
+
+
+def _is_above(base: Text, other: TextEdit, start: int) -> bool:
+    """Whether *other* leaves the line start at *start* a line start, with nothing of its own behind it."""
+    if other.span.end != start:
+        return other.span.end < start
+    deletes_lines = not other.new and other.span.start < start and _is_line_start(base, other.span.start)
+    return deletes_lines or other.new.endswith(("\n", "\r"))
+
+
+def _is_below(base: Text, other: TextEdit, lines: Span) -> bool:
+    """Whether *other* begins where our lines have ended."""
+    if other.span.start != lines.end:
+        return other.span.start > lines.end
+    return _is_line_start(base, lines.end) or other.new.startswith(("\n", "\r"))
+
+
+def _is_line_start(base: Text, offset: int) -> bool:
+    return base.starts[base.line_at(offset)] == offset
+
+
+def whole_lines(text: Text, edit: TextEdit) -> Span:
+    """The lines that *edit* changes, terminators included; whole lines put at a line's start change none."""
+    first, last = text.line_at(edit.span.start), text.line_at(edit.span.end)
+    at_start = edit.span.start == text.starts[first]
+    stays_apart = edit.new.endswith(("\n", "\r")) if edit.new else at_start
+    if stays_apart and edit.span.end == text.starts[last]:
+        return Span(start=text.starts[first], end=edit.span.end)
+    end = text.starts[last + 1] if last + 1 < len(text.starts) else len(text.content)
+    return Span(start=text.starts[first], end=end)
+
+
+def carry(span: Span, made: Sequence[TextEdit]) -> Span:
+    """Where *span* lies after the edits *made*: text put at its ends stays outside, a lost end is clamped."""
+    start = _carried(span.start, made, behind=True)
+    return Span(start=start, end=max(start, _carried(span.end, made, behind=False)))
+
+
+def _carried(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int:
+    shift = 0
+    for edit in made:
+        replaces = edit.span.start < edit.span.end
+        if edit.span.end < offset or (edit.span.end == offset and (replaces or behind)):
+            shift += edit.growth
+        elif edit.span.start < offset:
+            return edit.span.start + shift + (len(edit.new) if behind else 0)
+    return offset + shift
+
+
+def clash(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
+    """What the lines of the first edit in conflict read in *base*, and what in *now*; see `rebase`."""
+    later = between(base.content, now)
+    for edit in planned:
+        if _moved(base, edit, later).conflict:
+            lines = whole_lines(base, edit)
+            there = carry(lines, later)
+            return base.content[lines.start : lines.end], now[there.start : there.end]
+    return None
+
+
+def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = None) -> Failure:
+    """
+    The `stale-document` failure for hunks whose lines the user has changed meanwhile.
+
+    Args:
+        conflicts: The numbers of the hunks.
+        label: The document, as people call it.
+        texts: What the lines read and what they read now, see `clash`.
+    """
+    which = ", ".join(map(str, conflicts))
+    said = f" They read {_shown(texts[0])} and now read {_shown(texts[1])}." if texts is not None else ""
+    changed = f"{label} changed meanwhile in the lines that hunk {which} edits."
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        message=f"{changed}{said} What was typed is kept.",
+        steps=("Read the document again.", "Then send the hunk against its current text."),
+    )
+
+
+def _shown(text: str) -> str:
+    text = text.strip("\r\n")
+    return repr(text if len(text) <= 200 else text[:197] + "...")

@@ -1,0 +1,168 @@
+"""
+Undo what was done to a text, and only that, in what the text has become since.
+
+What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
+it (see `extent`), there is no way back, unless it is part of the way back itself: of equal lines nobody could
+say whose is which. Which texts these are, and what becomes of a document without a way back, is decided by
+whoever restores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from handrail.core.documents import edit
+from handrail.core.documents.diff_regions import distance, extents
+from handrail.core.documents.edit import Block, TextEdit
+from handrail.core.documents.text import Text, split_lines
+
+Lines = tuple[int, int]  # the first and the last one, counted from 0
+Rows = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """
+    Some rows of a text that become others.
+
+    Attributes:
+        start, end: The rows that go; those of the text as it is now.
+        rows: What is there instead; None if nobody can tell, as others have changed the same.
+        is_vague: Whether something comes back and it is not certain between which of the rows.
+    """
+
+    start: int
+    end: int
+    rows: Rows | None
+    is_vague: bool = False
+
+    def touches(self, start: int, end: int) -> bool:
+        """Whether it has any of some rows; where something comes back the rows around it count."""
+        if start == end or self.start == self.end or self.is_vague:
+            return self.start <= end and start <= self.end
+        return self.start < end and start < self.end
+
+
+def way_back(
+    now: Text, stretches: Sequence[tuple[Text, Text]], lines: Lines | None = None
+) -> tuple[TextEdit, ...] | None:
+    """
+    Find the edits of *now* that undo what was done.
+
+    Args:
+        now: What the document holds.
+        stretches: What each began with and what it left, in the order in which they were done; what lies
+            between two of them was done by others.
+        lines: Those of *now* that matter: only what touches them is undone, where something is gone the
+            lines around it. None for all of it.
+
+    Returns:
+        The edits, ascending; None if others have changed the same lines, or may have.
+    """
+    rows = split_lines(now.content)
+    first, last = (0, len(rows)) if lines is None else (lines[0], lines[1] + 1)
+    start, end = min(first, len(rows)), min(last, len(rows))
+    for found, left in reversed(stretches):
+        undos = _undos(split_lines(found.content), split_lines(left.content), rows)
+        if lines is not None:
+            undos = [each for each in undos if each.touches(start, end)]
+        for each in reversed(undos):
+            if each.rows is None:
+                return None
+            rows[each.start : each.end] = each.rows
+            growth = len(each.rows) - (each.end - each.start)
+            start, end = min(start, each.start), max(end, each.end) + growth
+    content = "".join(rows)
+    if split_lines(content) != rows:  # one that had no end, or half of one, is no longer the last
+        return None
+    return edit.between(now.content, content)
+
+
+def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
+    """What makes *found* of *left* again, in *now*."""
+    undos: list[Undo] = []
+    back: list[Block] = []  # what is undone already, amid other changes
+    to_found = to_now = 0  # how many rows further down the same row is
+    all_others = extents(left, now)
+    for ours, others in _meeting(extents(left, found), all_others):
+        start, end = min(i for i, *_ in (*ours, *others)), max(j for _, j, *_ in (*ours, *others))
+        before, is_now = start + to_found, start + to_now
+        to_found += sum(map(_growth, ours))
+        to_now += sum(map(_growth, others))
+        if not ours:
+            continue
+        there, wanted = now[is_now : end + to_now], found[before : end + to_found]
+        if not others and not (_is_beside(ours[0], all_others) and _is_on_the_way(found, left, now, ours[0])):
+            undos.append(_undo(is_now, there, wanted))
+        elif others and _is_undone_in_part(found, left, there, (start, end, ours)):
+            undos += [_undo(is_now + i, there[i:j], wanted[k:m]) for i, j, k, m in extents(there, wanted)]
+        else:
+            undos.append(Undo(is_now, end + to_now, None))
+            gone = (block for block in ours if others and not set(found[block[2] : block[3]]) <= set(left))
+            back += [block for block in gone if _is_on_the_way(found, left, now, block)]
+    return _undos(found, _with(left, found, back), now) if back else undos
+
+
+def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
+    """Whether something comes back where others have changed what is next to it."""
+    start, end, *_ = ours
+    return start == end and any(start in (i, j) for i, j, *_ in others)
+
+
+def _is_on_the_way(found: Rows, left: Rows, now: Rows, block: Block) -> bool:
+    """Whether a smallest way from what was left to what there is now may begin with undoing a block."""
+    i, j, k, m = block
+    rest, whole = distance(_with(left, found, [block]), now), distance(left, now)
+    one = distance(left[i:j], found[k:m])
+    return rest is not None and whole is not None and one is not None and one + rest == whole
+
+
+def _with(left: Rows, found: Rows, blocks: Sequence[Block]) -> list[str]:
+    """What was left, with some blocks undone."""
+    rows = list(left)
+    for i, j, k, m in reversed(blocks):
+        rows[i:j] = found[k:m]
+    return rows
+
+
+def _undo(start: int, old: Rows, new: Rows) -> Undo:
+    is_vague = len(new) > len(old) and not set(old).isdisjoint(new)
+    return Undo(start, start + len(old), new, is_vague)
+
+
+def _growth(block: Block) -> int:
+    i, j, k, m = block
+    return (m - k) - (j - i)
+
+
+def _meeting(ours: Sequence[Block], others: Sequence[Block]) -> Iterator[tuple[list[Block], list[Block]]]:
+    """The blocks of both, ascending; together where they have rows in common, or put rows at one place."""
+    blocks = sorted([*((block, 0) for block in ours), *((block, 1) for block in others)])
+    groups: tuple[list[Block], list[Block]] = ([], [])
+    start = end = -1
+    for block, whose in blocks:
+        i, j, *_ = block
+        if i >= end and not start == end == i == j:
+            if start >= 0:
+                yield groups
+            groups, start, end = ([], []), i, j
+        groups[whose].append(block)
+        end = max(end, j)
+    if start >= 0:
+        yield groups
+
+
+def _is_undone_in_part(found: Rows, left: Rows, now: Rows, part: tuple[int, int, Sequence[Block]]) -> bool:
+    """Whether *now* is a part of what was left with some of its blocks undone, and no other change."""
+    at, end, blocks = part
+    places = {0}  # where in *now* one can be
+    for i, j, k, m in (*blocks, (end, end, 0, 0)):
+        places = _behind(now, places, [left[at:i]])
+        places = _behind(now, places, [left[i:j], found[k:m]])
+        at = j
+    return len(now) in places
+
+
+def _behind(now: Rows, places: set[int], either: Sequence[Rows]) -> set[int]:
+    return {at + len(rows) for at in places for rows in either if now[at : at + len(rows)] == rows}

@@ -1,0 +1,248 @@
+"""
+The text of a document, and its bytes, without loss in either direction.
+
+Lines end at LF, CRLF and CR and at nothing else, which is LSP's rule: form feed, U+0085 and U+2028 are
+ordinary characters. Every line keeps its own terminator. Bytes that cannot be read and written back
+unchanged are refused with `bad-encoding`, never guessed. Offsets count code points.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+import sys
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from operator import add
+
+from handrail.core.documents.index import Index
+from handrail.core.failure import Code, Failure
+
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+TERMINATOR = re.compile(r"\r\n|\n|\r")
+
+# UTF-32's little-endian mark begins with UTF-16's, so it is looked for first, to be refused.
+MARKS: tuple[tuple[bytes, str | None], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, None),
+    (codecs.BOM_UTF32_BE, None),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
+
+LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document either
+
+
+def split_lines(content: str) -> list[str]:
+    """The lines of *content* with their terminators; no empty line after the last terminator."""
+    return LINE.findall(content)
+
+
+def to_lf(content: str) -> str:
+    """*content* with every line end written as LF."""
+    return content.replace("\r\n", "\n").replace("\r", "\n") if "\r" in content else content
+
+
+@dataclass(frozen=True)
+class Text:
+    """
+    A document's text and how it is written as bytes.
+
+    Attributes:
+        content: The characters, each line with its own terminator, without a byte order mark.
+        encoding: The codec's name, as Python knows it.
+        bom: Whether the bytes begin with a byte order mark.
+    """
+
+    content: str
+    encoding: str = "utf-8"
+    bom: bool = False
+
+    @staticmethod
+    def parse(raw: bytes, named: str | None = None) -> Text | Failure:
+        """
+        Read bytes as text.
+
+        Args:
+            raw: All bytes of the file.
+            named: The codec that the editor or an `.editorconfig` gives for this file, if any. A byte
+                order mark wins over it.
+
+        Returns:
+            A text whose `raw` is *raw* again; else `bad-encoding` or `too-large`.
+        """
+        if len(raw) > LIMIT_BYTES:
+            return Failure(
+                code=Code.TOO_LARGE,
+                message=f"The file has {len(raw):,} bytes; the limit for editing is {LIMIT_BYTES:,}.",
+                steps=("Edit it with a tool made for large files.",),
+            )
+        encoding, mark = named or "utf-8", b""
+        for candidate_mark, name in MARKS:
+            if raw.startswith(candidate_mark):
+                if name is None:
+                    return _failure("The file has the byte order mark of UTF-32. Nothing was changed.")
+                encoding, mark = name, candidate_mark
+                break
+        if not _is_known(encoding):
+            return _failure(f"The encoding {encoding!r} that is named for the file is not known here.")
+        try:
+            text = Text(raw[len(mark) :].decode(encoding), encoding, bool(mark))
+            is_whole = text.raw == raw and "\0" not in text.content
+        except UnicodeDecodeError as error:
+            place = error.start + len(mark)
+            return _undecodable(encoding, f"the byte 0x{raw[place]:02X} at offset {place:,}")
+        except UnicodeError:
+            is_whole = False
+        if not is_whole:
+            return _undecodable(encoding, "bytes that would not be written back unchanged (binary data?)")
+        return text
+
+    @cached_property
+    def raw(self) -> bytes:
+        """The bytes of the document. Raises UnicodeEncodeError; `encode` checks text that is not ours."""
+        mark = "\ufeff".encode(self.encoding) if self.bom else b""
+        return mark + self.content.encode(self.encoding)
+
+    def encode(self, content: str) -> bytes | Failure:
+        """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
+        raw = self._encoded(content)
+        if isinstance(raw, bytes) and not self.bom and any(raw.startswith(mark) for mark, _ in MARKS):
+            return Failure(
+                code=Code.BAD_ENCODING,
+                message="The new text begins with what would be read as a byte order mark.",
+                steps=("Leave out that character.",),
+            )
+        return raw
+
+    def unwritable(self, part: str) -> Failure | None:
+        """`bad-encoding` if *part* of a text has a character that this document's encoding cannot write."""
+        raw = self._encoded(part)
+        return raw if isinstance(raw, Failure) else None
+
+    def _encoded(self, content: str) -> bytes | Failure:
+        if (wrong := unwritable(content)) is not None:
+            return wrong
+        try:
+            return Text(content, self.encoding, self.bom).raw
+        except UnicodeEncodeError as error:
+            character = content[error.start]
+            line_number = len(TERMINATOR.findall(content, 0, error.start)) + 1
+            return Failure(
+                code=Code.BAD_ENCODING,
+                message=(
+                    f"The document is {self.encoding}, which cannot write U+{ord(character):04X} "
+                    f"(line {line_number} of the new text)."
+                ),
+                steps=("Use characters that this encoding has.", "Or convert the document first."),
+            )
+
+    @cached_property
+    def flat(self) -> str:
+        """The characters with every line end written as LF."""
+        return to_lf(self.content)
+
+    @cached_property
+    def rows(self) -> tuple[str, ...]:
+        """The lines without their terminators; a terminator at the end opens no further row."""
+        rows = self.flat.split("\n")
+        return tuple(rows if rows[-1] else rows[:-1])
+
+    @cached_property
+    def eols(self) -> tuple[str, ...]:
+        """The terminator of each row; empty for a last row without one."""
+        content, count = self.content, self.flat.count("\n")
+        if "\r" not in content:
+            found: tuple[str, ...] = ("\n",) * count
+        elif content.count("\r\n") == content.count("\r") == count:
+            found = ("\r\n",) * count
+        else:
+            found = tuple(map(sys.intern, TERMINATOR.findall(content)))
+        return found if count == len(self.rows) else (*found, "")
+
+    @cached_property
+    def starts(self) -> Sequence[int]:
+        """The offset at which each line begins; a terminated last row opens one more, as in LSP."""
+        offsets = array("Q", accumulate(map(add, map(len, self.rows), map(len, self.eols)), initial=0))
+        if self.rows and not self.eols[-1]:
+            offsets.pop()
+        return offsets
+
+    @cached_property
+    def index(self) -> Index:
+        """What searches need to know of the rows; it lives as long as this text."""
+        return Index(self.rows, self.flat)
+
+    @cached_property
+    def eol(self) -> str:
+        """The most frequent terminator; LF for a document without any."""
+        counts = Counter(eol for eol in self.eols if eol)
+        return counts.most_common(1)[0][0] if counts else "\n"
+
+    @cached_property
+    def has_one_eol(self) -> bool:
+        """Whether all terminators are the same."""
+        return len({eol for eol in self.eols if eol}) <= 1
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every editor keeps these bytes: UTF-8, no mark, and either LF or CRLF throughout."""
+        ends_whole = not self.rows or bool(self.eols[-1])  # some editors end the last line when they save
+        return (
+            self.encoding == "utf-8" and not self.bom and self.has_one_eol and self.eol != "\r" and ends_whole
+        )
+
+    def line_at(self, offset: int) -> int:
+        """The line, counted from 0, in which *offset* lies; a terminator belongs to its line."""
+        return bisect_right(self.starts, max(0, min(offset, len(self.content)))) - 1
+
+    def row_end(self, line: int) -> int:
+        """The offset just before the terminator of *line* (counted from 0)."""
+        return self.starts[line] + (len(self.rows[line]) if line < len(self.rows) else 0)
+
+
+def unwritable(content: str) -> Failure | None:
+    """`bad-encoding` for characters that no encoding has, or that only binary files have; else None."""
+    if content.isascii() and "\0" not in content:
+        return None
+    found = NO_TEXT.search(content)
+    if found is None:
+        return None
+    line_number = len(TERMINATOR.findall(content, 0, found.start())) + 1
+    what = "a NUL character," if found[0] == "\0" else f"half of a surrogate pair, U+{ord(found[0]):04X},"
+    return Failure(
+        code=Code.BAD_ENCODING,
+        message=f"Line {line_number} of the text sent has {what} which no text file can hold.",
+        steps=("Send the edit again without that character.",),
+    )
+
+
+def _is_known(encoding: str) -> bool:
+    """Whether a codec of this name turns bytes into text; asked with a byte, since none at all pass any."""
+    try:
+        b"a".decode(encoding, "replace")
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+def _undecodable(encoding: str, what: str) -> Failure:
+    return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
+
+
+def _failure(message: str) -> Failure:
+    return Failure(
+        code=Code.BAD_ENCODING,
+        message=message,
+        steps=(
+            "Name its encoding in an .editorconfig, for example charset = latin1.",
+            "Or convert the file to UTF-8.",
+        ),
+    )

@@ -1,0 +1,323 @@
+"""
+What clients are told, in our words and not in LSP's: events, the turn's report, and diagnostics.
+
+Everything here is derived from the ledger and the outcomes; nothing is added to the model's answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.conversation.message import Usage
+from handrail.core.conversation.prompt import Mode
+from handrail.core.documents.change import Tier
+from handrail.core.documents.text import Text
+from handrail.core.failure import Candidate, Code
+from handrail.core.results import sanitize
+from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
+
+MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
+AROUND, REGION = 8, 60  # rows shown around a place, and of it
+LIMIT_ROW = 1000  # characters of a row that is shown
+LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
+
+
+ADAPTED = {
+    Tier.NORMALISED: (
+        " (normalised match: indentation, punctuation, escapes or blank lines were adapted to the document)"
+    ),
+    Tier.ANCHORED: " (anchored match: context lines that differ were left as the document has them)",
+}
+
+
+class State(StrEnum):
+    """How a turn ended."""
+
+    FINISHED = "finished"
+    STOPPED = "stopped"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnReport:
+    """
+    What a turn came to.
+
+    Attributes:
+        state: How it ended; `reason` says why, if it is not finished.
+        answer: The model's own text.
+        outcomes: Every mutation that was tried, in order.
+        checkpoint: Its id, if anything was changed.
+        usage, session_usage: Of this turn; of all turns of the session up to now.
+    """
+
+    session: str
+    turn: str
+    state: State
+    reason: str | None
+    answer: str
+    outcomes: tuple[Outcome, ...]
+    checkpoint: str | None
+    usage: Usage
+    session_usage: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The turn has begun, in `mode`, with the project's instructions in these files."""
+
+    prompt: str
+    mode: Mode = Mode.EDIT
+    instructions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextDelta:
+    """A piece of the model's text."""
+
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtDelta:
+    """A piece of the model's reasoning."""
+
+    delta: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """A tool call is about to run; `title` is for people."""
+
+    call: str
+    tool: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput:
+    """A running tool call has printed something, and before it as many characters that are `skipped`."""
+
+    call: str
+    text: str
+    skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFailed:
+    """A tool call has failed, or an edit of it; what is `said` is for the user's log, not for the model."""
+
+    tool: str
+    code: Code
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What the user should know of a call; `is_warning` if something of it cannot be taken back."""
+
+    call: str
+    text: str
+    is_warning: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """A tool call has its result; `summary` is its first line."""
+
+    call: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The user is asked (choice None), or has answered."""
+
+    call: str
+    subject: str
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A failure is open no longer."""
+
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retried:
+    """The model could not be reached; the step is begun anew in `in_s` seconds."""
+
+    reason: str
+    in_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """The conversation was made smaller; both are estimates, in tokens."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """A step has used tokens; the `turn` has used so much up to now."""
+
+    step: Usage
+    turn: Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The turn has ended."""
+
+    state: State
+    reason: str | None
+
+
+Told = (
+    Started
+    | TextDelta
+    | ThoughtDelta
+    | CallStarted
+    | CallOutput
+    | CallEnded
+    | Notice
+    | Asked
+    | Outcome
+    | Superseded
+    | Retried
+    | Compacted
+    | Used
+    | Ended
+)
+Event = Told | CallFailed  # which is logged
+
+
+class Severity(StrEnum):
+    """How much a diagnostic asks for attention."""
+
+    WARNING = "warning"
+    HINT = "hint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """
+    One open failure as the editor shows it.
+
+    Attributes:
+        failure: The id.
+        near: The places, best first; the first one is where it is shown, the document's start if none.
+        text: The text that the places refer to; None if the document has none.
+        choices: The places that a quick fix is offered for.
+    """
+
+    failure: str
+    uri: str
+    code: Code
+    message: str
+    severity: Severity
+    near: tuple[Candidate, ...]
+    text: Text | None
+    choices: tuple[Candidate, ...]
+
+
+def diagnostics(ledger: Ledger) -> dict[str, tuple[Diagnostic, ...]]:
+    """The open failures of each document, by its URI."""
+    found: dict[str, list[Diagnostic]] = {}
+    for known in ledger.open:
+        shown = found.setdefault(known.mutation.uri, [])
+        if len(shown) < LIMIT_DIAGNOSTICS:
+            shown.append(_diagnostic(known))
+    return {uri: tuple(shown) for uri, shown in found.items()}
+
+
+def _diagnostic(known: OpenFailure) -> Diagnostic:
+    failure = known.failure
+    message = f"This edit did not land: {failure.message}"
+    if known.attempts > 1:
+        message += f" (tried {known.attempts} times)"
+    return Diagnostic(
+        failure=known.id,
+        uri=known.mutation.uri,
+        code=failure.code,
+        message=message,
+        severity=Severity.HINT if known.lowered else Severity.WARNING,
+        near=failure.near,
+        text=known.seen,
+        choices=failure.near if known.mutation.hunk is not None else (),
+    )
+
+
+def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
+    """
+    What the model reads of the mutations of one call: one line each, and how to go on after a failure.
+
+    Args:
+        outcomes: Of the call.
+        misses: By the identity of a document, how many calls in a row have failed to edit it by now. From
+            the third on, the text around the place is added.
+    """
+    lines = [_result_line(outcome) for outcome in outcomes]
+    told: set[str] = set()
+    for outcome in outcomes:
+        identity = outcome.mutation.identity
+        if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES and identity not in told:
+            told.add(identity)
+            lines.append(_as_it_stands(outcome, misses[identity]))
+    failed = sum(outcome.failure is not None for outcome in outcomes)
+    count = f"{failed} of {len(outcomes)} edits did not land:\n" if failed and len(outcomes) > 1 else ""
+    return f"{sanitize.PREFIX} {count}" * bool(failed) + "\n".join(lines)
+
+
+def _as_it_stands(outcome: Outcome, count: int) -> str:
+    """After several failures in a row: how else to go about it, and the document's text at the place."""
+    path, text = outcome.mutation.path, outcome.text
+    advice = (
+        f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
+        "document again, then use a longer search text that is there only once, or write the file whole "
+        "with write_file."
+    )
+    if text is None or not text.rows or outcome.failure is None:
+        return advice
+    near = outcome.failure.near
+    middle = near[0].line if near else 0
+    last = text.line_at(near[0].span.end) if near else 0
+    first, end = max(0, middle - AROUND), min(len(text.rows), min(last, middle + REGION) + AROUND + 1)
+    rows = [f"{number + 1}|{text.rows[number][:LIMIT_ROW]}" for number in range(first, end)]
+    return f"{advice}\n{path}, lines {first + 1} to {end} as they stand now:\n" + "\n".join(rows)
+
+
+def _result_line(outcome: Outcome) -> str:
+    mutation = outcome.mutation
+    where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
+    match outcome.status:
+        case Status.LANDED:
+            how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None else ""
+            lost = f" It cannot be taken back: {outcome.uncovered}" if outcome.uncovered else ""
+            return f"Landed: {where}{how}.{lost}"
+        case Status.ALREADY:
+            return f"Already there: {where}. Nothing was changed."
+        case Status.FAILED:
+            assert outcome.failure is not None
+            said = sanitize.clean(outcome.failure.message + _ways_on(outcome))
+            return f"FAILED [{outcome.failure.code}] {where}: {said}"
+
+
+def _ways_on(outcome: Outcome) -> str:
+    """The nearest places of a failed mutation, with line numbers and score, and the numbered next steps."""
+    assert outcome.failure is not None
+    lines = []
+    if outcome.text is not None and outcome.mutation.hunk is not None:
+        for near in outcome.failure.near:
+            last = outcome.text.line_at(near.span.end)
+            where = f"line {near.line + 1}" if last == near.line else f"lines {near.line + 1}-{last + 1}"
+            lines.append(f"near: {where}, {near.score:.0%} alike")
+    lines += [f"{number}. {step}" for number, step in enumerate(outcome.failure.steps, 1)]
+    return "".join(f"\n  {line}" for line in lines)

@@ -1,0 +1,1 @@
+"""Where a hunk belongs in a document."""

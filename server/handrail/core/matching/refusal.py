@@ -1,0 +1,105 @@
+"""
+Say why no place was chosen for a hunk, with the nearest places and how to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.core.documents.index import plain
+from handrail.core.documents.text import Text
+from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.matching.strings import LIMIT_PLACES
+
+
+def too_often() -> Failure:
+    """The failure for text that would be replaced in too many places."""
+    return Failure(
+        code=Code.TOO_LARGE,
+        message=f"The search text occurs {LIMIT_PLACES:,} times or more, too often to replace all at once.",
+        steps=("Search for a longer text.", "Or write the file whole."),
+    )
+
+
+def no_match(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> Failure:
+    """`no-match` for rows *wanted*: the nearest place, the first line that differs there, and what to do."""
+    steps = [
+        "Read the document again; it may have changed since.",
+        "Send the exact current lines as search text.",
+    ]
+    message = "The search text is not in the document."
+    if near:
+        best = near[0]
+        message += f" The nearest place is line {best.line + 1} ({best.score:.0%} alike)"
+        differing = _first_difference(text, wanted, best)
+        message += f"; {differing}" if differing else "."
+        steps.insert(0, f"Compare with line {best.line + 1} and send the lines as they stand there.")
+    return Failure(code=Code.NO_MATCH, message=message, steps=tuple(steps), near=near)
+
+
+def _first_difference(text: Text, wanted: Sequence[str], near: Candidate) -> str:
+    for at, row in enumerate(wanted):
+        there = text.rows[near.line + at] if near.line + at < len(text.rows) else ""
+        if plain(row) != plain(there):
+            return f"line {near.line + at + 1} is {_shown(there)} where the search text has {_shown(row)}."
+    return ""
+
+
+def _shown(row: str) -> str:
+    row = row.strip()
+    return repr(row if len(row) <= 60 else row[:57] + "...")
+
+
+def near_each_other(near: tuple[Candidate, ...]) -> Failure:
+    """`ambiguous-match` for places of which none is exact and none the best by a margin."""
+    shown = " and ".join(f"line {each.line + 1} ({each.score:.0%} alike)" for each in near)
+    return Failure(
+        code=Code.AMBIGUOUS_MATCH,
+        message=f"The search text is not in the document, and more than one place comes near: {shown}.",
+        steps=("Send the exact current lines as search text.", "Add a line before or after that differs."),
+        near=near,
+    )
+
+
+def made_elsewhere(text: Text, span: Span) -> Failure:
+    """`ambiguous-match` for new text that is in the document while its old text all but stands at *span*."""
+    near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
+    return Failure(
+        code=Code.AMBIGUOUS_MATCH,
+        message=f"The new text is there already, and line {near.line + 1} only resembles the search text.",
+        steps=(f"If line {near.line + 1} is meant, send its exact current lines.", "Or leave it."),
+        near=(near,),
+    )
+
+
+def depth_is_open(text: Text, span: Span) -> Failure:
+    """`bad-patch` for one row without its indentation whose replacement goes on with blocks at the margin."""
+    line = text.line_at(span.start)
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=(
+            f"The search text is line {line + 1} without its indentation, and the new text has blocks at the "
+            "margin; how deep they are meant to be cannot be told. Nothing was changed."
+        ),
+        steps=("Send the search text and the new text with the indentation that the lines are to have.",),
+        near=(Candidate(span=span, line=line, score=1.0),),
+    )
+
+
+def ambiguous(text: Text, found: Sequence[Span]) -> Failure:
+    """`ambiguous-match` for all places *found*."""
+    lines = [text.line_at(span.start) for span in found[:11]]
+    shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
+    near = tuple(
+        Candidate(span=span, line=line, score=1.0) for span, line in zip(found[:10], lines, strict=False)
+    )
+    times = f"{LIMIT_PLACES:,} times or more" if len(found) >= LIMIT_PLACES else f"{len(found)} times"
+    return Failure(
+        code=Code.AMBIGUOUS_MATCH,
+        message=f"The search text occurs {times} (lines {shown}).",
+        steps=(
+            "Add a line before or after that differs.",
+            "Or give start_line, the line number of the one you mean.",
+        ),
+        near=near,
+    )

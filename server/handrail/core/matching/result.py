@@ -1,0 +1,34 @@
+"""
+Where a hunk belongs in a document, and how surely: what `match` finds, and all that plans on it reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handrail.core.documents.change import Tier
+from handrail.core.failure import Span
+from handrail.core.matching.align import Lines
+from handrail.core.patches.hunk import Hunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """
+    Where a hunk belongs.
+
+    Attributes:
+        span: Of the document; for whole rows without the last terminator.
+        tier: How exactly it matched.
+        strategy: What was passed over: exact, trailing-space, indentation, unicode, blank-lines, escapes,
+            anchored.
+        hunk: As it is to be made: the hunk that was looked for, escapes resolved.
+        lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
+            empty for a string.
+    """
+
+    span: Span
+    tier: Tier
+    strategy: str
+    hunk: Hunk
+    lines: Lines = ()

@@ -1,0 +1,110 @@
+"""
+Find a search text as a string, wherever it begins and ends in a line.
+
+Line ends of the document do not matter, its spelling may be passed over. Whole rows are searched for in
+`match`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from handrail.core.documents import spelling
+from handrail.core.documents.index import BLANKS
+from handrail.core.documents.text import Text
+from handrail.core.failure import Span
+from handrail.core.matching.indent import leading, width
+from handrail.core.patches.hunk import Hunk
+
+LIMIT_PLACES = 10_000  # more places than these are not told apart
+IN_WORD = re.compile(r"\w\w")
+
+
+def exact(text: Text, old: str, new: str) -> list[Span]:
+    """
+    All occurrences of *old* (with LF) as spans of the content; overlapping ones included.
+
+    Of several lines neither the first nor the last may be cut inside a word: it would be another line. And
+    what is meant as rows, given *new*, is no string: those are found, and indented, as rows.
+    """
+    flat, length = text.flat, len(old)
+    places = find_all(flat, old)
+    if "\n" in old:
+        places = [at for at in places if not _is_inside_word(flat, at) | _is_inside_word(flat, at + length)]
+    if all(_is_row(flat, at, old, new) for at in places):
+        return []
+    return [_span(text, at, at + length) for at in places]
+
+
+def _is_row(flat: str, at: int, old: str, new: str) -> bool:
+    """
+    Whether *old* at this place is a row without its indentation, or without some of it.
+
+    One row may be replaced by several that are dedented as it is, or that are indented as the document is:
+    then *old* just begins behind the indentation.
+    """
+    before = flat[flat.rfind("\n", 0, at) + 1 : at]
+    row, rows = old.removesuffix("\n"), new.removesuffix("\n").split("\n")
+    if before.strip(BLANKS) or not before or ("\n" not in row and len(rows) == 1):
+        return False
+    if old[:1] in BLANKS:
+        return True
+    below = [width(leading(other)) for other in rows[1:] if other.strip()]
+    if "\n" in row or not below or flat[at + len(row) : at + len(row) + 1] not in ("", "\n"):
+        return False
+    opens = rows[0].rstrip().endswith((":", "{", "(", "["))
+    return min(below) < width(before) or (opens and below[0] <= width(before))
+
+
+def goes_on_at_the_margin(hunk: Hunk) -> bool:
+    """
+    Whether one row becomes several, of which one behind a blank row opens a block at the margin.
+
+    They may be dedented as the first is, or stand where they are meant to.
+    """
+    if hunk.whole_lines or "\n" in hunk.old.removesuffix("\n"):
+        return False
+    return any(
+        not above.strip() and row[:1].strip() and row.rstrip().endswith((":", "{"))
+        for above, row in pairwise(hunk.new.split("\n"))
+    )
+
+
+def spelled(text: Text, old: str) -> list[Span]:
+    """All occurrences of *old* that differ from it in typographic punctuation and spaces only."""
+    if text.flat.isascii() and old.isascii():
+        return []
+    folded, wanted = spelling.plain(text.flat), spelling.plain(old)
+    if not wanted.strip():
+        return []
+    offset = spelling.offsets(text.flat)
+    found: list[Span] = []
+    for at in find_all(folded, wanted):
+        start, end = offset(at), offset(at + len(wanted))
+        if start is not None and end is not None:
+            found.append(_span(text, start, end))
+    return found
+
+
+def find_all(haystack: str, needle: str) -> list[int]:
+    """Where *needle* begins in *haystack*, ascending; not more than LIMIT_PLACES."""
+    found: list[int] = []
+    at = haystack.find(needle)
+    while at >= 0 and len(found) < LIMIT_PLACES:
+        found.append(at)
+        at = haystack.find(needle, at + 1)
+    return found
+
+
+def _is_inside_word(flat: str, at: int) -> bool:
+    return IN_WORD.match(flat[at - 1 : at + 1]) is not None if at else False
+
+
+def _span(text: Text, start: int, end: int) -> Span:
+    """A range of the text with LF as a span of the content."""
+    if len(text.flat) == len(text.content):
+        return Span(start=start, end=end)
+    first, last = text.flat.count("\n", 0, start), text.flat.count("\n", 0, end)
+    growth, more = (sum(map(len, text.eols[:line])) - line for line in (first, last))
+    return Span(start=start + growth, end=end + more)

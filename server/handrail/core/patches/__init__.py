@@ -1,0 +1,1 @@
+"""What a model wrote as a patch, in any notation, read into hunks."""

@@ -1,0 +1,1 @@
+"""Whether hunks may be made, and what a patch does to a file."""

@@ -1,0 +1,116 @@
+"""
+Tell an edit that the document has already from one that failed.
+
+Models repeat an edit that was made; that is no failure, and making it again would double the lines. But
+new text that stands somewhere by chance is no edit that was made, so in doubt the answer is no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.documents.change import Tier
+from handrail.core.documents.edit import opcodes
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Candidate, Span
+from handrail.core.matching import similar as match
+from handrail.core.matching.result import Match
+from handrail.core.matching.tie_break import has_one_shift
+from handrail.core.patches.hunk import Hunk, rows_of
+
+DISTINCT = 4  # characters; less may well be meant twice
+TELLING = 8  # characters; less may be anywhere
+ALIKE = 0.6  # likeness of a removed row that was changed a little before it was to be removed
+LIMIT_BESIDE = 60  # rows
+UNIQUE = 24  # characters; more is nowhere by chance
+
+
+def is_distinct(added: str) -> bool:
+    """Whether added text is more than a brace or a blank line."""
+    return len(added.strip()) >= DISTINCT
+
+
+def is_made(text: Text, found: Match) -> bool:
+    """Whether the place *found*, which matches the hunk's old text, reads its longer new text already."""
+    if not found.lines:
+        return _string_is_made(text, found.hunk, found.span)
+    old, new = rows_of(found.hunk)
+    first = found.lines[0]
+    if first is None or found.lines != tuple(range(first, first + len(old))):
+        return False
+    return any(
+        new[at : at + len(old)] == old
+        and is_distinct("".join(new[:at] + new[at + len(old) :]))
+        and _reads(text, first - at, new)
+        for at in range(len(new) - len(old) + 1)
+    )
+
+
+def _reads(text: Text, line: int, rows: list[str]) -> bool:
+    there = text.rows[line : line + len(rows)] if line >= 0 else ()
+    return len(there) == len(rows) and all(map(match.is_alike, rows, there))
+
+
+def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
+    old, new = hunk.old, hunk.new
+    reach = 2 * len(new)
+    before = to_lf(text.content[max(0, span.start - reach) : span.start])
+    behind = to_lf(text.content[span.end : span.end + reach])
+    at = new.find(old)
+    while at >= 0:
+        above, below = new[:at], new[at + len(old) :]
+        if is_distinct(above + below) and before.endswith(above) and behind.startswith(below):
+            return True
+        at = new.find(old, at + 1)
+    return False
+
+
+def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
+    """Whether the hunk's new text stands in the place of its old text, which resembles only *near* places."""
+    old, new = rows_of(hunk)
+    blocks = opcodes(old, new)
+    if any(k == m and (i == 0 or j == len(old)) for i, j, k, m in blocks):
+        return False  # what is removed at the edge of a hunk leaves no trace
+    added = "".join(row.strip() for _, _, k, m in blocks for row in new[k:m])
+    changed = {at for i, j, _, _ in blocks for at in range(i, j)}
+    kept = "".join(row.strip() for at, row in enumerate(old) if at not in changed)
+    if len(added + kept) < TELLING:
+        return False
+    found = match.matches(text, replace(hunk, old=hunk.new, new=""))
+    if len(found) != 1 or not _is_close(text, found[0]):
+        return False
+    lost = [row for i, j, k, m in blocks if k == m for row in old[i:j]]
+    if _stands_beside(text, lost, found[0].span):
+        return False
+    return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, near, found[0].span)
+
+
+def standing(text: Text, hunk: Hunk) -> list[Span]:
+    """Where the hunk's new text is in the document, if it is long enough to tell."""
+    if len(hunk.new.strip()) < TELLING:
+        return []
+    return [found.span for found in match.matches(text, replace(hunk, old=hunk.new, new=""))]
+
+
+def _is_close(text: Text, found: Match) -> bool:
+    """Whether *found* is the same text, or shifted as a whole: an edit may change nothing but spacing."""
+    if found.tier is Tier.SAFE:
+        return True
+    return found.strategy == "indentation" and has_one_shift(text, found.hunk.old.split("\n"), found.span)
+
+
+def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
+    """Whether half of the *removed* rows, or rows much like them, stand right above or below *span*."""
+    first, last = text.line_at(span.start), text.line_at(span.end)
+    reach = min(LIMIT_BESIDE, len(removed) + 2)
+    beside = (*text.rows[max(0, first - reach) : first], *text.rows[last + 1 : last + 1 + reach])
+    telling = [row.strip() for row in removed if is_distinct(row)][:LIMIT_BESIDE]
+    near = [row for row in telling if any(match.likeness(row, other.strip()) >= ALIKE for other in beside)]
+    return bool(telling) and len(near) * 2 >= len(telling)
+
+
+def _has_rival(hunk: Hunk, near: Sequence[Candidate], found: Span) -> bool:
+    """Whether another place resembles the old text more than the new text does."""
+    rivals = [each for each in near if each.span.end < found.start or found.end < each.span.start]
+    return bool(rivals) and rivals[0].score > match.likeness(hunk.old.strip(), hunk.new.strip())

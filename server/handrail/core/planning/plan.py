@@ -1,0 +1,307 @@
+"""
+Turn the hunks of a patch into the smallest edits of a document.
+
+Decided here is whether a hunk may be made at all: whether it says something, leaves nothing out, and does
+not touch what another hunk changes. Where it belongs is found in `match`, whether it is made already in
+`already`, and how its rows are written in `place`. The document is only read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents import spelling
+from handrail.core.documents.change import PlannedHunk, Tier
+from handrail.core.documents.edit import TextEdit, apply, joins_ends
+from handrail.core.documents.index import plain
+from handrail.core.documents.text import Text, to_lf, unwritable
+from handrail.core.failure import Code, Failure, Span
+from handrail.core.matching import refusal, strings
+from handrail.core.matching import similar as match
+from handrail.core.matching.result import Match
+from handrail.core.matching.tie_break import ANYWHERE, Bounds, header_lines, scope_lines
+from handrail.core.patches.hunk import Hunk, rows_of
+from handrail.core.planning import already
+from handrail.core.planning import render as place
+
+LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
+OMISSION = re.compile(
+    r"^\s*(?:(?P<comment>#|//|\{?/\*|<!--|--|;|%)\s*)?"
+    r"(?:(?:\.{3}|…)(?:\s+|(?(comment)|(?!)))\(?" + LEFT_OUT + r".*"
+    r"|(?:\.{3}|…)\(?" + LEFT_OUT + r"\s+(?:of|code|content|lines?|file|unchanged|remains?|is|stays?)\b.*"
+    r"|(?:\.{3}|…)\s*\[?truncated\]?.*"
+    r"|\(?(?:the )?rest (?:of (?:the |your |this )?(?:\w+ ){1,2})?"
+    r"(?:(?:is |remains |stays )?(?:unchanged|the same)|(?:goes |stays )?here)\)?\.?)"
+    r"\s*(?:\*/\}?|-->)?\s*$",
+    re.IGNORECASE,
+)
+LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
+LIMIT_SEARCH_CHARS = 1_000_000  # no model writes as much; comparing it takes the longer the longer it is
+WORDS = re.compile(r"\w+|\S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HunkPlan:
+    """What one hunk comes to: edits (none if it is there already), or why not."""
+
+    hunk: Hunk
+    result: PlannedHunk | Failure
+
+
+def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
+    """
+    Plan each hunk against *text*.
+
+    Returns:
+        One plan for each hunk, in order. The edits of different hunks do not overlap: of two that
+        would, the later fails with `bad-patch`.
+    """
+    if (wrong := too_many(hunks)) is not None:
+        return tuple(HunkPlan(hunk=hunk, result=wrong) for hunk in hunks)
+    results: list[PlannedHunk | Failure] = []
+    for hunk in hunks:
+        bounds = Bounds(after=max((_end(result) for result in results), default=0))
+        results.append(plan_hunk(text, hunk, bounds))
+    for at, result in enumerate(results):
+        if isinstance(result, Failure) and result.code is Code.AMBIGUOUS_MATCH:
+            results[at] = _between(text, hunks[at], results, at)
+    taken: list[Span] = []
+    plans = []
+    for hunk, result in zip(hunks, results, strict=True):
+        if isinstance(result, PlannedHunk) and any(_overlap(edit.span, taken) for edit in result.edits):
+            plans.append(HunkPlan(hunk=hunk, result=_twice(hunk)))
+            continue
+        taken += [edit.span for edit in result.edits] if isinstance(result, PlannedHunk) else []
+        plans.append(HunkPlan(hunk=hunk, result=result))
+    return tuple(plans)
+
+
+def _end(result: PlannedHunk | Failure) -> int:
+    return result.edits[-1].span.end if isinstance(result, PlannedHunk) and result.edits else 0
+
+
+def _between(
+    text: Text, hunk: Hunk, results: Sequence[PlannedHunk | Failure], at: int
+) -> PlannedHunk | Failure:
+    """The ambiguous *hunk* number *at* once more, now that the places of those behind it are known."""
+    placed = [result for result in results if isinstance(result, PlannedHunk) and result.edits]
+    starts = [result.edits[0].span.start for result in placed]
+    behind = [result for result in results[at + 1 :] if isinstance(result, PlannedHunk) and result.edits]
+    if not behind or starts != sorted(starts):
+        return results[at]
+    after = max((_end(result) for result in results[:at]), default=0)
+    return plan_hunk(text, hunk, Bounds(after=after, before=behind[0].edits[0].span.start))
+
+
+def _overlap(span: Span, taken: Sequence[Span]) -> bool:
+    return any(
+        (span.start < other.end and other.start < span.end)
+        or span.start == span.end == other.start == other.end
+        for other in taken
+    )
+
+
+def _twice(hunk: Hunk) -> Failure:
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch changes too.",
+        steps=("Put both changes into one hunk.",),
+    )
+
+
+def too_many(hunks: Sequence[Hunk]) -> Failure | None:
+    """`too-large` for more hunks than are planned for one document."""
+    if len(hunks) <= LIMIT_HUNKS:
+        return None
+    return Failure(
+        code=Code.TOO_LARGE,
+        message=(
+            f"The patch has {len(hunks):,} hunks for one document; the limit for hunks is {LIMIT_HUNKS:,}."
+        ),
+        steps=("Send it in several patches.", "Or write the file whole."),
+    )
+
+
+def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk | Failure:
+    """The edits of one hunk, or why it cannot be made; see `plan`."""
+    if wrong := _unusable(text, hunk):
+        return wrong
+    if not hunk.old:
+        return _insertion(text, hunk)
+    found = match.locate(text, hunk, bounds)
+    if isinstance(found, Failure):
+        is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
+        return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
+    if (other := _instead(text, hunk, found)) is not None:
+        return other
+    edits: list[TextEdit] = []
+    for each in found:
+        made = _edits(text, each)
+        if isinstance(made, Failure):
+            return made
+        edits += made
+    return _planned(text, hunk, found[0].tier, tuple(edits))
+
+
+def _instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
+    """What is to be done instead of making *hunk* at the places *found*; None if it is to be made."""
+    if all(already.is_made(text, each) for each in found):
+        return _planned(text, hunk, Tier.SAFE, ())
+    if found[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
+        return refusal.depth_is_open(text, found[0].span)
+    if found[0].tier is not Tier.ANCHORED or not (stands := already.standing(text, hunk)):
+        return None
+    is_here = stands[0].start < found[0].span.end and found[0].span.start < stands[0].end
+    if is_here and already.is_there(text, hunk, ()):
+        return _planned(text, hunk, Tier.SAFE, ())
+    return refusal.made_elsewhere(text, found[0].span)
+
+
+def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
+    """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
+    first = text.line_at(span.start)
+    if place.is_string(text, hunk, span):
+        return _planned(text, hunk, Tier.SAFE, place.at_string(text, span, hunk.new))
+    if not _is_row(hunk, text.rows[first] if text.rows else ""):
+        return Failure(
+            code=Code.NO_MATCH,
+            message=f"The search text is only a part of line {first + 1}, and it is not clear which.",
+            steps=("Read the document again.", "Then send the part as it stands there."),
+        )
+    end = text.line_at(max(span.start, span.end - 1)) + 1
+    numbers = range(first, first + len(rows_of(hunk)[0]))
+    lines = tuple(line if line < end else None for line in numbers)
+    made = place.at_rows(text, hunk, lines, fitted=True)
+    return made if isinstance(made, Failure) else _planned(text, hunk, Tier.SAFE, made)
+
+
+def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
+    """
+    The edits that make *content* (with LF) the whole text.
+
+    Lines that stay keep their bytes; the document's final newline, or its absence, is kept unless that
+    is all that differs.
+    """
+    flat, content = to_lf(text.content), to_lf(content)
+    if wrong := unwritable(content) or _omission(text, content):
+        return wrong
+    if flat and content and flat.rstrip("\n") != content.rstrip("\n"):
+        if flat.endswith("\n"):
+            content += "" if content.endswith("\n") else "\n"
+        else:
+            content = content.removesuffix("\n")
+    return _planned(
+        text, None, Tier.SAFE, place.at_string(text, Span(start=0, end=len(text.content)), content)
+    )
+
+
+def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]) -> PlannedHunk | Failure:
+    if any(joins_ends(text.content, edit) for edit in edits):
+        return Failure(
+            code=Code.BAD_PATCH,
+            message="The document mixes CR and LF, and this edit would make one line end of two.",
+            steps=("Leave these lines as they are, or give the document one kind of line end first.",),
+        )
+    made = () if _comes_to_nothing(text, edits) else edits
+    return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=made)
+
+
+def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
+    """Whether what one edit takes away another puts back."""
+    if len(edits) < 2 or sum(edit.growth for edit in edits) != 0:
+        return False
+    start, end = edits[0].span.start, edits[-1].span.end
+    moved = (replace(edit, span=edit.span.shifted(-start)) for edit in edits)
+    return apply(text.content[start:end], moved) == text.content[start:end]
+
+
+def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
+    if found.lines:
+        return place.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
+    there = to_lf(text.content[found.span.start : found.span.end])
+    new = spelling.kept(found.hunk.new, found.hunk.old, there)
+    new = spelling.without(new, spelling.foreign([(found.hunk.old, there)], text.content))
+    return place.at_string(text, found.span, new)
+
+
+def _is_row(hunk: Hunk, there: str) -> bool:
+    """Whether the search text may be all of a row that reads *there*, and not only a part of it."""
+    old, there = hunk.old.strip(), there.strip()
+    if hunk.whole_lines or "\n" in old or abs(len(old) - len(there)) <= len(old) // 4:
+        return True
+    ours, theirs = WORDS.findall(old), WORDS.findall(there)
+    return bool(ours and theirs) and ours[0] == theirs[0] and ours[-1] == theirs[-1]
+
+
+def _unusable(text: Text, hunk: Hunk) -> Failure | None:
+    if len(hunk.old) > LIMIT_SEARCH_CHARS:
+        return Failure(
+            code=Code.TOO_LARGE,
+            message=f"The search text has {len(hunk.old):,} characters; the limit is {LIMIT_SEARCH_CHARS:,}.",
+            steps=("Search for the lines that change, and a few around them.",),
+        )
+    if wrong := unwritable(hunk.old) or unwritable(hunk.new):
+        return wrong
+    if not hunk.whole_lines and not hunk.old:
+        return Failure(
+            code=Code.EMPTY_SEARCH,
+            message="The search text is empty.",
+            steps=("Give the lines to replace.", "To make a new file, use write_file."),
+        )
+    if hunk.old == hunk.new and not hunk.leaves_blank:
+        return Failure(
+            code=Code.NO_CHANGE,
+            message="Search text and replacement are the same; there is nothing to change.",
+            steps=("Leave the edit out.", "Or send the replacement you meant."),
+        )
+    if hunk.whole_lines and hunk.old and not hunk.old.strip():
+        return Failure(
+            code=Code.EMPTY_SEARCH,
+            message="The search text is nothing but blank lines.",
+            steps=("Add a line that is not blank.",),
+        )
+    return _omission(text, hunk.new, hunk.old)
+
+
+def _omission(text: Text, new: str, old: str = "") -> Failure | None:
+    for row in new.split("\n"):
+        if OMISSION.match(row) and row.strip() not in text.content and row.strip() not in old:
+            return Failure(
+                code=Code.OMISSION,
+                message=f"The new text leaves out lines: {row.strip()!r} stands where they should be.",
+                steps=("Send the lines in full.", "Or edit only the lines that change."),
+            )
+    return None
+
+
+def _opens(text: Text, line: int, header: str) -> bool:
+    """Whether a line that contains *header* is that header, and not only the begin of it."""
+    row = plain(text.rows[line])
+    return row == plain(header) or row.endswith((":", "{"))
+
+
+def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
+    """An addition without context: below its scope line, else at the end of the document."""
+    if hunk.line_number is not None and text.rows:
+        return Failure(
+            code=Code.EMPTY_SEARCH,
+            message="The hunk adds lines without any context, so a line number alone would decide the place.",
+            steps=("Give a line of context before or after the insertion.",),
+        )
+    new, line = hunk.new.split("\n"), len(text.rows)
+    if hunk.scope:
+        lines = scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
+        header = hunk.scope[-1].strip()
+        places = [at for at in header_lines(text, plain(header)) if at in lines and _opens(text, at, header)]
+        if len(places) != 1:
+            return Failure(
+                code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
+                message=f"The line {header!r}, below which to insert, occurs {len(places)} times.",
+                steps=("Give a line of context before or after the insertion.",),
+            )
+        line = places[0] + 1
+    first = line if hunk.scope else line - len(new)
+    is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
+    return _planned(text, hunk, Tier.SAFE, () if is_there else place.at_line(text, line, new))

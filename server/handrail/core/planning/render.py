@@ -1,0 +1,190 @@
+"""
+Write a hunk's new text at the place that was found for it, as the smallest edits.
+
+Line opcodes between old and new decide: a line that the hunk does not change keeps the document's bytes.
+New lines take the terminators of those that they replace, else their neighbours', and the document's
+indentation. Where a hunk belongs is decided in `match`, whether it is to be made in `plan`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.core.documents import spelling
+from handrail.core.documents.edit import TextEdit, opcodes, trimmed
+from handrail.core.documents.text import Text, split_lines, to_lf
+from handrail.core.failure import Code, Failure, Span
+from handrail.core.matching import align, indent
+from handrail.core.matching import similar as match
+from handrail.core.matching.align import Lines
+from handrail.core.patches.hunk import Hunk, rows_of
+
+Rows = Sequence[str]
+
+NEAR_ROWS = 500  # rows around a place tell how the document indents there
+
+
+def is_string(text: Text, hunk: Hunk, span: Span) -> bool:
+    """Whether *span* is the hunk's old text as it stands, to be replaced as it stands."""
+    return not hunk.whole_lines and to_lf(text.content[span.start : span.end]) == hunk.old
+
+
+def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
+    """The edits that make *span* read *new* (with LF), line ends apart."""
+    old, end = to_lf(text.content[span.start : span.end]), span.end
+    last = text.line_at(end)
+    if old and end == text.row_end(last) and (eol := "".join(text.eols[last : last + 1])):
+        old, new, end = f"{old}\n", f"{new}\n", end + len(eol)  # whole rows, each with its own terminator
+    before, after = split_lines(old), split_lines(new)
+    first = text.line_at(span.start)
+    inner = text.starts[first + 1 : first + len(before)]
+    starts = [span.start, *inner, end] if before else [span.start]
+    edits = []
+    for i, j, k, m in opcodes(before, after):
+        ends = _eols(text, (first + i, first + j), m - k)
+        body = "".join(row.replace("\n", eol) for row, eol in zip(after[k:m], ends, strict=True))
+        edits.append(TextEdit(span=Span(start=starts[i], end=starts[j]), new=body))
+    return _smallest(text, edits)
+
+
+def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
+    """
+    The edits that make the old rows of *hunk* its new ones.
+
+    Args:
+        text: The document.
+        hunk: What is to be made.
+        lines: The line of each old row, None for those that the document does not have.
+        fitted: Whether the new rows are to be fitted to how the document spells and indents the old ones.
+    """
+    old, new = rows_of(hunk)
+    there = [None if line is None else text.rows[line] for line in lines]
+    known = [line for line in lines if line is not None]
+    around = text.rows[max(0, known[0] - NEAR_ROWS) : known[-1] + NEAR_ROWS]
+    alike = _alike(old, there)
+    fit = indent.fit(alike, [*old, *new], around) if fitted else None
+    foreign = spelling.foreign(alike, text.content) if fitted else ""
+    edits = []
+    for block in opcodes(old, new):
+        i, j, k, m = block
+        place = align.gap(lines, block)
+        if place is None:
+            return _uncertain(text, known[0])
+        written = _written(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
+        if isinstance(written, Failure):
+            return written
+        edits.append(_replacement(text, place, [spelling.without(row, foreign) for row in written]))
+    return _smallest(text, edits)
+
+
+def _uncertain(text: Text, line: int) -> Failure:
+    return Failure(
+        code=Code.NO_MATCH,
+        message=f"The search text is at line {line + 1} but for lines right where the new ones belong.",
+        steps=("Read the document again.", "Then send the lines around the change as they stand there."),
+    )
+
+
+def at_line(text: Text, line: int, new: Rows) -> tuple[TextEdit, ...]:
+    """The edits that put rows before *line* (counted from 0; the number of rows for the end)."""
+    return _smallest(text, [_replacement(text, (line, line), new)])
+
+
+def _smallest(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    return tuple(small for edit in edits if (small := trimmed(text.content, edit)) is not None)
+
+
+# ---- Rows in their place --------------------------------------------------------------------------
+
+
+def _replacement(text: Text, lines: tuple[int, int], new: Rows) -> TextEdit:
+    """Replace the rows from one line to before another by *new*; what stands around them stays whole."""
+    first, end = lines
+    if first < end and new:
+        ends = _eols(text, lines, len(new))[:-1]
+        body = "".join(row + eol for row, eol in zip(new[:-1], ends, strict=True)) + new[-1]
+        return TextEdit(span=Span(start=text.starts[first], end=text.row_end(end - 1)), new=body)
+    if new:
+        return _insertion(text, first, new)
+    if first == end:  # rows to be removed that the document does not have
+        return TextEdit(span=Span(start=len(text.content), end=len(text.content)), new="")
+    stop = text.starts[end] if end < len(text.starts) else len(text.content)
+    has_end = first < end and bool(text.eols[end - 1])
+    start = text.starts[first] - (len(text.eols[first - 1]) if first and not has_end else 0)
+    return TextEdit(span=Span(start=start, end=stop), new="")
+
+
+def _insertion(text: Text, line: int, new: Rows) -> TextEdit:
+    eol = _neighbour_eol(text, line)
+    if line < len(text.starts):
+        start = text.starts[line]
+        return TextEdit(span=Span(start=start, end=start), new="".join(row + eol for row in new))
+    end = len(text.content)  # behind a last row without terminator, which then has one, and ours has none
+    return TextEdit(span=Span(start=end, end=end), new="".join(eol + row for row in new))
+
+
+def _eols(text: Text, lines: tuple[int, int], count: int) -> list[str]:
+    """Terminators for *count* rows in the place of *lines*: theirs, as far as they go, else a neighbour's."""
+    theirs = [eol for eol in text.eols[lines[0] : lines[1]] if eol][:count]
+    if {"\r", "\n"} <= set(theirs):
+        theirs = theirs[:1]  # around a blank line they would make one line end
+    rest = theirs[-1] if theirs else _neighbour_eol(text, lines[0])
+    return [*theirs, *[rest] * (count - len(theirs))]
+
+
+def _neighbour_eol(text: Text, line: int) -> str:
+    """The terminator that a new row at *line* takes: of the row before it, else behind it, else the usual."""
+    if 0 < line <= len(text.eols) and text.eols[line - 1]:
+        return text.eols[line - 1]
+    if line < len(text.eols) and text.eols[line]:
+        return text.eols[line]
+    return text.eol
+
+
+# ---- Rows as the document writes them -------------------------------------------------------------
+
+
+def _alike(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
+    """The pairs of rows that say the same; all of them if none does."""
+    pairs = [(row, twin) for row, twin in zip(old, there, strict=True) if twin is not None]
+    return [pair for pair in pairs if pair[0].strip() and match.is_alike(*pair)] or pairs
+
+
+def _written(
+    fit: indent.Fit | None, replaced: Sequence[tuple[str, str | None]], new: Rows
+) -> list[str] | Failure:
+    """*new* rows as they are to be written; *replaced* rows are as the patch and the document have them."""
+    if fit is None:
+        return list(new)
+    twins = [(ours, theirs) for ours, theirs in replaced if theirs is not None]
+    written = []
+    for at, row in enumerate(new):
+        twin = twins[at] if len(twins) == len(replaced) == len(new) else None
+        depth = indent.leading(row)
+        if not row.strip():
+            written.append(row if fit.is_identity else "")
+            continue
+        if twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
+            fitted: str | Failure = indent.leading(twin[1])
+        else:
+            fitted = fit.indent(depth)
+        if isinstance(fitted, Failure):
+            return fitted
+        written.append(fitted + _spelled(row[len(depth) :], twin or _likest(row, twins)))
+    return written
+
+
+def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+    """The pair of replaced rows whose old one shares most with *row*; None unless most of it is shared."""
+    pairs = [pair for pair in replaced if not pair[1].isascii() or not pair[0].isascii()]
+    scored = [(match.likeness(pair[0], row), pair) for pair in pairs]
+    best = max(scored, key=lambda each: each[0], default=(0.0, None))
+    return best[1] if best[0] > 0.5 else None
+
+
+def _spelled(new: str, twin: tuple[str, str] | None) -> str:
+    """*new* with the characters that it keeps of the old row spelled as the document spells them."""
+    if twin is None or not match.is_alike(*twin):
+        return new
+    old, there = (row[len(indent.leading(row)) :].rstrip(" \t") for row in twin)
+    return spelling.kept(new, old, there)

@@ -1,0 +1,170 @@
+"""
+The user's own rules of what may run: by tool, and by a pattern for its path or its command.
+
+Of the rules that match, the last decides. A pattern for paths is one of .gitignore: without a slash it is for
+the name alone, `*` ends at a slash and `**` does not. In one for commands `*` is any text. A command has many
+parts, and a rule is for one of them: `npm *` says nothing of what stands behind `&&`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from handrail.core.policy.shell import ParsedCommand, Part
+
+GROUPS: dict[str, frozenset[str]] = {
+    "read": frozenset({"read_file", "search", "list_files"}),
+    "edit": frozenset({"write_file", "patch"}),
+}
+BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes
+LIMIT_RULES = 500
+LIMIT_PATTERN_CHARS = 1_000
+
+
+class Decision(StrEnum):
+    """What a rule says; the strictest of several parts or paths holds."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """
+    One rule.
+
+    Attributes:
+        tool: A tool, `read` or `edit` for all that do this, or `*`.
+        match: A pattern for the path, or for a part of the command.
+    """
+
+    tool: str
+    match: str
+    decision: Decision
+
+    def is_for(self, tool: str) -> bool:
+        """Whether the rule says something of *tool*."""
+        return self.tool in ("*", tool) or tool in GROUPS.get(self.tool, ())
+
+
+def read(value: object) -> tuple[Rule, ...] | str:
+    """The rules in a setting's value, `[{tool, match, verdict}]`; else what is wrong, for the user."""
+    if not isinstance(value, list | tuple):
+        return "it must be a list of rules"
+    if len(value) > LIMIT_RULES:
+        return f"it has {len(value)} rules, and at most {LIMIT_RULES} are read"
+    rules: list[Rule] = []
+    for number, each in enumerate(value, 1):
+        rule = each if isinstance(each, Mapping) else {}
+        tool, match, verdict = (rule.get(name) for name in ("tool", "match", "verdict"))
+        if not isinstance(tool, str) or not isinstance(match, str) or verdict not in tuple(Decision):
+            return (
+                f'rule {number} must be like {{"tool": "terminal", "match": "npm test", "verdict": "allow"}}'
+            )
+        if not tool or len(match) > LIMIT_PATTERN_CHARS:
+            return f"rule {number} has no tool, or a pattern that is too long"
+        rules.append(Rule(tool=tool, match=match, decision=Decision(verdict)))
+    return tuple(rules)
+
+
+def of_path(rules: Sequence[Rule], tool: str, path: str) -> Decision | None:
+    """What the rules say of a tool's use on *path*, relative to its folder or absolute outside all."""
+    for rule in reversed(rules):
+        if rule.is_for(tool) and _path_pattern(rule.match).fullmatch(path):
+            return rule.decision
+    return None
+
+
+def of_part(rules: Sequence[Rule], tool: str, part: Part) -> Decision | None:
+    """
+    What the rules say of one part of a command.
+
+    A rule that allows is for what is written and nothing else: it does not hold where a variable is set, or
+    where only the shell can tell what a word comes to. The others hold for every spelling of the name.
+    """
+    written, spellings = _blank(part.text), _spellings(part)
+    for rule in reversed(rules):
+        if not rule.is_for(tool):
+            continue
+        pattern = _text_pattern(rule.match)
+        if rule.decision is Decision.ALLOW:
+            if part.words and not part.assigns and None not in part.words and pattern.fullmatch(written):
+                return rule.decision
+        elif any(pattern.fullmatch(each) for each in spellings):
+            return rule.decision
+    return None
+
+
+def of_line(rules: Sequence[Rule], tool: str, command: ParsedCommand) -> Decision | None:
+    """
+    What the rules say of a whole line.
+
+    One that is written out allows it. Others ask or block only: those that are for more than one part, and
+    all if the line cannot be taken apart.
+    """
+    line = _blank(command.line)
+    for rule in reversed(rules):
+        if not rule.is_for(tool):
+            continue
+        if rule.decision is Decision.ALLOW:
+            matches = rule.match.strip() == command.line.strip() and "*" not in rule.match
+        else:
+            is_of_line = bool(command.unclear) or BEYOND_PART.search(rule.match) is not None
+            matches = is_of_line and _text_pattern(rule.match).fullmatch(line) is not None
+        if matches:
+            return rule.decision
+    return None
+
+
+def _spellings(part: Part) -> list[str]:
+    """A part as it is written, without assignments, and with the name alone of a program that has a path."""
+    words = [word or "" for word in part.words]
+    plain = " ".join(words)
+    short = " ".join([words[0].rpartition("/")[2], *words[1:]]) if words else ""
+    return [_blank(part.text), plain, short]
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"\s+", " ", text.strip())
+
+
+@lru_cache(maxsize=1024)
+def _text_pattern(match: str) -> re.Pattern[str]:
+    """`*` is any text; `npm *` is `npm` alone as well."""
+    pattern = _blank(match)
+    tail = r"(?: .*)?" if pattern.endswith(" *") else ""
+    pattern = pattern.removesuffix(" *") if tail else pattern
+    return re.compile(_stars(pattern, ".*") + tail, re.DOTALL)
+
+
+@lru_cache(maxsize=1024)
+def _path_pattern(match: str) -> re.Pattern[str]:
+    pattern = match.removeprefix("./")
+    if "/" not in pattern.rstrip("/"):
+        pattern = f"**/{pattern}"
+    pattern = f"{pattern}**" if pattern.endswith("/") else pattern
+    made = []
+    for piece in re.split(r"(\*\*/|/\*\*$|\*+|\?)", pattern):
+        match piece:
+            case "**/":
+                made.append("(?:.*/)?")
+            case "/**":
+                made.append("(?:/.*)?")
+            case "**":
+                made.append(".*")
+            case "*":
+                made.append("[^/]*")
+            case "?":
+                made.append("[^/]")
+            case _:
+                made.append(re.escape(piece))
+    return re.compile("".join(made), re.DOTALL)
+
+
+def _stars(pattern: str, any_text: str) -> str:
+    return any_text.join(map(re.escape, re.split(r"\*+", pattern)))

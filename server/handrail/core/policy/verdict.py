@@ -1,0 +1,234 @@
+"""
+The verdict for one call: allow, ask, or block with the reason.
+
+One decision for every tool, commands included: by what kind of place a call touches, by what a command is
+known to do, and by what the user has set and allowed before. A block is final: no answer of the user lifts
+it. Asking is done elsewhere, and only for the verdict `Ask`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.failure import Code, Failure
+from handrail.core.policy import rules
+from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.shell import ParsedCommand, visible, why_not_read_only
+
+
+class Standing(StrEnum):
+    """What kind of place a path is."""
+
+    INSIDE = "inside"
+    PROTECTED = "protected"
+    OUTSIDE = "outside"
+    VERSION_CONTROL = "version-control"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """
+    Where a path leads once links and `..` are followed.
+
+    Attributes:
+        uri: What the document is called towards the editor.
+        identity: The same for every spelling of the same document (invariant 11).
+        path: Relative to its root with `/`, for people and the model; absolute outside every root.
+        standing: What kind of place it is.
+        why: Why a protected place is asked about, where more is known than its standing.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    standing: Standing
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a user has allowed before: a tool on one document, or one command line in one folder."""
+
+    tool: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """What the user has set and allowed: the strict things in it hold before the lenient ones."""
+
+    rules: tuple[Rule, ...] = ()
+    grants: frozenset[Grant] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    What is to be judged.
+
+    Attributes:
+        tool: The tool that is called.
+        places: All that it reads or changes; for a command all that it seems to name.
+        written: Those among them that a command's redirects write.
+        command: The command line, if it is one.
+        folder: The identity of the folder that a command runs in.
+    """
+
+    tool: str
+    places: tuple[Place, ...] = ()
+    written: tuple[Place, ...] = ()
+    command: ParsedCommand | None = None
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Run the call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """
+    Run the call if the user says yes to *subject*; *detail* says why this is asked.
+
+    Attributes:
+        grants: What the user allows by a yes that is to hold longer.
+        outside: Whether it is about something outside the workspace folders.
+    """
+
+    subject: str
+    detail: str
+    grants: frozenset[Grant] = frozenset()
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Do not run the call."""
+
+    failure: Failure
+
+
+Verdict = Allow | Ask | Block
+
+ASKED: dict[Standing, str] = {
+    Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
+    Standing.OUTSIDE: "It lies outside the workspace folders.",
+    Standing.VERSION_CONTROL: "It belongs to version control's own files.",
+}
+
+
+def verdict(request: Request, rights: Rights) -> Verdict:
+    """
+    Judge a call; of all that it touches the strictest decides.
+
+    Without rules, reading and editing inside the workspace folders is allowed, and so is a command that is
+    known to change nothing; protected files, what lies outside, and all other commands are asked about.
+    Version control's own files are blocked for every tool that names them, and for redirects, whatever a
+    rule says; what else a command does to them is asked about.
+    """
+    for place in request.places if request.command is None else request.written:
+        if place.standing is Standing.VERSION_CONTROL:
+            return Block(failure=_version_control(place))
+    if request.command is not None:
+        return _of_command(request, request.command, rights)
+    asked: list[Place] = []
+    for place in request.places:
+        match rules.of_path(rights.rules, request.tool, place.path):
+            case Decision.BLOCK:
+                return Block(failure=_blocked(f"{request.tool} on {place.path}", place.uri))
+            case None if place.standing in ASKED:
+                asked.append(place)
+            case Decision.ASK:
+                asked.append(place)
+            case _:
+                pass
+    if not request.places:
+        return _of_nothing(request, rights)
+    return _ask_about(request, asked, rights)
+
+
+def denied(ask: Ask, *, answered: bool) -> Failure:
+    """The failure for a question that was answered with no, or (*answered* is false) not at all."""
+    who = "The user did not allow" if answered else "Nobody was there to allow"
+    code = Code.OUTSIDE_WORKSPACE if ask.outside and not answered else Code.DENIED
+    return Failure(
+        code=code,
+        message=f"{who} this: {ask.subject}. Nothing was run or changed.",
+        steps=("Go on without it, or ask the user what to do instead.",),
+    )
+
+
+def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verdict:
+    grants = frozenset(Grant(tool=request.tool, subject=place.identity) for place in asked)
+    if grants <= rights.grants:
+        return Allow()
+    reasons = dict.fromkeys(place.why or ASKED.get(place.standing, BY_RULE) for place in asked)
+    return Ask(
+        subject=", ".join(dict.fromkeys(place.path for place in asked)),
+        detail=" ".join(reasons),
+        grants=grants,
+        outside=any(place.standing is Standing.OUTSIDE for place in asked),
+    )
+
+
+BY_RULE = "Your setting handrail.approvals says so."
+
+
+def _of_nothing(request: Request, rights: Rights) -> Verdict:
+    """A call that names no path: only a rule for the tool as a whole says something of it."""
+    match rules.of_path(rights.rules, request.tool, ""):
+        case Decision.BLOCK:
+            return Block(failure=_blocked(request.tool, ""))
+        case Decision.ASK:
+            grant = Grant(tool=request.tool, subject="")
+            allowed = grant in rights.grants
+            return (
+                Allow() if allowed else Ask(subject=request.tool, detail=BY_RULE, grants=frozenset({grant}))
+            )
+        case _:
+            return Allow()
+
+
+def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Verdict:
+    parts = [rules.of_part(rights.rules, request.tool, part) for part in command.parts]
+    line = rules.of_line(rights.rules, request.tool, command)
+    said = [each for each in (line, *parts) if each is not None]
+    if Decision.BLOCK in said:
+        return Block(failure=_blocked(command.line, ""))
+    grant = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
+    if grant in rights.grants or (line is Decision.ALLOW and Decision.ASK not in said):
+        return Allow()
+    allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
+    why = BY_RULE if Decision.ASK in said else why_not_read_only(command, allowed)
+    reasons = [why] if why else []
+    asked = [place for place in request.places if place.standing in ASKED]
+    reasons += [f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked]
+    if not reasons:
+        return Allow()
+    return Ask(
+        subject=visible(command.line),
+        detail=" ".join(reasons),
+        grants=frozenset({grant}),
+        outside=any(place.standing is Standing.OUTSIDE for place in asked),
+    )
+
+
+def _blocked(subject: str, uri: str) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        uri=uri,
+        message=f"The user's settings do not let this run: {subject}. Nothing was run or changed.",
+        steps=("Go on without it.", "Or ask the user to change the setting handrail.approvals."),
+    )
+
+
+def _version_control(place: Place) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        uri=place.uri,
+        message=f"{place.path} belongs to version control's own files, which are never read or changed.",
+        steps=("Use the version control's commands for what you need.",),
+    )

@@ -1,0 +1,115 @@
+"""
+Searches and what they find, as values, and as the model reads them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from handrail.core.policy.verdict import Place
+
+LIMIT_LINES = 300
+LIMIT_PATHS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """
+    What is searched for.
+
+    Attributes:
+        pattern: A regular expression, looked for in each line by itself.
+        within: The folder or file to search; None for all workspace folders.
+        glob: Which files, relative to that folder: `*.py`, `src/**/*.{ts,tsx}`; empty for all.
+    """
+
+    pattern: str
+    ignore_case: bool = False
+    within: Place | None = None
+    glob: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line that a search found: its document's path, as people read it, and its number from 1."""
+
+    path: str
+    line_number: int
+    row: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """What a search found, by path and number; `more` says that there are lines beyond these."""
+
+    lines: tuple[Line, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Part of an output that was kept aside: `offset` and `total`, all of it, count characters."""
+
+    text: str
+    offset: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A line of an output: its number from 1, the match's offset in the whole, the line."""
+
+    line_number: int
+    offset: int
+    row: str
+
+
+def shown(found: Lines) -> str:
+    """The lines, below one line that counts them; each document's path stands once, above its lines."""
+    if not found.lines:
+        return "No line matches."
+    parts = [""]
+    for path, lines in groupby(found.lines, key=lambda line: line.path):
+        parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]
+    files = len({line.path for line in found.lines})
+    parts[0] = f"{_count(len(found.lines), 'line')} in {_count(files, 'file')}"
+    parts[0] += "; there are more: search for less, or in fewer files." if found.more else "."
+    return "\n".join(parts)
+
+
+def listed(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
+    """
+    The paths, sorted; if they are too many, folders with the number of their files instead.
+
+    As many levels are shown as fit into *limit* lines.
+    """
+    if not paths:
+        return "No files."
+    if len(paths) <= limit:
+        return "\n".join((f"{_count(len(paths), 'file')}.", *paths))
+    rows = list(_folded(paths, 1))
+    depth = 2
+    while len(deeper := list(_folded(paths, depth))) <= limit:
+        rows, depth = deeper, depth + 1
+    rest = f"\n… and {len(rows) - limit:,} more" if len(rows) > limit else ""
+    head = f"{_count(len(paths), 'file')}; list a folder, or give a glob, to see those below it."
+    return "\n".join((head, *rows[:limit])) + rest
+
+
+def _folded(paths: Sequence[str], depth: int) -> list[str]:
+    """The paths with at most *depth* parts; what is deeper is counted at its folder."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        parts = path.split("/")
+        counts["/".join(parts[:depth]) + ("/" if len(parts) > depth else "")] += 1
+    return [
+        f"{path} ({_count(count, 'file')})" if path.endswith("/") else path
+        for path, count in sorted(counts.items())
+    ]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
