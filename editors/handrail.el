@@ -57,8 +57,11 @@
   "Say what came of a turn, given its REPORT."
   (let ((answer (plist-get report :answer))
         (outcomes (plist-get report :outcomes)))
-    (message "%s\nhandrail: %d edits, %d did not land"
-             (if (string-empty-p answer) (plist-get report :reason) answer)
-             (length outcomes)
-             (cl-count "failed" outcomes
-                       :key (lambda (outcome) (plist-get outcome :status)) :test #'equal))))
+    (cl-flet ((counted (status)
+                (cl-count status outcomes
+                          :key (lambda (outcome) (plist-get outcome :status)) :test #'equal)))
+      (message "%s\nhandrail: %d edits, %d did not land%s"
+               (if (string-empty-p answer) (plist-get report :reason) answer)
+               (length outcomes)
+               (counted "failed")
+               (if (zerop (counted "denied")) "" (format ", %d denied" (counted "denied")))))))

@@ -42,11 +42,15 @@ vim.api.nvim_create_user_command("Handrail", function(command)
     end
   end
   local function show(report)
-    local missed = vim.tbl_filter(function(outcome)
-      return outcome.status == "failed"
-    end, report.outcomes)
+    local function count(status)
+      return #vim.tbl_filter(function(outcome)
+        return outcome.status == status
+      end, report.outcomes)
+    end
     local said = report.answer ~= "" and report.answer or report.reason
-    vim.notify(("%s\nhandrail: %d edits, %d did not land"):format(said, #report.outcomes, #missed))
+    local denied = count("denied") > 0 and (", %d denied"):format(count("denied")) or ""
+    local told = "%s\nhandrail: %d edits, %d did not land%s"
+    vim.notify(told:format(said, #report.outcomes, count("failed"), denied))
   end
 
   if command.bang then

@@ -16,17 +16,16 @@ import environment
 PREFIX = "bench_"
 
 
-def main(argv: list[str]) -> int:
+def main() -> int:
     """Run the subject in the project's virtual environment; returns its exit code."""
+    argv = sys.argv[1:]
     modules = {path.stem.removeprefix(PREFIX): path for path in Path(__file__).parent.glob(f"{PREFIX}*.py")}
     if not argv or argv[0] not in modules:
         print(f"usage: bench.py {{{','.join(sorted(modules))}}} [options]", file=sys.stderr)
         return 2
     python = environment.ensure(("dev", "editors"))
-    return subprocess.run(
-        [python, modules[argv[0]], *argv[1:]], env=environment.clean(), check=False
-    ).returncode
+    return subprocess.run([python, modules[argv[0]], *argv[1:]], check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    environment.run(main)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from handrail.adapters.checkpoints import housekeeping as shadow_tidy
+from handrail.adapters.checkpoints import housekeeping
 from handrail.adapters.checkpoints.limits import used_bytes
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import Disk
@@ -171,7 +171,7 @@ async def undo(repo: ShadowRepo, turn: str) -> None:
 async def packed(tree: Tree, state: Path) -> None:
     """What a checkpoint of one file takes once it is packed: what 100 turns leave."""
     repo = ShadowRepo(state, lambda: (tree.folder,), lambda: datetime.now(UTC))
-    shadow_tidy.PACKS_LIMIT = 0
+    housekeeping.PACKS_LIMIT = 0
     for _ in range(MANY):
         now, (path,) = step(), changing(tree.folder)
         coming = path.read_bytes() + WRITTEN

@@ -91,7 +91,7 @@ KINDS = {
     "smart quotes": Kind(spoil=_smart, verdict="normalised", cold=10, warm=2),
     "near": Kind(spoil=_near, verdict="anchored", cold=30),
     "nearfirst": Kind(spoil=lambda rows: ["q" + rows[0], *rows[1:]], verdict="anchored", cold=30),
-    "absent": Kind(spoil=list, verdict="no-match", cold=30, warm=8),
+    "absent": Kind(spoil=list, verdict="no-match", cold=12, warm=8),
     "dup": Kind(spoil=list, verdict="ambiguous-match", cold=30),
 }
 WORST = 30.0  # cold, any kind and block in 100,000 lines

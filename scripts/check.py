@@ -1,67 +1,125 @@
 """
-The gate: format, lint, types, import contracts, generated files and all tests, in a virtual environment of
-its own. What CI runs is this with `--all`.
+The gate: format, lint, types, import contracts, generated files and all tests, in an environment of its own.
 
-`--all` adds what needs larger installs (VS Code, Emacs, the extension's tools); without it those tests are
-deselected. Further arguments go to pytest, whose summary is the last line.
+What CI runs is this with `--all`, which adds what needs larger installs (VS Code, Emacs, the extension's
+tools), and the other versions of Python that this machine has. Further arguments go to pytest, whose summary
+is the last line.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
 import environment
+from interpreters import interpreters
 
 EXTRAS = ("dev", "editors")
 PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
 LARGE = "vscode or emacs or releases or model"
+CORE = ("tests/core", "tests/test_standard_streams.py")
+
+Command = tuple[str, ...]
 
 
-def main(argv: list[str]) -> int:
+def main() -> int:
     """Run every step; stop at the first that fails."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--all", action="store_true", help="with the real VS Code, Emacs and the extension's checks"
-    )
-    options, rest = parser.parse_known_args(argv)
-    python = environment.ensure(EXTRAS)
+    options, rest = _parser().parse_known_args()
+    python = environment.ensure(("test",) if options.core else EXTRAS)
+    os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     if options.all:  # checkpoints in any order; what has begun takes up to half a minute more
         os.environ.setdefault("HANDRAIL_MACHINE_S", "200")
-    for name, command in _steps(python, everything=options.all):
-        began = time.monotonic()
-        code = _run(command)
-        print(f"{'ok' if code == 0 else 'FAILED'}  {name} ({time.monotonic() - began:.1f} s)", flush=True)
-        if code:
+    for name, command in _steps(python, options):
+        if code := _step(name, command):
             return code
+    if options.all and (code := _on_other_pythons()):
+        return code
     selected = () if options.all else ("-m", f"not ({LARGE})")
-    return _run((str(python), "-m", "pytest", *PARALLEL, *selected, *rest))
+    tests = CORE if options.core else ()
+    return _run((str(python), "-m", "pytest", *PARALLEL, *selected, *tests, *rest))
 
 
-def _steps(python: Path, *, everything: bool) -> list[tuple[str, tuple[str, ...]]]:
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)  # what is not ours is pytest's
+    extent = parser.add_mutually_exclusive_group()
+    extent.add_argument(
+        "--all",
+        action="store_true",
+        help="with VS Code, Emacs, the extension, and every Python of this machine",
+    )
+    extent.add_argument("--core", action="store_true", help="only generated files and the tests of the core")
+    return parser
+
+
+def _steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Command]]:
     tool = python.parent
-    steps: list[tuple[str, tuple[str, ...]]] = [
-        ("format", (str(tool / "ruff"), "format", "--check", "--quiet", ".")),
-        ("lint", (str(tool / "ruff"), "check", "--quiet", ".")),
-        ("types", (str(tool / "mypy"), "--no-error-summary")),
-        ("import contracts", (str(python), "scripts/contracts.py")),
-        ("generated files", (str(python), "scripts/generate.py", "--check")),
-    ]
-    if everything:
-        steps += [("editors", (str(python), "scripts/install_editors.py"))]
-        steps += [("extension: types and lint", (str(python), "scripts/check_extension.py"))]
-    return steps
+    if not options.core:
+        yield "format", (str(tool / "ruff"), "format", "--check", "--quiet", ".")
+        yield "lint", (str(tool / "ruff"), "check", "--quiet", ".")
+        yield "types", (str(tool / "mypy"), "--no-error-summary")
+        yield "import contracts", (str(python), "scripts/contracts.py")
+    yield "generated files", (str(python), "scripts/generate.py", "--check")
+    if options.all:
+        yield "editors", (str(python), "scripts/install_editors.py")
+        yield "extension: types and lint", (str(python), "scripts/check_extension.py")
 
 
-def _run(command: tuple[str, ...]) -> int:
-    kept = environment.clean()
-    kept["PATH"] = os.pathsep.join((str(environment.FOLDER / "bin"), kept.get("PATH", "")))
-    return subprocess.run(command, cwd=environment.ROOT, env=kept, check=False).returncode
+def _on_other_pythons() -> int:
+    """Check the core on each other Python that is here; run the demonstration on the oldest and newest."""
+    found = interpreters()
+    supported = _supported()
+    for version in sorted(supported - found.keys()):
+        print(f"--  Python {_dotted(version)} is not on this machine", flush=True)
+    for version, python in found.items():
+        commands = {
+            "the core": ("scripts/check.py", "--core", "--quiet"),
+            "the demonstration": ("scripts/demo.py",),
+        }
+        if version == sys.version_info[:2]:
+            del commands["the core"]
+        if version not in (min(found), max(found)):
+            del commands["the demonstration"]
+        for name, command in commands.items():
+            code = _step(f"Python {_dotted(version)}: {name}", (str(python), *command))
+            if code == environment.NOT_READY and version not in supported:
+                print(
+                    f"--  Python {_dotted(version)} is passed over: pyproject.toml does not list it",
+                    flush=True,
+                )
+                break
+            if code:
+                return code
+    return 0
+
+
+def _supported() -> set[tuple[int, int]]:
+    """The versions that pyproject.toml says are."""
+    listed = (environment.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    return {(3, int(minor)) for minor in re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', listed)}
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
+
+
+def _step(name: str, command: Command) -> int:
+    """Run a step, and say how it ended and how long it took."""
+    began = time.monotonic()
+    code = _run(command)
+    print(f"{'ok' if code == 0 else 'FAILED'}  {name} ({time.monotonic() - began:.1f} s)", flush=True)
+    return code
+
+
+def _run(command: Command) -> int:
+    return subprocess.run(command, cwd=environment.ROOT, check=False).returncode
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    environment.run(main)

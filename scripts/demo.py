@@ -8,6 +8,7 @@ takes the turn back. Ends with 0 if every byte is as before.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -16,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
 import environment
 
 EXAMPLES = environment.ROOT / "examples"
@@ -24,6 +26,9 @@ ONE_FAILED = 1  # the exit code of `handrail run` when an edit did not land, as 
 
 def main() -> int:
     """Run the demonstration; returns the exit code."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()  # there are none but --help
     python = environment.ensure()
     with tempfile.TemporaryDirectory(prefix="handrail-demo-") as scratch:
         workspace = Path(scratch) / "workspace"
@@ -53,7 +58,6 @@ def show(handrail: Handrail) -> int:
         print(f"  {path['change']:<9}{path['path']}")
 
     chapter(f"Taking the turn back: handrail checkpoint restore {found[0]['id']}")
-    sys.stdout.flush()
     code = handrail.run("checkpoint", "restore", found[0]["id"], "--yes")
     after = contents(handrail.workspace)
     if code or after != before:
@@ -72,9 +76,7 @@ class Handrail:
     def __init__(self, python: Path, workspace: Path, state: Path) -> None:
         self.workspace = workspace
         self._command = (str(python), "-m", "handrail")
-        self._environment = environment.clean() | {"XDG_STATE_HOME": str(state)}
-        if sys.stdout.isatty() and "NO_COLOR" not in os.environ:
-            self._environment["FORCE_COLOR"] = "1"
+        self._environment = os.environ | {"XDG_STATE_HOME": str(state)}
 
     def run(self, *arguments: str, stdin: bytes = b"") -> int:
         """Run a command with its output shown; returns its exit code."""
@@ -118,7 +120,8 @@ def described(raw: bytes) -> str:
 
 def chapter(title: str) -> None:
     """Print a heading."""
-    bold, plain = ("\x1b[1m", "\x1b[0m") if sys.stdout.isatty() else ("", "")
+    wants_bold = sys.stdout and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    bold, plain = ("\x1b[1m", "\x1b[0m") if wants_bold else ("", "")
     print(f"\n{bold}== {title}{plain}", flush=True)
 
 
@@ -129,4 +132,4 @@ def wrong(what: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    environment.run(main)

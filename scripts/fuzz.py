@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents import diff
-from handrail.core.documents.change import PlannedHunk
+from handrail.core.documents.change import PlannedHunk, Status
 from handrail.core.documents.text import Text
 from handrail.core.engine import engine
 from handrail.core.engine.engine import Kind, Patch, Replace, Reply, Request
@@ -28,7 +28,6 @@ from handrail.core.failure import Failure
 from handrail.core.patches import reply
 from handrail.core.patches.hunk import Hunk
 from handrail.core.planning import plan
-from handrail.core.verify import Status
 
 EOLS = ("\n", "\n", "\r\n", "\r")
 WORDS = (
@@ -45,7 +44,10 @@ MARKERS = (
     "@@ -1,2 +1,3 @@", "@@ -9 +1 @@ def f(x):", "--- a/a", "+++ b/a", "--- /dev/null", "+++ /dev/null",
     "diff --git a/a b/a", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "------- SEARCH", "+++++++ REPLACE",
     ":start_line:2", "-------", "```", "```python", "a", "b", "**`a`**", "\\ No newline at end of file",
-    "\\=======",
+    "\\=======", "apply_patch <<'EOF'", "EOF", "%%bash", " *** Begin Patch", " *** End Patch",
+    "*** update file:`a`",
+    "--- SEARCH", "+++ REPLACE", "<<< search", ">>>>>>>", "---a/a", "+++b/a", "--- a/a.orig", "rename from a",
+    "rename to d", ":start_line:5",
 )  # fmt: skip
 MARKS = (("utf-8", False),) * 4 + (("utf-8", True), ("utf-16-le", True), ("utf-16-be", True))
 

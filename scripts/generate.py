@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import json
 import re
 import sys
@@ -93,17 +94,22 @@ def fields_of(value: Any) -> Iterator[Field]:
         yield Field(name=camel(field.name), kind=kind, optional=optional)
 
 
+def docstring(value: Any) -> str:
+    """The docstring of a value type without its indentation, which Python strips itself only since 3.13."""
+    return inspect.cleandoc(value.__doc__ or "")
+
+
 def described(value: Any) -> str:
     """What the docstring of a value type says of the whole, in one line."""
-    return " ".join((value.__doc__ or "").partition("Attributes:")[0].split())
+    return " ".join(docstring(value).partition("Attributes:")[0].split())
 
 
 def attributes(value: Any) -> dict[str, str]:
     """What the docstring says of each field, by its name on the wire."""
     found: dict[str, str] = {}
     name = ""
-    for line in (value.__doc__ or "").partition("Attributes:")[2].splitlines():
-        if started := re.match(r" {8}(\w+): (.*)", line):
+    for line in docstring(value).partition("Attributes:")[2].splitlines():
+        if started := re.match(r" {4}(\w+): (.*)", line):
             name = camel(started[1])
             found[name] = started[2]
         elif line.strip():
@@ -282,6 +288,27 @@ whose token is the turn's id. Giving up `turn.wait` does not stop the turn.
 
 **Checkpoints.** A checkpoint's id is its turn's; the id of one of its steps can be restored as well.
 Quick fixes and restores make checkpoints of their own.
+
+**Files on disk.** Several processes may change the files of one workspace: the server of each editor, and
+`handrail run` and `apply`. Each of them replaces, makes, moves or removes a file under a lock:
+
+1. Resolve every link. Open the folder that holds the file and lock it with `flock(LOCK_EX)`. If its path
+   names another folder by then, begin anew. Folders of one change are locked in the order of their device
+   and inode numbers, each once. Of a folder that is yet to be made, the nearest one above it is enough: a
+   new file is only made where there is none.
+2. If the file has several names (hard links), open and lock the file as well.
+3. If the folder cannot be opened for lack of a right, or cannot be locked (some network file systems,
+   Windows), lock a file instead: `handrail/locks/` in the state folder (`$XDG_STATE_HOME`, or the
+   system's usual place), named with the SHA-256, in hexadecimal, of the file's resolved path (with case
+   folded where the system ignores it); on Windows, its byte 2^30. If its name leads to another file by
+   then, begin anew. Remove it before letting go. This keeps out the processes of one user on one machine.
+4. Wait for all of these for two seconds at most, then give up and say why: nothing is written without a lock.
+5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
+   edit anew or refuse it. Replace the file by renaming, check what it holds, let go. Never wait for a person,
+   a model or another process meanwhile.
+
+A client that saves for the server (`handrail/client/save`) should do likewise. Where an editor's own way of
+saving cannot take the lock, it must refuse to overwrite a file that changed since it was read.
 """
 
 

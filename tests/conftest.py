@@ -11,6 +11,7 @@ import pytest
 
 import spec
 from bench import Bench
+from e2e import manners
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -20,9 +21,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write what the cases of tests/specs come to into them; then read the diff.",
     )
 
+    parser.addoption(
+        "--clients",
+        default="two",
+        help="The clients that are laid over the end-to-end tests that edit: `two` for each test, others "
+        "with each commit, `all`, `plain` for none, or the name of one (tests/e2e/manners.py has them).",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     spec.update = config.getoption("--update")
+    config.addinivalue_line(
+        "markers", "any_client: must come to the same with every client of tests/e2e/manners.py"
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"clients: {config.getoption('--clients')}, by commit {manners.commit()[:12]}"
 
 
 @pytest.fixture(autouse=True)

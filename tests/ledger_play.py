@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from handrail.core import verify
 from handrail.core.documents import edit
-from handrail.core.documents.change import PlannedHunk, Update
+from handrail.core.documents.change import PlannedHunk, Status, Update
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure, Span
-from handrail.core.ledger import report
-from handrail.core.patch import Hunk
+from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.ledger import ledger, report
+from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
+from handrail.core.matching import match
+from handrail.core.patches.notations import Hunk
 from handrail.core.planning import plan
-from handrail.core.verify import Ledger, Mutation, Outcome, Status
 from spec import Block
 
 
@@ -23,7 +24,10 @@ class Play:
 
     Blocks, each with `of=` for a document other than `doc`:
         document: The text at the beginning.
-        try: `step=`; old lines, a divider, new lines. `start_line=`, `rejected=yes` (the editor says no).
+        try: `step=`; old lines, a divider, new lines. `start_line=`, `rejected=yes` (the editor says no),
+            `denied=yes` (the user does), `all=yes` (as a string, wherever it occurs).
+        late: The number of a try, counted from 1, whose edit the document has after all.
+        fix: The number of an open failure; `at=` is which of its places, counted from 1.
         write: `step=`; a whole new text.
         user: The document as the user leaves it; `gone=yes` if deleted.
         dismiss: The number of an open failure, counted from 1.
@@ -45,6 +49,10 @@ class Play:
                 self._write(name, block)
             case "user":
                 self._user(name, block)
+            case "fix":
+                self._fix(name, block)
+            case "late":
+                self._late(name, int(block.text))
             case "dismiss":
                 chosen = self.ledger.open[int(block.text) - 1]
                 self.ledger = self.ledger.without([chosen.id])
@@ -70,7 +78,7 @@ class Play:
             for shown in found
         ]
 
-    def _line(self, known: verify.OpenFailure) -> str:
+    def _line(self, known: OpenFailure) -> str:
         near = known.failure.near
         line = f" line {near[0].line + 1}" if near else ""
         severity = "hint" if known.lowered else "warning"
@@ -102,6 +110,8 @@ class Play:
             old=old.removeprefix("\n"),
             new=new.removesuffix("\n"),
             line_number=int(line) if line else None,
+            whole_lines="all" not in block.attributes,
+            replace_all="all" in block.attributes,
         )
         mutation = self._mutation(name, block, hunk)
         text = self.documents.get(name)
@@ -110,12 +120,45 @@ class Play:
             self._enter(Outcome(mutation=mutation, status=Status.FAILED, failure=failure))
             return
         result = plan.plan(text, [hunk])[0].result
+        if block.attributes.get("denied"):
+            failure = Failure(code=Code.DENIED, message="The user did not allow this.")
+            self._enter(Outcome(mutation=mutation, status=Status.DENIED, failure=failure))
+            return
         if block.attributes.get("rejected"):
-            result = Failure(code=Code.EDIT_REJECTED, message="The editor did not apply the edit.")
+            result = Failure(
+                code=Code.EDIT_REJECTED,
+                message="The editor did not apply the edit.",
+                near=self._places(text, hunk),
+            )
         if isinstance(result, Failure):
             self._enter(Outcome(mutation=mutation, status=Status.FAILED, failure=result, text=text))
         else:
             self._land(mutation, text, result)
+
+    def _places(self, text: Text, hunk: Hunk) -> tuple[Candidate, ...]:
+        found = match.locate(text, hunk)
+        spans = [] if isinstance(found, Failure) else [each.span for each in found]
+        return tuple(Candidate(span=span, line=text.line_at(span.start), score=1.0) for span in spans)
+
+    def _fix(self, name: str, block: Block) -> None:
+        known = self.ledger.open[int(block.text) - 1]
+        hunk, text = known.mutation.hunk, self.documents[name]
+        assert hunk is not None
+        place = known.failure.near[int(block.attributes.get("at", "1")) - 1].span
+        planned = plan.plan_at(text, hunk, place)
+        assert isinstance(planned, PlannedHunk)
+        once = replace(hunk, replace_all=False)
+        self._land(replace(known.mutation, id="o", order=99, hunk=once), text, planned)
+        self.ledger = ledger.fixed(self.ledger, known, self.outcomes[-1])
+
+    def _late(self, name: str, number: int) -> None:
+        outcome, text = self.outcomes[number - 1], self.documents[name]
+        assert outcome.mutation.hunk is not None
+        planned = plan.plan_hunk(text, outcome.mutation.hunk)
+        assert isinstance(planned, PlannedHunk)
+        before = self.ledger
+        self._land(outcome.mutation, text, planned)
+        self.ledger = ledger.replaced(before, self.outcomes[-1])
 
     def _write(self, name: str, block: Block) -> None:
         mutation = self._mutation(name, block, None)
@@ -152,9 +195,9 @@ class Play:
             del self.documents[name]
         else:
             self.documents[name] = Text(block.text)
-        self.ledger = verify.observe(self.ledger, name, self.documents.get(name))
+        self.ledger = ledger.observe(self.ledger, name, self.documents.get(name))
 
     def _enter(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
-        self.ledger = verify.record(self.ledger, outcome)
-        self.misses.update(verify.missed(self.misses, [outcome]))
+        self.ledger = ledger.record(self.ledger, outcome)
+        self.misses.update(ledger.missed(self.misses, [outcome]))

@@ -16,16 +16,14 @@ import pytest
 
 from bench import Bench
 from handrail.adapters.files.disk import Disk
-from handrail.core import patch
-from handrail.core.documents.change import Change, Landing, PlannedHunk
+from handrail.core.documents.change import Change, Landing, PlannedHunk, Status
 from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.engine import engine
 from handrail.core.engine.engine import Kind, Patch, Replace
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.patches import reply
+from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import Hunk
 from handrail.core.planning import plan
-from handrail.core.verify import Status
 from handrail.testing import answer, call, lay_out, snapshot
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -121,11 +119,13 @@ def test_a_marker_with_a_million_blanks_is_read_soon(line: str) -> None:
         long = f"{line}{blank * 500_000}x"
         source = f"{long}\n*** Begin Patch\n{long}\n{long}\n@@\n-a\n+b\n*** End Patch"
         reply.read(source)
-        patch.parse_v4a(f"*** Begin Patch\n*** Update File: a\n{long}\n-a\n{long}\n*** End Patch")
-        patch.parse_v4a(source.partition("\n")[2])
-        patch.parse_unified(f"--- a/a\n+++ b/a\n{long}\n-a\n+b\n{long}\n")
-        patch.parse_unified(f"{long}\n+++ b/a\n@@\n{long}\n")
-        patch.parse_search_replace("a", f"<<<<<<< SEARCH\n{long}\n=======\n{long}\n>>>>>>> REPLACE\n{long}\n")
+        notations.parse_v4a(f"*** Begin Patch\n*** Update File: a\n{long}\n-a\n{long}\n*** End Patch")
+        notations.parse_v4a(source.partition("\n")[2])
+        notations.parse_unified(f"--- a/a\n+++ b/a\n{long}\n-a\n+b\n{long}\n")
+        notations.parse_unified(f"{long}\n+++ b/a\n@@\n{long}\n")
+        notations.parse_search_replace(
+            "a", f"<<<<<<< SEARCH\n{long}\n=======\n{long}\n>>>>>>> REPLACE\n{long}\n"
+        )
         code("a\n", "a", long)
         code(f"{long}\n", f"{line}{blank * 3}x", "b")
 
@@ -140,7 +140,38 @@ def test_blocks_in_which_all_lines_are_alike() -> None:
     assert code(content, "same", "x", replace_all=True) == "too-large"
 
 
+def test_a_new_text_of_placeholders_only() -> None:
+    rows = [f"value_{at} = {at}" for at in range(50_000)]
+    new = "\n".join(f"{row}\n# unchanged" for row in rows)
+    assert code("\n".join(rows[:20_000]), "\n".join(rows[:20_000]), new) == "safe"
+    assert code("\n".join(rows[:20_000]), "\n".join(rows[:20_000]), "# ...\n" * 500_000) == "omission"
+
+
 # ---- Number ---------------------------------------------------------------------------------------
+
+
+def test_five_megabytes_of_numbered_rows() -> None:
+    rows = [f"value_{at} = {at}" for at in range(200_000)]
+    numbered = "\n".join(f"{at} | {row}" for at, row in enumerate(rows, 1))
+    assert len(numbered) > 5_000_000
+    content, few = "\n".join(rows), 20_000
+    assert code(content, numbered, numbered + "\nx") == "too-large"
+    old = "\n".join(numbered.split("\n", few)[:few])
+    assert code(content, old, numbered) == "safe"  # the rows that it adds are there already
+    assert code(content, "\n".join(rows[:few]), numbered) in ("safe", "normalised")
+    assert code(content, "none\n", numbered) == "no-match"
+
+
+def test_a_scope_line_that_stands_fifty_thousand_times() -> None:
+    """Each of the hunks names it, and it holds none of them."""
+    content = "top = 1\n" * 3 + "unique_%d = 1\n" * 500 % tuple(range(500)) + "def f():\n    pass\n" * 50_000
+    hunks = [
+        Hunk(number=at + 1, old=f"unique_{at} = 1", new=f"unique_{at} = 2", scope=("class A:", "def f():"))
+        for at in range(500)
+    ]
+    results = [each.result for each in plan.plan(Text(content), hunks)]
+    assert {result.code for result in results if isinstance(result, Failure)} == {Code.NO_MATCH}
+    assert all(isinstance(result, Failure) for result in results)
 
 
 @pytest.mark.parametrize("kind", Kind)
@@ -159,9 +190,40 @@ def test_a_patch_of_ten_thousand_hunks_is_refused(kind: Kind) -> None:
 
 def test_a_patch_of_ten_thousand_files() -> None:
     source = "".join(f"*** Add File: f{number}\n+a\n" for number in range(10_000))
-    found = patch.parse_v4a(f"*** Begin Patch\n{source}*** End Patch")
+    found = notations.parse_v4a(f"*** Begin Patch\n{source}*** End Patch")
     assert isinstance(found, tuple)
     assert len(found) == 10_000
+
+
+def test_a_patch_of_many_wrappers_and_markers_is_read_soon() -> None:
+    fences, sections = "```\n" * 20_000, "*** Update File: a\n@@\n-a\n+b\n" * 5_000
+    for source in (
+        f"{fences}*** Begin Patch\n*** Delete File: a\n*** End Patch\n{fences}",
+        "apply_patch <<'EOF'\n" * 20_000 + "*** End Patch\n" * 20_000,
+        " *** Begin Patch\n" * 20_000 + " *** End Patch\n" * 20_000,
+        f"*** Begin Patch\n{sections}*** End Patch\n",
+        sections,
+        "*** Update File: a\n" * 20_000 + "*** End Patch",
+    ):
+        notations.parse_v4a(source)
+        notations.parse_unified(source)
+        notations.parse_search_replace("a", source)
+        reply.read(source)
+
+
+@pytest.mark.parametrize(
+    ("content", "body"),
+    [
+        ("a\n" * 50_000, "a\n-a\n+b\n"),
+        ("    a\n" * 20_000, "    a\n" * 40 + "-    a\n+    b\n"),
+        (("    a\n" * 400 + "    b\n") * 125, ("@@\n" + "    a\n" * 300 + "-    b\n+    c\n") * 5),
+        ("x\n", "y y\n" * 200_000 + "-x\n+y\n"),
+    ],
+)
+def test_many_rows_that_may_have_lost_their_blank_are_read_soon(content: str, body: str) -> None:
+    patch = f"*** Begin Patch\n*** Update File: a\n@@\n{body}*** End Patch"
+    done = engine.carry_out(Patch(kind=Kind.V4A, files={"a": content.encode()}, patch=patch))
+    assert done.failure is not None
 
 
 # ---- Found by random patches ----------------------------------------------------------------------
@@ -175,9 +237,9 @@ def test_at_a_place_that_a_person_chose_rows_past_the_end_are_passed_over() -> N
 
 
 def test_edits_that_undo_each_other_change_nothing() -> None:
-    blank = "\u00a0"  # a row that is blank, but for the hunk
-    hunk = Hunk(number=1, old=f"{blank}\nx\n    y", new=f"x\n{blank}\n    y", whole_lines=False)
-    made = plan.plan_hunk(Text("w\nx\n    y\n"), hunk)
+    quoted, curled = '"q"', "\u201cq\u201d"  # two rows for the hunk, the same in the document
+    hunk = Hunk(number=1, old=f"{quoted}\n{curled}", new=f"{curled}\n{quoted}")
+    made = plan.plan_hunk(Text(f"w\n{quoted}\n{quoted}\n"), hunk)
     assert isinstance(made, PlannedHunk)
     assert made.edits == ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,46 +13,103 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / "server"
-CORE = sorted(path.stem for path in (SERVER / "handrail" / "core").glob("*.py") if path.stem != "__init__")
+CORE = sorted(
+    ".".join(path.relative_to(SERVER).with_suffix("").parts)
+    for path in (SERVER / "handrail" / "core").rglob("*.py")
+    if path.stem != "__init__"
+)
+SIMILAR = "handrail.core.matching.similar"
 
-# What a module loads; unless it is `match` itself, that one is replaced by an empty module.
+# What a module loads; unless it is `similar` itself, rapidfuzz is replaced by an empty module.
 LOADED = """
 import importlib, json, sys, types
 sys.path.insert(0, sys.argv[1])
+if sys.argv[2] != sys.argv[3]:
+    sys.modules["rapidfuzz"] = rapidfuzz = types.ModuleType("rapidfuzz")
+    rapidfuzz.fuzz = rapidfuzz.process = None
 before = set(sys.modules)
-match = "handrail.core.matching.similar"
-if sys.argv[2] != match:
-    sys.modules[match] = types.ModuleType(match)
 importlib.import_module(sys.argv[2])
 print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - before})))
 """
 
 BREAKS = [
-    ("core/text.py", "import os", "The core does no I/O"),
-    ("core/plan.py", "import asyncio", "The core does no I/O"),
-    ("core/patch.py", "from pathlib import Path", "The core does no I/O"),
-    ("core/verify.py", "import time", "The core does no I/O"),
-    ("core/edit.py", "import cattrs", "The core does no I/O"),
-    ("core/plan.py", "import rapidfuzz", "Only match knows rapidfuzz"),
-    ("core/text.py", "import handrail.ports", "Layers import only what is to their right"),
-    ("ports/__init__.py", "import handrail.agent.loop", "Layers import only what is to their right"),
-    ("agent/loop.py", "import handrail.adapters.disk", "Layers import only what is to their right"),
-    ("agent/loop.py", "import lsprotocol.types", "Only lsp knows LSP"),
-    ("agent/loop.py", "import subprocess", "The agent reaches the world through ports"),
-    ("adapters/paste.py", "import handrail.agent.loop", "Adapters know ports and core, not the agent"),
-    ("headless/run.py", "import handrail.core.text", "The headless client shares no code with the server"),
+    ("core/documents/text.py", "import os", "The core does no I/O"),
+    ("core/planning/plan.py", "import asyncio", "The core does no I/O"),
+    ("core/patches/notations.py", "from pathlib import Path", "The core does no I/O"),
+    ("core/ledger/ledger.py", "import time", "The core does no I/O"),
+    ("core/documents/edit.py", "import cattrs", "The core does no I/O"),
+    ("core/planning/plan.py", "import rapidfuzz", "Only similar knows rapidfuzz"),
+    ("core/documents/text.py", "import handrail.ports", "Layers import only what is to their right"),
+    ("ports/__init__.py", "import handrail.agent.turn.loop", "Layers import only what is to their right"),
+    (
+        "agent/turn/loop.py",
+        "import handrail.adapters.files.disk",
+        "Layers import only what is to their right",
+    ),
+    ("agent/turn/loop.py", "import lsprotocol.types", "Only lsp knows LSP"),
+    ("agent/turn/loop.py", "import subprocess", "The agent reaches the world through ports"),
+    (
+        "adapters/models/paste.py",
+        "import handrail.agent.turn.loop",
+        "Adapters know ports and core, not the agent",
+    ),
+    (
+        "headless/run.py",
+        "import handrail.core.documents.text",
+        "The headless client shares no code with the server",
+    ),
+    (
+        "core/results/truncate.py",
+        "import handrail.core.ledger.report",
+        "The core's packages import only what is below them",
+    ),
+    (
+        "core/patches/reply.py",
+        "import handrail.core.results.redact",
+        "The core's packages import only what is below them",
+    ),
+    (
+        "core/stray.py",
+        '"""A module in no level."""',
+        "The core's packages import only what is below them",
+    ),
+    (
+        "core/planning/plan.py",
+        "import handrail.core.policy.rules",
+        "The edit engine knows neither the conversation nor the policy",
+    ),
+    (
+        "core/ledger/ledger.py",
+        "import handrail.core.conversation.message",
+        "The edit engine knows neither the conversation nor the policy",
+    ),
+    (
+        "adapters/commands/process.py",
+        "import handrail.adapters.models.keys",
+        "Adapters share files and state, and nothing else of each other",
+    ),
+    (
+        "adapters/files/disk.py",
+        "import handrail.adapters.state.lock",
+        "Adapters share files and state, and nothing else of each other",
+    ),
+    (
+        "agent/turn/loop.py",
+        "import handrail.agent.restore.compare",
+        "The host runs turns and restores; both stand on tools",
+    ),
     ("stray.py", '"""A module in no layer."""', "Layers import only what is to their right"),
 ]
 
 
 @pytest.mark.parametrize("module", CORE)
 def test_a_core_module_pulls_in_nothing_but_the_standard_library(module: str) -> None:
-    command = [sys.executable, "-I", "-c", LOADED, str(SERVER), f"handrail.core.{module}"]
+    command = [sys.executable, "-I", "-c", LOADED, str(SERVER), module, SIMILAR]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     foreign = set(json.loads(done.stdout)) - sys.stdlib_module_names - {"handrail"}
-    if module == "match":
+    if module == SIMILAR:
         foreign = {name for name in foreign if "cython" not in name}  # what rapidfuzz itself runs on
-    assert foreign == ({"rapidfuzz"} if module == "match" else set())
+    assert foreign == ({"rapidfuzz"} if module == SIMILAR else set())
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -91,3 +149,32 @@ def test_breaking_a_layer_rule_fails_the_gate(package: Path, module: str, line: 
             path.write_text(text, encoding="utf-8")
     assert done.returncode != 0
     assert f"{contract} BROKEN" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_gate_prints_how_packages_stand_on_each_other() -> None:
+    done = contracts(ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    heading = re.search(r"^core: \d+ packages, (\d+) levels, (\d+) arrows$", done.stdout, re.M)
+    assert heading is not None
+    assert int(heading[1]) == 6
+    assert int(heading[2]) <= 30
+
+
+def test_the_gate_shows_the_contract_that_is_broken(package: Path) -> None:
+    path = package / "handrail" / "core" / "documents" / "stray.py"
+    path.write_text("import handrail.core.policy.rules\n", encoding="utf-8")
+    try:
+        done = contracts(package)
+    finally:
+        path.unlink()
+    assert done.returncode != 0
+    assert "The core's packages import only what is below them BROKEN" in done.stdout
+
+
+def contracts(folder: Path) -> subprocess.CompletedProcess[str]:
+    """`scripts/contracts.py`, run on the package in *folder*."""
+    environment = {"PYTHONPATH": str(folder), "PATH": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(ROOT / "scripts" / "contracts.py")]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, check=False, text=True, timeout=120
+    )

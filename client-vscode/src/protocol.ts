@@ -29,7 +29,7 @@ export type TurnState = "finished" | "stopped" | "cancelled" | "failed";
 
 export type Mode = "edit" | "ask" | "plan";
 
-export type Status = "landed" | "already" | "failed";
+export type Status = "landed" | "already" | "failed" | "denied";
 
 export type Tier = "safe" | "normalised" | "anchored";
 
@@ -83,10 +83,11 @@ export interface Outcome {
   tool: string;
   /** Its number in the patch, counted from 1; null for a whole document. */
   hunk: number | null;
+  /** *denied* if the user said no, or nobody answered: that is no open failure. */
   status: Status;
   /** How exactly it matched, if it landed. */
   tier?: Tier;
-  /** Why it did not land. */
+  /** Why it did not land, or was denied. */
   failure?: Failure;
   /** The change that landed, as a unified diff for people. */
   diff?: string;
@@ -165,12 +166,21 @@ export interface RestoreConflict {
   diff?: string;
 }
 
-/** What a restore came to. */
+/** A document that was restored in part, and why not as a whole; `diff` has what is missing. */
+export interface RestorePart {
+  uri: string;
+  reason: string;
+  diff?: string;
+}
+
+/** What a restore came to: each document stands in one of the first five. */
 export interface RestoreReport {
   restored: string[];
   unchanged: string[];
   deleted: string[];
   conflicts: RestoreConflict[];
+  /** Of which the editor took only a part of the restore: neither as before nor as the checkpoint. */
+  partial: RestorePart[];
   /** Taken before it, null if it had nothing to do; restoring that takes the restore back. */
   checkpoint: string | null;
   /** The session that went back as well, with the turns that it has now. */
@@ -255,6 +265,18 @@ export interface FailureDismissParams {
 export interface FailureApplyParams {
   failure: string;
   candidate: number;
+}
+
+/** Show what a failed edit would change at one of its candidates (an index into them), or at each. */
+export interface FailureDiffParams {
+  failure: string;
+  candidate?: number;
+}
+
+/** A unified diff, and the document that shows it: virtual, or a file where a client lacks those. */
+export interface FailureDiff {
+  uri: string;
+  text: string;
 }
 
 /** Which checkpoints: of one session, or all. */
@@ -568,6 +590,9 @@ export const FAILURE_DISMISS = "handrail/failure/dismiss";
 
 /** Makes a failed edit at one of its candidates. */
 export const FAILURE_APPLY = "handrail/failure/apply";
+
+/** Shows what a failed edit would change at its candidates. */
+export const FAILURE_DIFF = "handrail/failure/diff";
 
 /** Lists checkpoints, those of the newest turn first. */
 export const CHECKPOINT_LIST = "handrail/checkpoint/list";

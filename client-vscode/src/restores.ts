@@ -32,7 +32,7 @@ export class Restores implements Disposable {
     );
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
     const nothing = params.range === undefined ? "everything was already as it was then." : "that turn left nothing in these lines.";
-    announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length === 0, this.ways(report));
+    announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
     return report;
   }
 
@@ -40,9 +40,9 @@ export class Restores implements Disposable {
     this.emitter.dispose();
   }
 
-  private ways({ checkpoint, conflicts, conversation }: RestoreReport): Way[] {
+  private ways({ checkpoint, conflicts, partial, conversation }: RestoreReport): Way[] {
     const ways: Way[] = [];
-    const difference = conflicts.map(({ diff }) => diff ?? "").join("");
+    const difference = [...partial, ...conflicts].map(({ diff }) => diff ?? "").join("");
     if (difference !== "") ways.push(["Show Difference", () => this.texts.show("Difference.diff", difference)]);
     if (checkpoint !== null) {
       ways.push(["Undo Restore", () => this.restore({ checkpoint, conversation: conversation !== undefined })]);
@@ -52,13 +52,15 @@ export class Restores implements Disposable {
 }
 
 /** What became of it, in sentences; empty if nothing was to be done. */
-function summary({ restored, deleted, conflicts, conversation }: RestoreReport): string {
+function summary({ restored, deleted, partial, conflicts, conversation }: RestoreReport): string {
   const parts: string[] = [];
   if (restored.length > 0) parts.push(`${count(restored.length, "document")} restored.`);
   if (deleted.length > 0) parts.push(`${count(deleted.length, "document")} removed.`);
   if (conversation !== undefined) {
     parts.push(`The conversation has ${count(conversation.turns.length, "turn")} now; the next prompt goes on from there.`);
   }
+  for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(`Only a part of ${name(uri)} was restored: ${reason.replace(/\.?$/, ".")}`);
+  if (partial.length > SHOWN) parts.push(`So it is with ${partial.length - SHOWN} more.`);
   for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
   if (conflicts.length > SHOWN) parts.push(`So were ${conflicts.length - SHOWN} more.`);
   return parts.join(" ");

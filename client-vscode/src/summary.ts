@@ -22,9 +22,13 @@ function ending({ state, reason, answer }: TurnReport): string {
 function edits(outcomes: Outcome[]): string {
   const landed = outcomes.filter(({ status }) => status === "landed");
   const failed = outcomes.filter(({ status }) => status === "failed").length;
-  if (landed.length === 0) return failed > 0 ? `${count(failed, "edit")} did not land.` : "Everything was already there.";
+  const denied = outcomes.filter(({ status }) => status === "denied").length;
   const documents = new Set(landed.map(({ uri }) => uri)).size;
-  return `${count(landed.length, "edit")} landed in ${count(documents, "document")}${failed > 0 ? `, ${failed} did not` : ""}.`;
+  const parts: string[] = [];
+  if (landed.length > 0) parts.push(`${count(landed.length, "edit")} landed in ${count(documents, "document")}`);
+  if (failed > 0) parts.push(landed.length > 0 ? `${failed} did not` : `${count(failed, "edit")} did not land`);
+  if (denied > 0) parts.push(`${parts.length > 0 ? String(denied) : count(denied, "edit")} denied`);
+  return parts.length > 0 ? `${parts.join(", ")}.` : "Everything was already there.";
 }
 
 /** The answer's first paragraph, or its beginning: all of it is a click away. */

@@ -9,7 +9,7 @@ from enum import Enum
 
 from replaying import document_side as document
 from replaying import patch_side as patch
-from replaying import patches, together
+from replaying import patches, slips, together
 from replaying.patches import Maker
 from replaying.spoiled import Spoiler
 
@@ -43,6 +43,11 @@ CLASSES: tuple[Class, ...] = (
     Class("unified diff, wrong numbers", Duty.PLAIN, patch.wrong_numbers),
     Class("unified diff, no numbers", Duty.PLAIN, patch.no_numbers),
     Class("blank context without its space", Duty.PLAIN, patch.bare_blanks),
+    Class("V4A in wrappers, and indented", Duty.PLAIN, patch.wrapped),
+    Class("unified diff in wrappers", Duty.PLAIN, patch.wrapped_diff),
+    Class("rows without their blank", Duty.PLAIN, patch.rows_without_blank),
+    Class("doubled dividers", Duty.PLAIN, patch.doubled_divider),
+    Class("block markers of other kinds", Duty.PLAIN, patch.other_markers),
     Class("escapes that are meant", Duty.PLAIN, patch.meant_escapes),
     Class("trailing blanks in the patch", Duty.PLAIN, patch.trailing_blanks),
     Class("trailing blanks in the search text only", Duty.PLAIN, patch.trailing_blanks_uneven),
@@ -64,6 +69,14 @@ CLASSES: tuple[Class, ...] = (
     Class("form feeds, U+2028", Duty.PLAIN, document.form_feeds),
     Class("no final newline", Duty.PLAIN, document.no_final_newline),
     Class("CRLF document, dedented", Duty.PLAIN, together.crlf_and_dedented),
+    Class("numbered rows", Duty.PLAIN, slips.numbered),
+    Class("numbered rows, replacement only", Duty.PLAIN, slips.numbered_added),
+    Class("spacing in rows", Duty.PLAIN, slips.spaced_rows),
+    Class("replacement at the document's depth", Duty.PLAIN, slips.at_depth),
+    Class("blank lines in gaps, one is changed", Duty.PLAIN, slips.gap_changed),
+    Class("blank lines in gaps, one is forgotten", Duty.PLAIN, slips.gap_forgotten),
+    Class("placeholder rows", Duty.REFUSED, slips.placeholder),
+    Class("scope elsewhere", Duty.REFUSED, slips.other_scope),
     Class("smart quotes in the search text", Duty.LANDS, patch.smart_quotes),
     Class("smart quotes throughout the patch", Duty.LANDS, patch.smart_quotes_throughout),
     Class("smart quotes in the document", Duty.LANDS, document.smart_quotes),

@@ -34,6 +34,11 @@ class Style:
         numbers: A unified diff's line numbers: "right", "wrong" or "none".
         escaped: Whether rows that look like markers are escaped in SEARCH/REPLACE blocks.
         at_end: Whether a V4A hunk says that it stands at the end.
+        unsigned: The kept rows that lose the blank before them, by number among all rows of the hunk.
+        wrapper: What stands before and behind the patch.
+        indent: What stands before each line of the patch.
+        markers: Those of a SEARCH/REPLACE block.
+        divider: How often the divider of a SEARCH/REPLACE block is written; 0 for one in place of its end.
     """
 
     eol: str = "\n"
@@ -43,6 +48,11 @@ class Style:
     numbers: str = "right"
     escaped: bool = True
     at_end: bool = False
+    unsigned: frozenset[int] = frozenset()
+    wrapper: tuple[str, str] = ("", "")
+    indent: str = ""
+    markers: tuple[str, str, str] = ("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE")
+    divider: int = 1
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,10 @@ def request(notation: str, path: str, document: Document, patch: Written) -> Fie
     else:
         text = blocks(notation, patch)
     kind = notation if notation in (V4A, UNIFIED) else "search_replace"
-    return patch_request(kind, {path: document}, _ends(text, style))
+    indented = (
+        "".join(style.indent + line for line in text.splitlines(keepends=True)) if style.indent else text
+    )
+    return patch_request(kind, {path: document}, _ends(indented.join(style.wrapper), style))
 
 
 def replacements(path: str, document: Document, hunks: Sequence[Mapping[str, object]]) -> Fields:
@@ -122,11 +135,15 @@ def v4a_hunk(parts: Parts, style: Style) -> str:
 def body(parts: Parts, style: Style) -> str:
     """The signed rows of a hunk."""
     lines = []
+    number = 0
     for part in parts:
-        if part.is_kept:
-            lines += ["" if style.bare_blanks and not row else " " + row for row in part.old]
-        else:
+        for row in part.old if part.is_kept else ():
+            is_bare = number in style.unsigned or (style.bare_blanks and not row)
+            lines.append(row if is_bare else " " + row)
+            number += 1
+        if not part.is_kept:
             lines += ["-" + row for row in part.old] + ["+" + row for row in part.new]
+            number += len(part.old) + len(part.new)
     return "".join(line + "\n" for line in lines)
 
 
@@ -151,7 +168,9 @@ def blocks(notation: str, patch: Written) -> str:
     if notation == CLINE:
         return f"------- SEARCH\n{old}=======\n{new}+++++++ REPLACE\n"
     head = f":start_line:{patch.hint}\n-------\n" if notation == ROO and patch.hint is not None else ""
-    return f"<<<<<<< SEARCH\n{head}{old}=======\n{new}>>>>>>> REPLACE\n"
+    opening, divider, end = patch.style.markers
+    middle = f"{divider}\n" * max(1, patch.style.divider)
+    return f"{opening}\n{head}{old}{middle}{new}{end if patch.style.divider else divider}\n"
 
 
 def _block_rows(rows: Iterable[str], style: Style) -> str:

@@ -23,7 +23,8 @@ from replaying.spoiled import (
     with_row,
 )
 
-QUOTED = re.compile(r"""(["'])[^"']*\w \w[^"']*\1""")
+STRING = re.compile(r"""("[^"]*"|'[^']*')""")
+SPACED = re.compile(r"\w \w")
 ODD = "“”‘’–—‑\u00a0\u202f"
 MARKERS = ("...", "# ...", "// ...", "# ... existing code ...", "// ... rest of the code ...", "[...]", "…")
 
@@ -220,15 +221,20 @@ def spaced_string_kept(hunk: Hunk, chance: random.Random) -> Spoiled | None:
 
 
 def _spaced(hunk: Hunk, chance: random.Random, places: list[tuple[int, int]]) -> Spoiled | None:
-    found = [at for at in places if QUOTED.search(hunk.parts[at[0]].old[at[1]])]
+    found = [at for at in places if _quoted(hunk.parts[at[0]].old[at[1]])]
     if not found:
         return None
     at = chance.choice(found)
     row = hunk.parts[at[0]].old[at[1]]
-    quoted = QUOTED.search(row)
+    quoted = _quoted(row)
     assert quoted is not None
     inner = re.sub(r"(\w) (\w)", r"\1  \2", quoted[0], count=1)
     return Spoiled(hunk, with_row(hunk.parts, at, (row[: quoted.start()] + inner + row[quoted.end() :],)))
+
+
+def _quoted(row: str) -> re.Match[str] | None:
+    """The first string of *row* that has a blank between words."""
+    return next((found for found in STRING.finditer(row) if SPACED.search(found[0])), None)
 
 
 def crlf_patch(hunk: Hunk, chance: random.Random) -> Spoiled:
@@ -390,3 +396,79 @@ def _with_added(hunk: Hunk, row: str) -> Spoiled | None:
     changed = Part(part.old, (*part.new, indent_of(part.new[-1]) + row))
     parts: Parts = (*hunk.parts[:at], changed, *hunk.parts[at + 1 :])
     return Spoiled(replace(hunk, parts=parts), parts)
+
+
+# ---- What stands around and between the rows ------------------------------------------------------
+
+FENCES = (("```\n", "```\n"), ("```diff\n", "```"), ("~~~\n", "~~~\n"))
+HEREDOCS = (
+    ("apply_patch <<'EOF'\n", "EOF\n"),
+    ('apply_patch << "PATCH"\n', "PATCH\n"),
+    ("cat <<'EOF' | apply_patch\n", "EOF\n"),
+    ("%%bash\napply_patch <<'EOF'\n", "EOF\n"),
+    ("bash -lc \"apply_patch <<'EOF'\n", 'EOF"\n'),
+    ("```bash\napply_patch <<'EOF'\n", "EOF\n```\n"),
+    ("Here is the patch:\n\n", "\nThis is all that it takes.\n"),
+)
+DIFF_WRAPPERS = (*FENCES, ("git apply <<'EOF'\n", "EOF\n"), ("```sh\npatch -p1 <<'EOF'\n", "EOF\n```\n"))
+
+
+def wrapped(hunk: Hunk, chance: random.Random) -> Spoiled:
+    """A V4A patch in a fence, a heredoc or prose, indented or not."""
+    wrapper, indent = chance.choice((*FENCES, *HEREDOCS)), chance.choice(("", "", "  ", "\t"))
+    return Spoiled(hunk, hunk.parts, style=Style(wrapper=wrapper, indent=indent), notations=(V4A,))
+
+
+def wrapped_diff(hunk: Hunk, chance: random.Random) -> Spoiled:
+    """A unified diff in a fence or a heredoc."""
+    style = Style(wrapper=chance.choice(DIFF_WRAPPERS))
+    return Spoiled(hunk, hunk.parts, style=style, notations=(UNIFIED,))
+
+
+def rows_without_blank(hunk: Hunk, chance: random.Random) -> Spoiled | None:
+    """Kept rows have lost the blank before them, all of them or some."""
+    kept: list[int] = []
+    number = 0
+    for part in hunk.parts:
+        rows = part.old if part.is_kept else (*part.old, *part.new)
+        kept += [number + at for at, row in enumerate(rows) if part.is_kept and _may_lose_blank(row)]
+        number += len(rows)
+    rows = tuple(row for part in hunk.parts if part.is_kept for row in part.old if fold(row))
+    if not kept or any(not _may_lose_blank(row) for row in rows):
+        return None
+    chosen = kept if chance.random() < 0.6 else [at for at in kept if chance.random() < 0.5] or kept[:1]
+    return Spoiled(hunk, hunk.parts, style=Style(unsigned=frozenset(chosen)), notations=(V4A, UNIFIED))
+
+
+def _may_lose_blank(row: str) -> bool:
+    """Whether a row without the blank before it can be told from all that has a meaning in a patch."""
+    return (
+        bool(row.strip())
+        and row[0] not in "+-@\\"
+        and not re.match(r"\*\*\*|diff |index |```|~~~|[<=>]{5}", row)
+    )
+
+
+def doubled_divider(hunk: Hunk, chance: random.Random) -> Spoiled | None:
+    """The divider of a block stands twice, or in place of its end above a closing fence."""
+    if any(re.match(r"={3,}\s*$|[<>|]{7}", row) for row in (*hunk.document.rows, *hunk.new)) or not hunk.new:
+        return None
+    twice = chance.random() < 0.5 and len(hunk.new) > 0
+    style = Style(divider=2) if twice else Style(divider=0, wrapper=("```\n", "```\n"))
+    return Spoiled(hunk, hunk.parts, style=style, notations=(AIDER, ROO))
+
+
+def other_markers(hunk: Hunk, chance: random.Random) -> Spoiled | None:
+    """The markers of a block are of another length, in lower case, of dashes, or without their word."""
+    if any(re.match(r"[-<>=+]{3}", row) for row in (*hunk.old, *hunk.new)):
+        return None
+    return Spoiled(hunk, hunk.parts, style=Style(markers=chance.choice(OTHER_MARKERS)), notations=(AIDER,))
+
+
+OTHER_MARKERS = (
+    ("--- SEARCH", "=======", "+++ REPLACE"),
+    ("<<< SEARCH", "===", ">>> REPLACE"),
+    ("<<<<<<< search", "=======", ">>>>>>> replace"),
+    ("<<<<<<<<<<<< SEARCH", "============", ">>>>>>>>>>>> REPLACE"),
+    ("<<<<<<< SEARCH", "=======", ">>>>>>>"),
+)

@@ -18,19 +18,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from handrail.adapters.checkpoints.port import ShadowRepo, state_folder
+from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.dry_run import Rehearsal
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.state.grant_file import GrantFile
+from handrail.adapters.state.home import state_folder
 from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import Wish
+from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
+from handrail.core.ledger.outcome import Outcome
 from handrail.core.ledger.report import CallFailed, Event, Superseded, TurnReport
-from handrail.core.verify import Outcome, Status
 from handrail.headless import terminal, values
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
 from handrail.headless.run import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, exit_code, workspace_folder
@@ -163,7 +165,7 @@ class _Applying:
     def _ports(self) -> Ports:
         state = state_folder()
         return Ports(
-            editor=Disk(),
+            editor=Disk(state / "handrail" / "locks"),
             workspace=Folders((self.root,)),
             provider=Paste(partial=self.options.partial),
             checkpoints=self._checkpoints(state),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import gc
 import logging
 import os
@@ -18,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from handrail import __version__
+from handrail.adapters.standard_streams import standard_streams
 
 VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
 WORKSPACE = "the folder to work on"
@@ -26,7 +28,11 @@ SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answe
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is the process's."""
-    options = _parser().parse_args(argv)
+    with standard_streams():
+        return _command(_parser().parse_args(argv))
+
+
+def _command(options: argparse.Namespace) -> int:
     match options.command:
         case "serve":
             return serve(options.answer_timeout, options.command_timeout)
@@ -42,18 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
-    from handrail.adapters.checkpoints.port import ShadowRepo, state_folder, workspace_folder
+    from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.commands.process import Processes
     from handrail.adapters.files.disk import Disk
     from handrail.adapters.files.watch import FileWatch
     from handrail.adapters.models.keys import Keys
     from handrail.adapters.models.providers import Providers
     from handrail.adapters.state.grant_file import GrantFile
+    from handrail.adapters.state.home import state_folder, workspace_folder
     from handrail.adapters.state.session_log import SessionLog
     from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
-    from handrail.lsp.editor import Patience
+    from handrail.lsp.apply_edit import Patience
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
 
@@ -63,7 +70,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
     folders, keys = Folders(()), Keys(os.environ)
     world = World(
-        disk=Disk(),
+        disk=Disk(state_folder() / "handrail" / "locks"),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(keys),
@@ -180,13 +187,14 @@ def _uri(file: Path) -> str:
 
 
 def _doctor() -> int:
-    from handrail.adapters.checkpoints.port import state_folder
     from handrail.adapters.doctor import report
+    from handrail.adapters.state.home import state_folder
     from handrail.lsp.settings import SECTION, SETTINGS
 
     defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}
     lines, sound = report(state_folder, defaults, {VERIFIER: os.environ.get(VERIFIER)})
-    print("\n".join(lines))
+    with contextlib.suppress(BrokenPipeError):
+        print("\n".join(lines))
     return 0 if sound else 1
 
 

@@ -15,6 +15,7 @@ from handrail.adapters.surroundings import Here, branch
 def git(folder: Path, *args: str) -> str:
     identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}  # which may sign, or run hooks
     command = ("git", "-C", str(folder), *identity, *args)
     return subprocess.run(command, env=kept, capture_output=True, check=True, text=True).stdout.strip()
 

@@ -1,71 +1,215 @@
-"""What clients do wrong, and what users do at the wrong moment: each is given to `Editor.behaviours`."""
+"""
+What clients do wrong, and what users do at the wrong moment: each is given to `Editor.behaviours`.
+
+`Reaction` is the general one, from which most others are made: it has all that can happen to an edit between
+its arrival and the moment when the server is told of the change, in the order in which it happens.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
-from e2e.client import Behaviour, Editor
+from e2e.client import Behaviour, Editor, RefusedError
 from e2e.texts import Json
 
+Action = Callable[[], object]
+Formatter = Callable[[str], str]
 
-async def never(editor: Editor, given: Json) -> Json:
+
+class Says(Enum):
+    """What a client answers, whatever it does."""
+
+    TRUE = "applied: true"
+    FALSE = "applied: false, with a reason"
+    NULL = "null"
+    ERROR = "an error"
+    NOTHING = "nothing, ever"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """
+    What becomes of one edit.
+
+    Attributes:
+        opens: Nothing happens before this.
+        before: What the user does before the edit is applied.
+        applies: The edit is applied when this opens, although it is answered already.
+        only: How many of the text edits of each document are applied, if not all.
+        formats: What a formatter makes of the changed documents at once.
+        is_apart: Whether that is told in a message of its own.
+        after: What the user does before the server is told of the edit.
+        tells: The server is told of the edit when this opens, although it is answered already.
+        later: What the user does after that.
+        says: What is answered.
+    """
+
+    opens: asyncio.Event | None = None
+    before: Action | None = None
+    applies: asyncio.Event | None = None
+    only: int | None = None
+    formats: Formatter | None = None
+    is_apart: bool = False
+    after: Action | None = None
+    tells: asyncio.Event | None = None
+    later: Action | None = None
+    says: Says = Says.TRUE
+
+    async def __call__(self, editor: Editor, given: Json) -> Json | None:
+        """React."""
+        if self.opens is not None:
+            await self.opens.wait()
+        _do(self.before)
+        if self.applies is None and (refusal := editor.refusal(given)) is not None:
+            return refusal
+        if self.applies is None:
+            self._apply(editor, given)
+        if self.applies is not None or self.tells is not None:
+            editor.go_on(self._finish(editor, given))
+        else:
+            self._tell(editor)
+        return await self._answer()
+
+    async def _finish(self, editor: Editor, given: Json) -> None:
+        if self.applies is not None:
+            await self.applies.wait()
+            self._apply(editor, given)
+        if self.tells is not None:
+            await self.tells.wait()
+        self._tell(editor)
+
+    def _apply(self, editor: Editor, given: Json) -> None:
+        changed = [uri for uri in editor.desk.named(given) if uri in editor.desk.documents]
+        editor.desk.apply(given, only=self.only)
+        for uri in changed:
+            if self.formats is not None:
+                if self.is_apart:
+                    editor.desk.tell()
+                editor.desk.rewrite(uri, self.formats(editor.desk[uri]))
+            editor.desk.documents[uri].is_silent = True
+        _do(self.after)
+
+    def _tell(self, editor: Editor) -> None:
+        for document in editor.desk.documents.values():
+            document.is_silent = False
+        if self.later is None:
+            editor.tell_soon()
+        else:
+            editor.desk.tell()
+            self.later()
+            editor.tell_soon()
+
+    async def _answer(self) -> Json | None:
+        match self.says:
+            case Says.TRUE:
+                return {"applied": True}
+            case Says.FALSE:
+                return {"applied": False, "failure_reason": "a dialog is open"}
+            case Says.NULL:
+                return None
+            case Says.ERROR:
+                raise RefusedError(message="something went wrong", code=-32603)
+            case Says.NOTHING:
+                await asyncio.get_running_loop().create_future()
+                raise AssertionError
+
+
+def _do(action: Action | None) -> None:
+    if action is not None:
+        action()
+
+
+# ---- Formatters -----------------------------------------------------------------------------------
+
+
+def strip_blanks(text: str) -> str:
+    """Without blanks at the ends of lines."""
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n"))
+
+
+def expand_tabs(text: str) -> str:
+    """With four blanks for each tab."""
+    return text.replace("\t", "    ")
+
+
+def indent(*rows: str) -> Formatter:
+    """These rows are indented by four blanks more."""
+
+    def formatter(text: str) -> str:
+        return "\n".join("    " + line if line.strip() in rows else line for line in text.split("\n"))
+
+    return formatter
+
+
+def end_last_line(text: str) -> str:
+    """With a line end at the end."""
+    return text if text.endswith("\n") else text + "\n"
+
+
+# ---- What is done with one edit -------------------------------------------------------------------
+
+
+async def never(editor: Editor, given: Json) -> Json | None:
     """Do nothing, and never answer."""
     await asyncio.get_running_loop().create_future()
     raise AssertionError
 
 
-async def silent(editor: Editor, given: Json) -> Json:
+async def silent(editor: Editor, given: Json) -> Json | None:
     """Apply and tell, as Vim's ALE does, but never answer."""
     editor.desk.apply(given)
     editor.desk.tell()
     return await never(editor, given)
 
 
-async def claim(editor: Editor, given: Json) -> Json:
+async def claim(editor: Editor, given: Json) -> Json | None:
     """Answer that it is applied, and do nothing."""
     return {"applied": True}
 
 
-async def refuse(editor: Editor, given: Json) -> Json:
+async def refuse(editor: Editor, given: Json) -> Json | None:
     """Answer that it is not applied, and why."""
     return {"applied": False, "failure_reason": "a dialog is open"}
 
 
-async def half(editor: Editor, given: Json) -> Json:
-    """Apply the first text edit of each document only, and claim all."""
-    editor.desk.apply(given, only=1)
-    editor.tell_soon()
-    return {"applied": True}
+half = Reaction(only=1)  # of each document the first text edit only, and claim all
 
 
 def late(gate: asyncio.Event) -> Behaviour:
     """Wait for *gate*, then do as the editor does."""
 
-    async def behave(editor: Editor, given: Json) -> Json:
+    async def behave(editor: Editor, given: Json) -> Json | None:
         await gate.wait()
         return await editor.obey(given)
 
     return behave
 
 
-def before(action: Callable[[], object]) -> Behaviour:
+def before(action: Action) -> Behaviour:
     """The user does something just before the edit is applied."""
 
-    async def behave(editor: Editor, given: Json) -> Json:
+    async def behave(editor: Editor, given: Json) -> Json | None:
         action()
         return await editor.obey(given)
 
     return behave
 
 
-def after(action: Callable[[], object]) -> Behaviour:
-    """The user does something after the edit is applied, before its echo is sent."""
+def after(action: Action) -> Behaviour:
+    """The user does something after the edit is applied, before its echo is sent unless that is at once."""
 
-    async def behave(editor: Editor, given: Json) -> Json:
+    async def behave(editor: Editor, given: Json) -> Json | None:
         answer = await editor.obey(given)
         action()
         editor.tell_soon()
         return answer
 
     return behave
+
+
+def within(action: Action) -> Behaviour:
+    """The user does something after the edit is applied; the server is told of both in one message."""
+    return Reaction(after=action)

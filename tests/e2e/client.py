@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import itertools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from functools import cache, partial
 from pathlib import Path
@@ -34,11 +34,12 @@ from pytest_lsp.protocol import LanguageClientProtocol
 
 from e2e.desk import Desk
 from e2e.habits import Habits, Stale, opting_in
+from e2e.manners import PLAIN, Manner
 from e2e.servers import Server
 from e2e.texts import Json
 
 T = TypeVar("T")
-Behaviour = Callable[["Editor", Json], Awaitable[Json]]
+Behaviour = Callable[["Editor", Json], Awaitable[Json | None]]
 
 TIMEOUT_S = 15.0  # long enough that only a hang gets there
 DEBOUNCE_S = 0.02  # the editors wait 0.15 s and 0.5 s; what matters is that it is after the answer
@@ -94,7 +95,7 @@ class Editor(LanguageClient):
         errors: What went wrong on its own side, protocol violations of the server among it.
     """
 
-    def __init__(self, habits: Habits, root: Path) -> None:
+    def __init__(self, habits: Habits, root: Path, manner: Manner = PLAIN) -> None:
         self.traffic: list[str] = []
         self.news = asyncio.Event()
         super().__init__(protocol_cls=Recorder, converter_factory=plain_converter)
@@ -102,6 +103,7 @@ class Editor(LanguageClient):
         self.habits = habits
         self.root = root
         self.desk = Desk(habits, self.notify)
+        self.desk.manner = manner
         self.behaviours: list[Behaviour] = []
         self.edits: list[Json] = []
         self.saves: list[list[str]] = []
@@ -114,6 +116,7 @@ class Editor(LanguageClient):
         self.progressed: list[Json] = []
         self.server_capabilities: Json = {}
         self._numbers = itertools.count(1)
+        self._waiting: list[asyncio.Task[None]] = []
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._register()
 
@@ -169,16 +172,16 @@ class Editor(LanguageClient):
     def hang_up(self) -> None:
         """Close the connection, and whatever still waits on this side."""
         self._stop_event.set()
-        for task in self._async_tasks:
+        for task in (*self._async_tasks, *self._waiting):
             task.cancel()
         for waiting in list(self.protocol._request_futures.values()):
             waiting.cancel()
         if self._streams is not None:
             self._streams[1].close()
 
-    async def until(self, holds: Callable[[], T]) -> T:
+    async def until(self, holds: Callable[[], T], timeout_s: float = TIMEOUT_S) -> T:
         """Wait until *holds* gives something true, and return that."""
-        async with asyncio.timeout(TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             while not (found := holds()):
                 self.news.clear()
                 await self.news.wait()
@@ -281,31 +284,44 @@ class Editor(LanguageClient):
         self.protocol.fm.features.pop(method, None)
         self.feature(method)(partial(handler))  # pygls sets attributes on it
 
-    async def _apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult:
+    async def _apply_edit(self, params: lsp.ApplyWorkspaceEditParams) -> lsp.ApplyWorkspaceEditResult | None:
         given: Json = self.protocol._converter.unstructure(params)
         self.edits.append(given)
         self.news.set()
         behaviour = self.behaviours.pop(0) if self.behaviours else Editor.obey
         answer = await behaviour(self, given)
-        return lsp.ApplyWorkspaceEditResult(**answer)
+        return lsp.ApplyWorkspaceEditResult(**answer) if answer is not None else None
 
-    async def obey(self, given: Json) -> Json:
+    async def obey(self, given: Json) -> Json | None:
         """Do as the editor does."""
-        if (self.desk.is_stale(given)) and self.habits.stale is not Stale.SKIP:
-            self.tell_soon()
-            if self.habits.stale is Stale.ERROR:
-                raise RefusedError(message="Edits require another version", code=-32603)
-            return {"applied": False}
+        if (refusal := self.refusal(given)) is not None:
+            return refusal
         self.desk.apply(given)
         self.tell_soon()
-        return {"applied": True}
+        if self.desk.manner.answers_after_s:
+            await asyncio.sleep(self.desk.manner.answers_after_s)
+        return None if self.desk.manner.answers_null else {"applied": True}
+
+    def refusal(self, given: Json) -> Json | None:
+        """What the editor answers to an edit of a text that it does not hold any more; None to others."""
+        if not self.desk.is_stale(given) or self.habits.stale is Stale.SKIP:
+            return None
+        self.tell_soon()
+        if self.habits.stale is Stale.ERROR:
+            raise RefusedError(message="Edits require another version", code=-32603)
+        return {"applied": False}
 
     def tell_soon(self) -> None:
         """Tell the server of pending changes when this editor would."""
-        if self.habits.tells_at_once:
-            self.desk.tell()
+        after_s = self.desk.manner.tells_after_s or (0 if self.habits.tells_at_once else DEBOUNCE_S)
+        if after_s:
+            asyncio.get_running_loop().call_later(after_s, self.desk.tell)
         else:
-            asyncio.get_running_loop().call_later(DEBOUNCE_S, self.desk.tell)
+            self.desk.tell()
+
+    def go_on(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do *work* beside what else is done; it is given up when the editor hangs up."""
+        self._waiting.append(asyncio.create_task(work))
 
     def _publish(self, params: lsp.PublishDiagnosticsParams) -> None:
         self.published.append(self.protocol._converter.unstructure(params))

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from e2e import manners
 from e2e.client import Editor
 from e2e.habits import EDITORS, Habits
+from e2e.manners import PLAIN, Manner
 from e2e.servers import Server, Servers
 from e2e.texts import Json
 from handrail.testing import script
@@ -40,6 +42,7 @@ class Stage:
     folder: Path
     servers: Servers
     editors: list[tuple[Editor, Path]]
+    manner: Manner = PLAIN
     running: list[Server] = field(default_factory=list)
 
     @property
@@ -85,7 +88,7 @@ class Stage:
             configure: Does more to the editor before it greets.
             greet: Whether the editor says initialize.
         """
-        editor = Editor(habits, self.root)
+        editor = Editor(habits, self.root, self.manner)
         log = self.folder / f"server-{len(self.editors)}.log"
         self.editors.append((editor, log))
         if settings is not None:
@@ -106,9 +109,17 @@ class Stage:
 
 
 @pytest.fixture
-async def stage(tmp_path: Path, servers: Servers, request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
+def client(request: pytest.FixtureRequest) -> str:
+    """The name of the client that is laid over the editor; another one in tests of any client."""
+    return str(getattr(request, "param", "plain"))
+
+
+@pytest.fixture
+async def stage(
+    tmp_path: Path, servers: Servers, request: pytest.FixtureRequest, client: str
+) -> AsyncIterator[Stage]:
     editors = request.node.stash[EDITORS_OF_TEST] = []
-    found = Stage(folder=tmp_path, servers=servers, editors=editors)
+    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=manners.named(client))
     found.root.mkdir()
     yield found
     problems: list[Exception] = []
@@ -126,10 +137,50 @@ async def editor(stage: Stage, habits: Habits) -> Editor:
     return await stage.start(habits)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test of any client runs as it is, and as the clients that were asked for."""
+    if metafunc.definition.get_closest_marker("any_client") is None:
+        return
+    asked = metafunc.config.getoption("--clients")
+    match asked:
+        case "plain":
+            names: tuple[str, ...] = ()
+        case "two":
+            names = manners.two_of(metafunc.definition.nodeid, manners.commit())
+        case "all":
+            names = manners.NAMES
+        case _:
+            names = (asked,)
+    plain = pytest.param("plain", id=pytest.HIDDEN_PARAM)
+    metafunc.parametrize("client", [plain, *names], indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--clients=two`, each of the two clients of a test is laid over one of its editors."""
+    if config.getoption("--clients") != "two":
+        return
+    known: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if name := client_of(item):
+            known.setdefault(f"{item.nodeid.partition('[')[0]} {name}", []).append(item)
+    chosen = {manners.one_of(key, manners.commit(), found) for key, found in known.items()}
+    left = [item for item in items if client_of(item) and item not in chosen]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if not client_of(item) or item in chosen]
+
+
+def client_of(item: pytest.Item) -> str:
+    """The client that is laid over a test; nothing if it runs as it is."""
+    name = item.callspec.params.get("client", "plain") if hasattr(item, "callspec") else "plain"
+    return "" if name == "plain" else str(name)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report: Any = yield
     if report.failed:
+        if name := client_of(item):
+            report.sections.append(("client", f"repeat with --clients={name} -k {item.name.split('[')[0]}"))
         for editor, log in item.stash.get(EDITORS_OF_TEST, []):
             lines = [line if len(line) < LOG_LIMIT else line[:LOG_LIMIT] + "…" for line in editor.traffic]
             report.sections.append((f"session of {editor.habits.name}", "\n".join(lines)))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from e2e.habits import Habits, Stale
-from e2e.texts import LINE_END, Held, Json
+from e2e.manners import PLAIN, Manner, Shape
+from e2e.texts import LINE_END, Held, Json, difference, position_of
 
 Notify = Callable[[str, Any], None]
 
@@ -24,6 +26,7 @@ class Desk:
 
     def __init__(self, habits: Habits, notify: Notify) -> None:
         self.habits = habits
+        self.manner: Manner = PLAIN
         self.encoding = "utf-16"
         self.tells_saves = False
         self.documents: dict[str, Held] = {}
@@ -45,10 +48,19 @@ class Desk:
         if text is None:
             content, eol = self.habits.held(content)
         first = self.habits.first_version
-        self.documents[uri] = Held(uri, content, first, self.habits.ticks, saved_eol=eol, bom=bom)
-        item = {"uri": uri, "languageId": "plaintext", "version": first, "text": content}
-        self._notify("textDocument/didOpen", {"textDocument": item})
+        self._show(Held(uri, content, first, self.habits.ticks, saved_eol=eol, bom=bom))
         return uri
+
+    def _show(self, document: Held) -> None:
+        self.documents[document.uri] = document
+        document.told = document.text
+        item = {
+            "uri": document.uri,
+            "languageId": "plaintext",
+            "version": document.version,
+            "text": document.text,
+        }
+        self._notify("textDocument/didOpen", {"textDocument": item})
 
     def type(self, uri: str, new: str, *, before: str = "", after: str = "", instead: str = "") -> None:
         """The user types *new* before, after or instead of some text; told later unless at once."""
@@ -56,19 +68,71 @@ class Desk:
         mark = before or after or instead
         assert document.text.count(mark) == 1, f"{mark!r} is not there once"
         at = document.text.index(mark) + (len(mark) if after else 0)
+        document.past.append(document.text)
         document.change(at, at + (len(instead) if instead else 0), new, self.encoding)
         if self.habits.tells_at_once:
             self.tell()
 
-    def tell(self) -> None:
-        """Tell the server of every pending change."""
+    def undo(self, uri: str) -> None:
+        """The user takes the last thing back that happened to a document; told later unless at once."""
+        document = self.documents[uri]
+        document.become(document.past.pop(), self.encoding)
+        if self.habits.tells_at_once:
+            self.tell()
+
+    def rewrite(self, uri: str, text: str) -> None:
+        """Something else than the user makes another *text* of a document, line by line where it can."""
+        document = self.documents[uri]
+        old, new = (each.splitlines(keepends=True) for each in (document.text, text))
+        document.past.append(document.text)
+        ends = list(accumulate(map(len, old)))
+        for line in reversed(range(min(len(old), len(new)))):
+            if old[line] != new[line] and len(old) == len(new):
+                start, end, wanted = difference(old[line], new[line])
+                at = ends[line] - len(old[line])
+                document.change(at + start, at + end, wanted, self.encoding)
+        document.become(text, self.encoding)
+
+    def rename(self, uri: str, name: str, *, tells: bool = True) -> str:
+        """
+        Give a document's file another name, and keep what is not saved; returns the new URI.
+
+        Args:
+            tells: Whether the server is told of pending changes first.
+        """
+        if tells:
+            self.tell(loudly=True)
+        document, path = self.documents[uri], path_of(uri)
+        new = path.with_name(name)
+        path.rename(new)
+        self.close(uri)
+        document.uri, document.version, document.pending = new.as_uri(), self.habits.first_version, []
+        self._show(document)
+        return document.uri
+
+    def tell(self, *, loudly: bool = False) -> None:
+        """Tell the server of every pending change; *loudly* also where a document is silent."""
         for document in self.documents.values():
-            if document.pending:
-                identifier = {"uri": document.uri, "version": document.version}
-                changes, document.pending = document.pending, []
-                self._notify(
-                    "textDocument/didChange", {"textDocument": identifier, "contentChanges": changes}
-                )
+            if document.pending and (loudly or not document.is_silent):
+                self._tell(document)
+
+    def _tell(self, document: Held) -> None:
+        changes, document.pending = document.pending, []
+        before, document.told = document.told, document.text
+        match self.manner.shape:
+            case Shape.TEXT:
+                messages = [[{"text": document.text}]]
+            case Shape.SPAN:
+                start, end, new = difference(before, document.text)
+                places = (position_of(before, at, self.encoding) for at in (start, end))
+                messages = [[{"range": dict(zip(("start", "end"), places, strict=True)), "text": new}]]
+            case Shape.SINGLE:
+                messages = [[change] for change in changes]
+            case Shape.TOGETHER:
+                messages = [changes]
+        for number, message in enumerate(messages, 1 - len(messages)):
+            identifier = {"uri": document.uri, "version": document.version + number}
+            self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": message})
 
     def save(self, uri: str) -> bool:
         """Write a document to its file, with the mark and the line ends that it had."""
@@ -77,7 +141,7 @@ class Desk:
             return False
         path_of(uri).write_bytes(document.saved)
         if self.tells_saves:
-            self.tell()
+            self.tell(loudly=True)
             self._notify("textDocument/didSave", {"textDocument": {"uri": uri}})
         return True
 
@@ -109,14 +173,30 @@ class Desk:
         return bool(wanted != document.version)
 
     def _text_edits(self, given: Json) -> Iterator[Json]:
-        assert "documentChanges" in given["edit"], "every one of these editors takes versioned edits"
-        assert "changes" not in given["edit"]
-        yield from (each for each in given["edit"]["documentChanges"] if "kind" not in each)
+        yield from (each for each in self._changes(given) if "kind" not in each)
+
+    def named(self, given: Json) -> list[str]:
+        """The URIs of the documents whose text an edit changes."""
+        return [change["textDocument"]["uri"] for change in self._text_edits(given)]
+
+    def _changes(self, given: Json) -> list[Json]:
+        known, other = "documentChanges", "changes"
+        if self.habits.is_versionless:
+            known, other = other, known
+        assert known in given["edit"], f"this editor takes {known}"
+        assert other not in given["edit"]
+        found: list[Json] = (
+            given["edit"][known]
+            if not self.habits.is_versionless
+            else [
+                {"textDocument": {"uri": uri}, "edits": edits} for uri, edits in given["edit"][known].items()
+            ]
+        )
+        return found
 
     def apply(self, given: Json, *, only: int | None = None) -> None:
         """Apply an edit, or the first *only* text edits of it; what is stale is skipped."""
-        list(self._text_edits(given))
-        for change in given["edit"]["documentChanges"]:
+        for change in self._changes(given):
             match change.get("kind"):
                 case None if not self._is_stale(change):
                     self._edit(change["textDocument"]["uri"], change["edits"][:only])
@@ -135,7 +215,8 @@ class Desk:
         eol = "\r\n" if "\r\n" in document.text else "\n"
         if self.habits.one_eol:
             edits = [{**each, "newText": LINE_END.sub(eol, each["newText"])} for each in edits]
-        document.edit(edits, self.encoding)
+        document.past.append(document.text)
+        document.edit(edits, self.encoding, blindly=self.habits.is_versionless)
 
     def _create(self, change: Json) -> None:
         assert "create" in self.habits.operations, "this editor has not offered to create files"

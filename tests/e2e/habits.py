@@ -45,6 +45,8 @@ class Habits:
         encodings: Position encodings instead of the recorded ones.
         experimental: Experimental capabilities instead of the recorded ones.
         hides_progress: Whether it shows no progress, whatever was recorded.
+        is_versionless: Whether it takes edits without a document's version only, and applies them to whatever
+            text it holds by then.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Habits:
     encodings: tuple[str, ...] = ()
     experimental: Json | None = None
     hides_progress: bool = False
+    is_versionless: bool = False
 
     @property
     def recorded(self) -> Json:
@@ -70,6 +73,9 @@ class Habits:
             found["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
         if self.hides_progress:
             del found["capabilities"]["window"]["workDoneProgress"]
+        if self.is_versionless:
+            found["capabilities"]["workspace"]["workspaceEdit"] = {}
+            del found["clientInfo"]
         if self.experimental is not None:
             found["capabilities"]["experimental"] = self.experimental
         return found
@@ -127,8 +133,12 @@ NEOVIM = Habits(name="neovim", recording="neovim-0.11.4.json", stale=Stale.SKIP,
 EMACS = Habits(
     name="emacs", recording="emacs-28.2-eglot-1.9.json", stale=Stale.ERROR, first_version=0, hides_eol=True
 )
+# Plugins of Vim declare neither `documentChanges` nor resource operations: the edit names no version, and its
+# ranges are applied as they are to what the buffer holds by then.
+VIM = replace(NEOVIM, name="vim", first_version=1, ticks=0, is_versionless=True)
 
 EDITORS = (VSCODE, NEOVIM, EMACS)
+EVERY_EDITOR = (*EDITORS, VIM)
 
 
 def opting_in(*services: str, **more: Any) -> Json:

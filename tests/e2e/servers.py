@@ -21,7 +21,7 @@ FORKS = sys.platform == "linux"
 
 NURSERY = """
 import json, os, signal, socket, sys
-import handrail.adapters.files.disk, handrail.adapters.providers, handrail.adapters.shadow_repo
+import handrail.adapters.files.disk, handrail.adapters.models.providers, handrail.adapters.checkpoints.port
 import handrail.adapters.files.watch, handrail.cli, handrail.lsp.server, lsprotocol.converters
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

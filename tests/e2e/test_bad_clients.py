@@ -14,6 +14,8 @@ from e2e.prompts import block, patch, statuses, v4a
 from e2e.texts import Json
 from handrail.testing import answer, call
 
+pytestmark = pytest.mark.any_client
+
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 PROMPT = block("a.txt", "two", "TWO")
 TIMEOUT_S = 1.0
@@ -49,7 +51,11 @@ async def test_nothing_is_applied(
     assert shown["code"] == code
     assert shown["range"]["start"]["line"] == 1, "where it should have landed"
     actions = await editor.quick_fixes(uri, shown["range"])
-    assert [each["title"] for each in actions] == ["Apply at line 2", "Dismiss"]
+    assert [each["title"] for each in actions] == [
+        "Apply at line 2: ‘two’ → ‘TWO’",
+        "Show what this would change",
+        "Dismiss",
+    ]
     (outcome,) = await editor.choose(actions[0])
     assert outcome["status"] == "landed"
     assert editor.desk[uri] == TEXT.replace("two", "TWO")

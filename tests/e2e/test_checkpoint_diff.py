@@ -13,6 +13,8 @@ from e2e.prompts import block, fence, v4a
 from handrail.adapters.files.files import path_of
 from handrail.testing import snapshot
 
+pytestmark = pytest.mark.any_client
+
 
 async def opened(editor: Editor, uri: str) -> str:
     """What an editor shows that opens the document *uri*: a virtual one if it knows of those, else a file."""

@@ -18,6 +18,8 @@ from e2e.shadow import Shadow
 from e2e.texts import Json
 from handrail.testing import answer, call, snapshot
 
+pytestmark = pytest.mark.any_client
+
 OUTSIDE = {
     "in version control": ".git/config",
     "through dots": "../outside.txt",
@@ -157,6 +159,24 @@ async def test_a_created_file_that_the_user_worked_on_is_kept(stage: Stage, edit
     assert path.exists()
     if not editor.habits.has_extension:  # which shows the conflicts of the answer itself
         await editor.until(lambda: any("made.txt" in each.message for each in editor.messages))
+
+
+async def test_a_restore_of_which_the_editor_takes_a_part(stage: Stage, editor: Editor) -> None:
+    """The document is neither as it was nor as the checkpoint has it, which is no conflict."""
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\nfour\n"))
+    report = await editor.turn(block("a.txt", "one", "1") + block("a.txt", "four", "4"))
+    editor.behaviours = [behaviours.half]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (restored["restored"], restored["conflicts"]) == ([], [])
+    (part,) = restored["partial"]
+    assert (part["uri"], part["reason"]) == (uri, "The editor applied only 1 of 2 changes of this edit.")
+    assert editor.desk[uri] == "one\ntwo\nthree\n4\n"
+    assert "-4\n+four\n" in part["diff"], "what is missing"
+    if not editor.habits.has_extension:
+        await editor.until(lambda: any("Only a part of a.txt" in each.message for each in editor.messages))
+    again = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (again["restored"], again["partial"]) == ([uri], [])
+    assert editor.desk[uri] == "one\ntwo\nthree\nfour\n"
 
 
 @pytest.mark.parametrize("opened", [True, False], ids=["open", "closed"])
@@ -329,7 +349,7 @@ async def test_a_command_that_takes_long_is_answered_and_goes_on(stage: Stage, h
     editor.behaviours = [behaviours.refuse]
     report = await editor.turn(block("a.txt", "one", "ONE"))
     (shown,) = editor.shown(uri)
-    (fix, _) = await editor.quick_fixes(uri, shown["range"])
+    fix, *_ = await editor.quick_fixes(uri, shown["range"])
     editor.behaviours = [behaviours.refuse]
     assert await editor.choose(fix) is None
     await editor.until(lambda: any("could not be applied" in each.message for each in editor.messages))

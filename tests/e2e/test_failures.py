@@ -7,12 +7,14 @@ import asyncio
 import pytest
 
 from e2e import behaviours
-from e2e.client import Editor, refused
+from e2e.client import Behaviour, Editor, refused
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.texts import Json
 from handrail.testing import answer, call
+
+pytestmark = pytest.mark.any_client
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 
@@ -89,13 +91,24 @@ async def test_the_user_types_it(editor: Editor, uri: str, shown: Json) -> None:
     assert await editor.request("failure.list") == []
 
 
+async def test_the_user_types_it_elsewhere(editor: Editor, uri: str, shown: Json) -> None:
+    """What was to be changed still stands where it stood."""
+    editor.desk.type(uri, "line four, mended", instead="line number two")
+    editor.desk.tell()
+    assert len(await editor.request("failure.list")) == 1
+    assert [each["range"] for each in editor.shown(uri)] == [shown["range"]]
+    editor.desk.type(uri, "line four, mended", instead="line number four")
+    editor.desk.tell()
+    await editor.until(lambda: editor.shown(uri) == [])
+
+
 async def test_the_user_types_something_else(editor: Editor, uri: str, shown: Json) -> None:
     """It moves along with its place."""
     editor.desk.type(uri, "line zero\n", before="line number one")
     editor.desk.tell()
     await editor.until(lambda: editor.shown(uri)[0]["range"]["start"]["line"] == 4)
     actions = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
-    assert actions[0]["title"] == "Apply at line 5"
+    assert actions[0]["title"] == "Apply at line 5: ‘line number four’ → ‘line four, mended’"
     await editor.choose(actions[0])
     assert editor.desk[uri] == "line zero\n" + TEXT.replace("line number four", "line four, mended")
 
@@ -131,7 +144,8 @@ async def test_a_checkpoint_brings_it_back(editor: Editor, uri: str, shown: Json
     (checkpoint,) = await editor.request("checkpoint.list")
     await editor.request("checkpoint.restore", checkpoint=checkpoint["id"])
     assert editor.desk[uri] == TEXT
-    assert editor.shown(uri) == [], "what was mended and taken back is no failure"
+    (again,) = editor.shown(uri)
+    assert again["message"] == shown["message"], "what mends it is gone again"
 
 
 async def test_repeats_raise_its_count(editor: Editor, uri: str, shown: Json) -> None:
@@ -236,7 +250,14 @@ async def test_one_of_several_equal_places_is_chosen(stage: Stage, editor: Edito
     (shown,) = editor.shown(uri)
     actions = await editor.quick_fixes(uri, shown["range"])
     titles = [each["title"] for each in actions]
-    assert titles == ["Apply at line 1", "Apply at line 3", "Apply at line 5", "Dismiss"]
+    change = "‘same thing’ → ‘another thing’"
+    assert titles == [
+        f"Apply at line 1: {change}",
+        f"Apply at line 3: {change}",
+        f"Apply at line 5: {change}",
+        "Show what this would change",
+        "Dismiss",
+    ]
     await editor.choose(actions[1])
     assert editor.desk[uri] == "same thing\nother\nanother thing\nother\nsame thing\n"
     assert editor.shown(uri) == []
@@ -268,7 +289,7 @@ async def test_an_edit_that_was_held_back_can_be_made_after_all(stage: Stage, ha
     assert outcome["status"] == "landed"
     assert editor.desk[uri] == TEXT.replace("line number three", "line 3")
     actions = await editor.quick_fixes(uri, second["range"])
-    await editor.choose(next(each for each in actions if each["title"] == "Apply at line 6"))
+    await editor.choose(next(each for each in actions if each["title"].startswith("Apply at line 6:")))
     assert editor.desk[uri] == TEXT.replace("line number three", "line 3").replace(
         "line number six", "line 6"
     )
@@ -312,3 +333,41 @@ async def test_failures_are_published_for_the_text_that_is_there(
     latest = editor.published[-1]
     assert latest["version"] == editor.desk.documents[uri].version
     assert latest["diagnostics"][0]["range"]["start"]["line"] == 4
+
+
+@vscode
+@pytest.mark.parametrize("behaviour", [Editor.obey, behaviours.half], ids=["all", "half"])
+async def test_lines_are_those_of_the_text_once_all_is_done(
+    stage: Stage, habits: Habits, behaviour: Behaviour
+) -> None:
+    """Of a call that lands in part: for the editor, for the report, and for the model."""
+    text = v4a(
+        "*** Update File: a.txt",
+        "@@",
+        "-line number one",
+        "+line zero",
+        "+line 0.5",
+        "+line one",
+        "@@",
+        "-line number two",
+        "+line 2",
+        "@@",
+        "-line nmber five",
+        "+line 5",
+    )
+    edit = call("patch", mode="v4a", patch=text, partial=True)
+    settings = stage.script(answer("", edit), answer("Done."))
+    editor = await stage.start(habits, settings=settings, options=opting_in())
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.behaviours = [behaviour]
+    report = await editor.turn("Edit.")
+    *_, last = report["outcomes"]
+    lines = editor.desk[uri].splitlines()
+    assert lines[2] == "line one"
+    assert last["failure"]["range"]["start"]["line"] == lines.index("line number five") == 6
+    assert "line 7 " in last["failure"]["message"]
+    told = [each["event"] for each in editor.updates if each["event"]["kind"] == "outcome"]
+    assert told[-1]["failure"]["range"] == last["failure"]["range"]
+    for each in editor.shown(uri):
+        line = lines[each["range"]["start"]["line"]]
+        assert line in ("line number five", "line number two")

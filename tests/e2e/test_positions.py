@@ -10,6 +10,8 @@ from e2e.habits import EMACS, NEOVIM, VSCODE, Habits
 from e2e.prompts import block, patch, statuses
 from handrail.testing import answer
 
+pytestmark = pytest.mark.any_client
+
 ENCODINGS = [
     (VSCODE, "utf-16"),
     (EMACS, "utf-16"),

@@ -163,7 +163,7 @@ async def test_what_a_command_changes_in_an_open_document_is_an_outcome(stage: S
 async def test_cancelling_ends_the_command(stage: Stage, habits: Habits) -> None:
     pipe = stage.folder / "pid"
     os.mkfifo(pipe)
-    line = f"sleep 300 & echo $! > {pipe}; wait"
+    line = f"sleep 300 & echo $! > '{pipe}'; wait"
     settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits))
     editor.answers = ["Allow"]
@@ -193,7 +193,7 @@ async def test_output_is_told_while_the_command_runs(stage: Stage, habits: Habit
     """The command goes on only once the client has been told what it has printed."""
     pipe = stage.folder / "go"
     os.mkfifo(pipe)
-    line = f"printf 'one\\rtwo\\n'; cat {pipe}; echo three"
+    line = f"printf 'one\\rtwo\\n'; cat '{pipe}'; echo three"
     settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits, turnUpdates=True))
     editor.answers = ["Allow"]

@@ -12,6 +12,8 @@ from e2e.prompts import block, patch, statuses
 from e2e.texts import Json
 from handrail.testing import answer, snapshot
 
+pytestmark = pytest.mark.any_client
+
 AREA = """\
 def area(width, height):
     return width * height
@@ -130,12 +132,16 @@ async def test_the_fourth_is_a_diagnostic_at_the_nearest_place(desk: Desk, repor
 async def test_its_quick_fix_applies(desk: Desk, report: Json) -> None:
     (shown,) = desk.shown()
     actions = await desk.editor.quick_fixes(desk.uris["area.py"], shown["range"])
-    assert [each["title"] for each in actions] == [
+    titles = [each["title"] for each in actions]
+    places = [title.partition(":")[0] for title in titles]
+    assert places == [
         "Apply at line 2",
         "Apply at line 6",
         "Apply at line 1",
+        "Show what this would change",
         "Dismiss",
     ]
+    assert len({title.partition(" → ")[0] for title in titles}) == 5, "each says what goes"
     assert {each["kind"] for each in actions} == {"quickfix"}
     (outcome,) = await desk.editor.choose(actions[0])
     assert outcome["status"] == "landed"

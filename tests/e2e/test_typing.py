@@ -12,6 +12,8 @@ from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.prompts import block, statuses
 
+pytestmark = pytest.mark.any_client
+
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 PROMPT = block("a.txt", "three", "THREE\nand a half")
 

@@ -47,6 +47,32 @@ def offset_of(text: str, position: Json, encoding: str) -> int:
     return at
 
 
+def nearest_offset(text: str, position: Json, encoding: str) -> int:
+    """The offset of an LSP position, or the nearest one to it that there is."""
+    spans = line_spans(text)
+    if position["line"] >= len(spans):
+        return len(text)
+    start, end = spans[position["line"]]
+    at, units = start, position["character"]
+    while at < end and units >= WIDTHS[encoding](text[at]):
+        units -= WIDTHS[encoding](text[at])
+        at += 1
+    return at
+
+
+def difference(one: str, other: str) -> tuple[int, int, str]:
+    """The one replacement that makes *other* of *one*: the span in *one*, and what comes instead."""
+    shorter = min(len(one), len(other))
+    start = next((at for at in range(shorter) if one[at] != other[at]), shorter)
+    while start and one[start - 1] == "\r":
+        start -= 1
+    rest = shorter - start
+    tail = next((at for at in range(rest) if one[-1 - at] != other[-1 - at]), rest)
+    while tail and one[len(one) - tail] == "\n":
+        tail -= 1
+    return start, len(one) - tail, other[start : len(other) - tail]
+
+
 def position_of(text: str, offset: int, encoding: str) -> Json:
     """The LSP position of an offset."""
     spans = line_spans(text)
@@ -65,6 +91,9 @@ class Held:
     Attributes:
         version: Of the text; the next one is beyond `ticks` as well.
         pending: The changes that the server has not been told of.
+        told: The text that it has been told of.
+        is_silent: Whether it is told of nothing for the time being.
+        past: The texts to which undoing leads back, the latest last.
         saved_eol: What is written for a line end, if it is not the one that stands in the text.
     """
 
@@ -73,6 +102,9 @@ class Held:
     version: int
     ticks: int = 0
     pending: list[Json] = field(default_factory=list)
+    told: str = ""
+    is_silent: bool = False
+    past: list[str] = field(default_factory=list)
     saved_eol: str | None = None
     bom: bool = False
 
@@ -92,12 +124,23 @@ class Held:
         self.version = max(self.version, self.ticks) + 1
         self.pending.append({"range": span, "text": new})
 
-    def edit(self, edits: list[Json], encoding: str) -> None:
-        """Apply an edit's text edits, whose ranges are all those of the text before."""
+    def become(self, text: str, encoding: str) -> None:
+        """Replace what differs from *text*."""
+        if text != self.text:
+            self.change(*difference(self.text, text), encoding)
+
+    def edit(self, edits: list[Json], encoding: str, *, blindly: bool = False) -> None:
+        """
+        Apply an edit's text edits, whose ranges are all those of the text before.
+
+        Args:
+            blindly: Whether a place that there is not means the nearest one.
+        """
+        find = nearest_offset if blindly else offset_of
         spans = [
             (
-                offset_of(self.text, edit["range"]["start"], encoding),
-                offset_of(self.text, edit["range"]["end"], encoding),
+                find(self.text, edit["range"]["start"], encoding),
+                find(self.text, edit["range"]["end"], encoding),
                 number,
                 edit["newText"],
             )

@@ -38,7 +38,11 @@ CARDED = change(CARD, "Gr\u00fc\u00dfe, 19 %", "Viele Gr\u00fc\u00dfe, 21 %", "l
 
 FAILED_LINE = RAISED.split(b"\r\n").index(b"    return sum(items) * (1 + TAX)")
 FAILED_TEXT = "    return sum(items) * (1 + TAX)"
-ACTION = f"Apply at line {FAILED_LINE + 1}"
+ACTION = (
+    f"Apply at line {FAILED_LINE + 1}: "
+    "‘return sum(items) * (1 + TAX)’ → ‘return round(sum(items) * (1 + TAX), 2)’"
+)
+ACTIONS = [ACTION, "Show what this would change", "Dismiss"]
 
 
 def replace(path: str, old: str, new: str) -> dict[str, object]:

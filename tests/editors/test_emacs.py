@@ -147,7 +147,7 @@ def test_a_turn_with_four_patches(emacs: Emacs) -> None:
     line, end = four_patches.FAILED_LINE, len(four_patches.FAILED_TEXT)
     assert failure.pop("text").startswith("handrail [no-match]: This edit did not land: ")
     assert failure == {"file": "prices.py", "range": [line, 0, line, end], "type": "eglot-warning"}
-    assert seen["actions"] == [four_patches.ACTION, "Dismiss"]
+    assert seen["actions"] == four_patches.ACTIONS
     assert files(seen["mended"], "buffers") == {**landed, "prices.py": four_patches.ROUNDED}
     assert "could not be applied" not in seen["shown"]
     assert files(seen["undone"], "buffers") == landed

@@ -155,7 +155,7 @@ def test_a_turn_with_four_patches(neovim: Neovim) -> None:
         "source": "handrail",
         "code": "no-match",
     }
-    assert seen["actions"] == [four_patches.ACTION, "Dismiss"]
+    assert seen["actions"] == four_patches.ACTIONS
     assert buffers(seen["mended"]) == {**landed, "prices.py": four_patches.ROUNDED}
     assert seen["mended"]["diagnostics"] == []
     assert buffers(seen["undone"]) == landed

@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
-from handrail.adapters.models.remote import Address, Remote
+from core.test_loop_properties import is_well_formed
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.remote import Remote
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -28,7 +30,6 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.ledger.report import State, TextDelta, Used
 from handrail.testing import lay_out
-from test_core_loop_properties import is_well_formed
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import install_editors  # found once the path is set

@@ -8,19 +8,19 @@ Its ids, its clock and its ports are given to it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.archive import Archive
 from handrail.agent.restore import compare, restore, rewind
-from handrail.agent.turn.edits import Part as EditPart
-from handrail.agent.turn.edits import PlannedFile, outcomes
+from handrail.agent.restore.undone import undone
+from handrail.agent.turn import quick_fix
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.instructions import told_before
 from handrail.agent.turn.loop import Wishes, offers, run_turn
-from handrail.agent.turn.preimage import held, intended, results, targets, written
+from handrail.agent.turn.quick_fix import Fixed
 from handrail.agent.turn.session import Session
-from handrail.core import verify
+from handrail.agent.turns import Turn, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
@@ -30,13 +30,14 @@ from handrail.core.conversation.message import Excerpt, UserMessage
 from handrail.core.conversation.pair import paired
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Finish
-from handrail.core.documents.change import PlannedHunk, Update
+from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
+from handrail.core.ledger import ledger, offer
+from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
-from handrail.core.planning import plan
 from handrail.core.policy.verdict import Grant
-from handrail.core.verify import Ledger, OpenFailure, Outcome
 from handrail.ports import HandrailError, Ports
 
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
@@ -44,15 +45,6 @@ KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds who
 
 class UnknownId(HandrailError):
     """A client named a session, turn or failure that is not known here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A running or ended turn; `task` ends with its report and never raises."""
-
-    session: str
-    id: str
-    task: asyncio.Task[TurnReport]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,24 +99,24 @@ class Host:
             self._at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
         release = self.archive.claimed(name)
-        begun = (self.sessions.get(name) or Session(id=name)).begun(
-            UserMessage(text=prompt, context=context), offers(mode)
-        )
+        message = UserMessage(text=prompt, context=context)
+        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(mode))
         self.sessions[name] = begun
         self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=mode.value))
+        self.steered[turn] = self.steered.pop(name, [])  # what was corrected since the last turn
         task = asyncio.create_task(self._run(begun, turn, prompt, mode))
         task.add_done_callback(lambda _: release())
         task.add_done_callback(lambda _: self._forget(turn))
-        self.turns[turn] = Turn(session=name, id=turn, task=task)
+        self.turns[turn] = Turn(session=name, id=turn, task=task, began=self.steps)
         return self.turns[turn]
 
     async def wait(self, turn: str) -> TurnReport:
         """The report of a turn, once it has ended. Raises UnknownId."""
-        return await asyncio.shield(self._turn(turn).task)
+        return await self._turn(turn).report()
 
     async def cancel(self, turn: str) -> None:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
-        await _stop([self._turn(turn)])
+        await stop([self._turn(turn)])
 
     def steer(self, turn: str, text: str) -> None:
         """Say something to a turn that runs. Raises UnknownId."""
@@ -157,7 +149,7 @@ class Host:
 
     async def close(self) -> None:
         """Stop all turns."""
-        await _stop(list(self.turns.values()))
+        await stop(list(self.turns.values()))
 
     def _turn(self, turn: str) -> Turn:
         if turn not in self.turns:
@@ -215,6 +207,8 @@ class Host:
                 session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=usage)
             )
             observe(Ended(state=end.state, reason=end.reason))
+        if executor is not None:
+            await executor.withdraw()
         return self._report(executor, (session.id, turn), end)
 
     def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
@@ -228,6 +222,7 @@ class Host:
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,
             answered=lambda result: self.archive.answered(session, result),
+            correct=lambda outcomes: self._correct(session, turn, outcomes),
         )
 
     def _close_calls(self, session: str, executor: Executor | None) -> None:
@@ -268,24 +263,39 @@ class Host:
     def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
         before = self.ledger
         # Failures first: their places are those of the text before, and move along with what landed.
-        for outcome in sorted(found, key=lambda outcome: outcome.status is not verify.Status.FAILED):
-            self.ledger = verify.record(self.ledger, outcome)
-        for failure in _closed(before, self.ledger):
+        for outcome in sorted(found, key=lambda outcome: outcome.status is not Status.FAILED):
+            self.ledger = ledger.record(self.ledger, outcome)
+        for failure in ledger.closed(before, self.ledger):
             observe(Superseded(failure=failure))
         if self.ledger is not before:
             self.on_ledger(self.ledger)
 
+    def _correct(self, session: str, turn: str, found: Sequence[Outcome]) -> None:
+        """Tell all who were told otherwise that edits show; the model before its next step."""
+        before = self.ledger
+        for outcome in found:
+            self.ledger = ledger.replaced(self.ledger, outcome)
+            self.on_event(session, turn, outcome)
+        for failure in ledger.closed(before, self.ledger):
+            self.on_event(session, turn, Superseded(failure=failure))
+        self.on_ledger(self.ledger)
+        known = self.turns.get(turn)
+        if known is not None:
+            known.late.update({each.mutation.id: each for each in found})
+        is_over = known is None or known.task.done()
+        self.steered.setdefault(session if is_over else turn, []).extend(corrections(found))
+
     def observe_text(self, identity: str, now: Text | None) -> None:
         """Take note that a document has changed, by whomever; None if it is gone."""
-        ledger = verify.observe(self.ledger, identity, now)
-        if ledger == self.ledger:
+        observed = ledger.observe(self.ledger, identity, now)
+        if observed == self.ledger:
             return
-        before, self.ledger = self.ledger, ledger
+        before, self.ledger = self.ledger, observed
         running = [turn for turn in self.turns.values() if not turn.task.done()]
-        for failure in _closed(before, ledger):
+        for failure in ledger.closed(before, observed):
             for turn in running:
                 self.on_event(turn.session, turn.id, Superseded(failure=failure))
-        self.on_ledger(ledger)
+        self.on_ledger(observed)
 
     def failure(self, failure: str) -> OpenFailure:
         """The open failure of that id. Raises UnknownId."""
@@ -301,54 +311,32 @@ class Host:
         self.ledger = self.ledger.without(failures)
         self.on_ledger(self.ledger)
 
-    async def apply(self, failure: str, candidate: int) -> tuple[Outcome, ...]:
+    async def apply(self, failure: str, candidate: int) -> Fixed:
         """
         Make the edit of an open failure at one of its candidates (index into them).
 
         Returns:
-            Its outcome. Raises UnknownId, CheckpointError.
+            What came of it. Raises UnknownId, CheckpointError.
         """
         known, ports = self.failure(failure), self.ports()
-        hunk = known.mutation.hunk
-        if hunk is None or not 0 <= candidate < len(known.failure.near):
+        if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
             raise UnknownId(f"Failure {failure!r} has no candidate {candidate}.")
-        mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order())
+        once = replace(known.mutation.hunk, replace_all=False)
+        mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order(), step=0, hunk=once)
         document = await ports.editor.read(known.mutation.uri)
         if isinstance(document, Failure):
-            return (self._failed_again(mutation, document, None),)
+            return Fixed(outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document))
         self.observe_text(known.mutation.identity, document.text)
-        known = self.failure(failure)
-        place = known.failure.near[candidate].span
-        planned = plan.plan_at(document.text, hunk, place)
+        known = replace(self.failure(failure), seen=document.text)
+        planned = offer.planned_at(known, candidate)
         if isinstance(planned, Failure):
-            return (self._failed_again(mutation, planned, document.text),)
-        part = EditPart(mutation=mutation, planned=planned, text=document.text)
-        change = Update(uri=document.uri, base=document.text, hunks=(planned,))
-        file = PlannedFile(path=mutation.path, parts=(part,), changes=(change,) if planned.edits else ())
-        return await self._apply_alone(ports, file, planned, failure)
-
-    def _failed_again(self, mutation: verify.Mutation, failure: Failure, text: Text | None) -> Outcome:
-        return Outcome(mutation=mutation, status=verify.Status.FAILED, failure=failure, text=text)
-
-    async def _apply_alone(
-        self, ports: Ports, file: PlannedFile, planned: PlannedHunk, failure: str
-    ) -> tuple[Outcome, ...]:
-        """A change outside every turn: with a checkpoint of its own, like any other."""
-        turn = self.new_id("q")
-        step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {file.path}")
-        before = await held(ports.editor, [change.uri for change in file.changes])
-        if file.changes:
-            await ports.checkpoints.ensure(step, targets(before, intended(before, file.changes)))
-        landings = await ports.editor.apply(file.changes, f"handrail: apply in {file.path}")
-        if file.changes:
-            ours = written(before, file.changes, landings)
-            await ports.checkpoints.record(step, await results(ports.editor, before, ours))
-        found = await outcomes(ports.editor, file, landings)
-        if all(outcome.status is not verify.Status.FAILED for outcome in found):
-            self.ledger = self.ledger.without([failure])
-        self._settle(found, lambda event: None)
+            outcome = Outcome(mutation=mutation, status=Status.FAILED, failure=planned, text=document.text)
+            return Fixed(outcome=outcome)
+        fixed = await quick_fix.make(ports, self.new_id("q"), mutation, document, planned)
+        self._settle([fixed.outcome], lambda event: None)
+        self.ledger = ledger.fixed(self.ledger, known, fixed.outcome)
         self.on_ledger(self.ledger)
-        return found
+        return fixed
 
     async def _way(self, ports: Ports, wish: restore.Wish) -> rewind.Way:
         """How a wish is granted; one of an unknown checkpoint is for the restore to refuse."""
@@ -359,22 +347,41 @@ class Host:
             way = rewind.way_of_turn(known, wish, own, *found)
         return way or rewind.Way(step=own, wish=replace(wish, files=True))
 
+    def _close_undone(
+        self, ports: Ports, wish: restore.Wish, report: restore.RestoreReport, gone: Collection[str]
+    ) -> None:
+        """Close the failures of what was restored, and of the turns that are *gone* from a conversation."""
+        turn = self.turns.get(wish.checkpoint.partition(".")[0])
+        began = turn.began if turn is not None else 0  # a turn of another process was before all of this one
+        later = {each.id for each in self.turns.values() if each.began > began or turn is None}
+        found = undone(ports, wish, report, {*gone, *(later if wish.following else ())})
+        failures = {each.id for each in self.ledger.mutations if found is not None and found.has(each)}
+        if failures:
+            self.ledger = self.ledger.without(failures)
+            self.on_ledger(self.ledger)
+
     async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
         """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
         ports = self.ports()
         way = await self._way(ports, wish)
         step = replace(way.step, label=shortened(way.step.label))
         if way.back is None:
-            return await restore.restore(ports, step, way.wish)
+            report = await restore.restore(ports, step, way.wish)
+            self._close_undone(ports, way.wish, report, ())
+            return report
         self._at_rest(step.session)
         release = self.archive.claimed(step.session)
         self.rewinding.add(step.session)
         try:
             await self.archive.changes(step.session, way.back)  # raises before anything is touched
             report = await restore.restore(ports, step, way.wish)
+            self._close_undone(ports, way.wish, report, ())
             if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
                 return report
             self.sessions[step.session], told = await self.archive.rewound(step.session, way.back, ports)
+            left = {each.turn for each in told.turns}
+            gone = {each.id for each in self.turns.values() if each.session == step.session} - left
+            self._close_undone(ports, way.wish, report, gone)
         finally:
             self.rewinding.discard(step.session)
             release()
@@ -384,18 +391,3 @@ class Host:
     async def compare(self, checkpoint: str, against: str | None, uri: str | None) -> str:
         """A checkpoint as a unified diff; see `compare.compare`. Raises CheckpointError."""
         return await compare.compare(self.ports(), checkpoint, against, uri)
-
-
-async def _stop(turns: Sequence[Turn]) -> None:
-    """Stop turns at once, and wait until nothing is edited any more."""
-    running = [turn.task for turn in turns if not turn.task.done()]
-    for task in running:
-        if not task.cancelling():  # a second one would interrupt what the first one waits for
-            task.cancel()
-    if running:
-        await asyncio.wait(running)
-
-
-def _closed(before: Ledger, after: Ledger) -> list[str]:
-    """The ids of the failures that were open *before* and are not any more."""
-    return [known.id for known in before.open if after.find(known.id) is None]

@@ -69,9 +69,12 @@ class Target:
         intended: What it is about to become; None if that is not known.
         is_place: Whether the place is meant and not the document that it leads to, so that a symbolic link
             there is kept as a link.
+        raw: What its file is taken to hold: what the change was computed on, or what it made of that, even if
+            somebody else has changed the file meanwhile. None for what it holds.
     """
 
     uri: str
+    raw: bytes | None = None
     unsaved: Unsaved | None = None
     intended: Intended | None = None
     is_place: bool = False

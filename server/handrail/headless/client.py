@@ -24,6 +24,10 @@ SHUTDOWN_TIMEOUT_S = 5.0
 
 FULL_SYNC = 1  # LSP's TextDocumentSyncKind
 
+# Nobody looks at a document here while it is edited. On the disk the server compares and writes at once, so
+# of many runs that edit one file all can land; and owner, attributes and hard links are kept.
+SETTINGS = {"edits.closedDocuments": "disk"}
+
 CAPABILITIES: dict[str, Any] = {
     "general": {"positionEncodings": list(ENCODINGS)},
     "textDocument": {"synchronization": {"didSave": True}},
@@ -82,7 +86,7 @@ class Client:
         Args:
             server: Its command line.
             root: The workspace folder, resolved.
-            settings: By name without `handrail.`; what is missing means the server's default.
+            settings: By name without `handrail.`; what is missing is as in `SETTINGS`, or the default.
             reactions: To what the server says by itself.
 
         Raises:
@@ -113,7 +117,12 @@ class Client:
 
     async def _initialize(self, settings: dict[str, Any]) -> None:
         folder = self._folder()
-        opted_in = {"turnUpdates": True, "approvals": True, "services": ["save"], "settings": settings}
+        opted_in = {
+            "turnUpdates": True,
+            "approvals": True,
+            "services": ["save"],
+            "settings": {**SETTINGS, **settings},
+        }
         params = {
             "processId": os.getpid(),
             "clientInfo": {"name": "handrail headless", "version": __version__},
@@ -133,13 +142,13 @@ class Client:
     def _folders(self, _params: dict[str, Any]) -> list[dict[str, str]]:
         return [self._folder()]
 
-    def _apply_edit(self, params: dict[str, Any]) -> dict[str, Any]:
-        return self.workspace.apply(params.get("edit"))
+    async def _apply_edit(self, params: dict[str, Any]) -> dict[str, Any]:
+        return await self.workspace.apply(params.get("edit"))
 
-    def _save(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def _save(self, params: dict[str, Any]) -> dict[str, Any]:
         uris = params.get("uris")
         wanted = [uri for uri in uris if isinstance(uri, str)] if isinstance(uris, list) else []
-        return {"saved": self.workspace.save(wanted)}
+        return {"saved": await self.workspace.save(wanted)}
 
     def _update(self, params: dict[str, Any]) -> None:
         event = params.get("event")

@@ -5,8 +5,8 @@ Each starts a server process, lets it work on the workspace folder, and ends it.
 with unsaved text are written to disk at the end. Exit codes:
 
 - 0: the turn gave its answer, and all that it wanted to change has landed; or it had nothing to change.
-- 1: something did not land, could not be saved or could not be restored, and is named. It does not matter how
-  the turn ended then: what is half done is what one must look at first.
+- 1: something did not land, was denied, could not be saved or could not be restored, and is named. It does
+  not matter how the turn ended then: what is half done is what one must look at first.
 - 2: nothing of that kind, but the turn did not come to its end (stopped by a guard, cancelled, provider
   lost); or there is no report at all, since it could not run or the server was lost.
 
@@ -218,7 +218,8 @@ async def _restore(options: CheckpointOptions, wish: dict[str, Any], stage: _Sta
     stage.show.restored(report)
     if options.as_json:
         stage.show.json(json)
-    return SOMETHING_FAILED if client.workspace.is_dirty or report.conflicts else ALL_LANDED
+    is_whole = not (client.workspace.is_dirty or report.partial or report.conflicts)
+    return ALL_LANDED if is_whole else SOMETHING_FAILED
 
 
 def exit_code(report: TurnReport, superseded: set[str]) -> int:
@@ -315,7 +316,7 @@ async def _client(
     try:
         yield client
     finally:
-        stage.show.unsaved(client.workspace.save_all())
+        stage.show.unsaved(await client.workspace.save_all())
         await client.stop()
 
 

@@ -78,13 +78,15 @@ class Show:
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
             self._line("")
             self._line(answer)
-        counts = {"landed": 0, "already": 0, "failed": 0}
+        counts = {"landed": 0, "already": 0, "failed": 0, "denied": 0}
         for outcome in report.outcomes:
             counts[outcome.status] = counts.get(outcome.status, 0) + 1
         told = [f"{counts['landed']} landed", f"{counts['failed']} failed"]
+        told += [f"{counts['denied']} denied"] if counts["denied"] else []
         told += [f"{counts['already']} already there"] if counts["already"] else []
         reason = f" ({report.reason})" if report.reason else ""
-        colour = GREEN if report.state == "finished" and not counts["failed"] else YELLOW
+        is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
+        colour = GREEN if is_good else YELLOW
         self._line("")
         self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
         if report.used:
@@ -117,6 +119,9 @@ class Show:
             self._line(f"deleted    {self._name(uri)}", GREEN)
         for uri in report.unchanged:
             self._line(f"unchanged  {self._name(uri)}", DIM)
+        for uri, reason, diff in report.partial:
+            self._line(f"in part    {self._name(uri)}: {reason}", YELLOW)
+            self._diff(diff)
         for uri, reason, diff in report.conflicts:
             self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
             self._diff(diff)
@@ -125,9 +130,9 @@ class Show:
             session, turns = report.conversation
             self._line(f"session    {session} has gone back; turns that it has now: {turns}", GREEN)
             undo = ("--conversation",)
-        elif not (report.restored or report.deleted or report.unchanged or report.conflicts):
+        elif not report.count:
             self._line("there was nothing to restore: the checkpoint has no changed document", DIM)
-        if report.checkpoint is not None and (report.restored or report.deleted or undo):
+        if report.checkpoint is not None and (report.restored or report.deleted or report.partial or undo):
             self._line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
 
     def diff(self, diff: str) -> None:
@@ -208,7 +213,10 @@ class Show:
 
     def _outcome(self, outcome: Outcome, line_text: LineText) -> None:
         name = self._name(outcome.uri)
-        if outcome.failure is not None:
+        if outcome.status == "denied":
+            reason = f": {outcome.failure.message}" if outcome.failure is not None else ""
+            self._line(f"  {name}: denied{reason}", YELLOW)
+        elif outcome.failure is not None:
             self._failure(outcome.failure, line_text)
         elif outcome.status == "landed":
             tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""

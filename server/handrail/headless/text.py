@@ -139,6 +139,42 @@ def apply(text: str, splices: Sequence[Splice]) -> str:
     return "".join((*pieces, text[done:]))
 
 
+def carry(base: str, ours: str, theirs: str) -> Splice | None:
+    """
+    Find the splice of *ours* that does to it what made *theirs* of *base*.
+
+    Returns:
+        None if both changed the same lines, or lines that touch.
+    """
+    mine, other = _difference(base, ours), _difference(base, theirs)
+    if mine.start <= other.end and other.start <= mine.end:
+        return None
+    by = len(ours) - len(base) if mine.end < other.start else 0
+    return Splice(start=other.start + by, end=other.end + by, new_text=other.new_text)
+
+
+def _difference(before: str, after: str) -> Splice:
+    """One splice of whole lines that makes the second text of the first."""
+    start = _same(before, after)
+    most = min(len(before), len(after)) - start
+    end = len(before) - min(most, _same(before[::-1], after[::-1]))
+    start = before.rfind("\n", 0, start) + 1
+    end = last + 1 if (last := before.find("\n", end)) >= 0 else len(before)
+    return Splice(start=start, end=end, new_text=after[start : len(after) - (len(before) - end)])
+
+
+def _same(one: str, other: str) -> int:
+    """Count the characters that two texts begin with alike."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def content_changes(text: str, splices: Sequence[Splice], encoding: Encoding) -> list[ContentChange]:
     """
     Say what `plan` gave for *text* as incremental changes.

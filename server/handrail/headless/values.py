@@ -76,14 +76,27 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
-    """What became of taking back: `conflicts` are (uri, reason, diff), `conversation` (session, turns)."""
+    """
+    What became of taking back.
+
+    Attributes:
+        partial, conflicts: (uri, reason, diff) of what was restored in part, and of what was left alone.
+        conversation: (session, turns), if one went back.
+    """
 
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
+    partial: tuple[tuple[str, str, str], ...]
     conflicts: tuple[tuple[str, str, str], ...]
     checkpoint: str | None
     conversation: tuple[str, int] | None
+
+    @property
+    def count(self) -> int:
+        """How many documents it names."""
+        named = (self.restored, self.unchanged, self.deleted, self.partial, self.conflicts)
+        return sum(len(each) for each in named)
 
 
 def turn_report(json: Any) -> TurnReport:
@@ -162,6 +175,7 @@ def restore_report(json: Any) -> RestoreReport:
         restored=fields.each("restored", str),
         unchanged=fields.each("unchanged", str),
         deleted=fields.each("deleted", str),
+        partial=fields.each("partial", _conflict) if fields.get("partial") is not None else (),
         conflicts=fields.each("conflicts", _conflict),
         checkpoint=fields.text_or_none("checkpoint"),
         conversation=None if session is None else _conversation(session),

@@ -2,14 +2,13 @@
 The documents that the headless client holds, and what workspace edits do to them.
 
 It behaves as an editor does: a document is opened when an edit comes for it, changed in memory, told to the
-server change by change, and on disk only once it is saved. A byte order mark is kept aside and written back.
-Nothing outside the workspace folder is touched, and no file is overwritten that somebody else changed.
+server change by change, and on disk only once it is saved. Nothing outside the workspace folder is touched.
+Files are changed under the lock of `lock`, and what somebody else did to them is never overwritten.
 
 Text edits alone are all or nothing; an edit that also creates, renames or deletes stops at the first change
 that fails (`textOnlyTransactional` in LSP). Talking to the server happens in `client`.
 """
 
-import codecs
 import contextlib
 import itertools
 import os
@@ -19,56 +18,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, assert_never
 
-from handrail.headless import disk, text
+from handrail.headless import disk, lock, text
+from handrail.headless.document import Document, decode, read
 from handrail.headless.edit import CreateFile, DeleteFile, DocumentEdit, Operation, RenameFile, parse
 from handrail.headless.errors import EditRefusedError
 
 Notify = Callable[[str, dict[str, Any]], None]
-
-LANGUAGES = {  # LSP's identifiers where they differ from the suffix
-    ".cs": "csharp",
-    ".h": "c",
-    ".htm": "html",
-    ".js": "javascript",
-    ".jsx": "javascriptreact",
-    ".md": "markdown",
-    ".py": "python",
-    ".rb": "ruby",
-    ".rs": "rust",
-    ".sh": "shellscript",
-    ".ts": "typescript",
-    ".tsx": "typescriptreact",
-    ".txt": "plaintext",
-    ".yml": "yaml",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """
-    An open document.
-
-    `uri` is spelled as the server first spelled it, `path` resolved. `on_disk` is what the file held when it
-    was last read or written, `stamp` tells cheaply whether it may have changed since.
-    """
-
-    uri: str
-    path: Path
-    version: int
-    text: str
-    has_bom: bool
-    on_disk: bytes
-    stamp: tuple[int, int, int] | None
-
-    @property
-    def content(self) -> bytes:
-        """The bytes that saving writes."""
-        return (codecs.BOM_UTF8 if self.has_bom else b"") + self.text.encode("utf-8")
-
-    @property
-    def is_dirty(self) -> bool:
-        """Whether saving would change the file."""
-        return self.content != self.on_disk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +73,7 @@ class Workspace:
         lines = text.Lines(whole, self.sync.encoding)
         return lines.content(line) if line < len(lines) else None
 
-    def apply(self, workspace_edit: Any) -> dict[str, Any]:
+    async def apply(self, workspace_edit: Any) -> dict[str, Any]:
         """
         Apply a `WorkspaceEdit` and tell the server what changed.
 
@@ -127,10 +82,11 @@ class Workspace:
         """
         try:
             operations = parse(workspace_edit)
-            for operation in operations:
-                self._check(operation)
-            for operation_or_edits in _runs(operations):
-                self._perform(operation_or_edits)
+            async with lock.held(self._entries(operations)):
+                for operation in operations:
+                    self._check(operation)
+                for operation_or_edits in _runs(operations):
+                    self._perform(operation_or_edits)
         except EditRefusedError as refusal:
             result: dict[str, Any] = {"applied": False, "failureReason": str(refusal)}
             if refusal.change is not None:
@@ -158,7 +114,7 @@ class Workspace:
                 self._open[path] = fresh
                 self._changed(fresh, [{"text": fresh.text}])
 
-    def save(self, uris: Iterable[str]) -> list[str]:
+    async def save(self, uris: Iterable[str]) -> list[str]:
         """
         Write documents to disk.
 
@@ -170,7 +126,7 @@ class Workspace:
             try:
                 path = disk.document_path(self.root, uri)
                 if path in self._open:
-                    self._save(self._open[path])
+                    await self._save(path)
                 elif not path.is_file():
                     continue
             except (EditRefusedError, OSError):  # not in the answer; `save_all` tells the person
@@ -178,16 +134,16 @@ class Workspace:
             saved.append(uri)
         return saved
 
-    def save_all(self) -> tuple[Unsaved, ...]:
+    async def save_all(self) -> tuple[Unsaved, ...]:
         """Write every document with unsaved text; give those that could not be written."""
         unsaved: list[Unsaved] = []
-        for document in tuple(self._open.values()):
+        for path in tuple(self._open):
             try:
-                self._save(document)
+                await self._save(path)
             except EditRefusedError as refusal:
-                unsaved.append(Unsaved(path=document.path, reason=str(refusal)))
+                unsaved.append(Unsaved(path=path, reason=str(refusal)))
             except OSError as error:
-                unsaved.append(Unsaved(path=document.path, reason=error.strerror or str(error)))
+                unsaved.append(Unsaved(path=path, reason=error.strerror or str(error)))
         return tuple(unsaved)
 
     @property
@@ -195,13 +151,21 @@ class Workspace:
         """Whether a document has text that is not on disk."""
         return any(document.is_dirty for document in self._open.values())
 
+    def _entries(self, operations: Iterable[Operation]) -> list[Path]:
+        """What operations make, move or remove on disk; text edits change documents in memory only."""
+        found: list[Path] = []
+        for operation in operations:
+            with _blaming(operation):
+                if not isinstance(operation, DocumentEdit):
+                    found.append(disk.entry_path(self.root, operation.uri))
+                if isinstance(operation, RenameFile):
+                    found.append(disk.entry_path(self.root, operation.old_uri))
+        return found
+
     def _check(self, operation: Operation) -> None:
         """Refuse what can be known to fail before anything is touched."""
         with _blaming(operation):
             if not isinstance(operation, DocumentEdit):
-                disk.entry_path(self.root, operation.uri)
-                if isinstance(operation, RenameFile):
-                    disk.entry_path(self.root, operation.old_uri)
                 return
             path = disk.document_path(self.root, operation.uri)
             self.reload([path])
@@ -299,6 +263,9 @@ class Workspace:
             raise EditRefusedError(f"{path} does not exist")
 
     def _remove(self, path: Path, *, recursive: bool) -> None:
+        document = self._open.get(path)
+        if document is not None and disk.read(path) != document.on_disk:
+            raise EditRefusedError(f"{path} was changed by someone else since it was opened")
         if not path.is_dir() or path.is_symlink():
             path.unlink()
         elif recursive:
@@ -309,53 +276,47 @@ class Workspace:
             self._hide(gone)
 
     def _read(self, path: Path, uri: str) -> Document:
-        """Read a document as it would be opened; refuse what could not be written back byte for byte."""
-        stamp = disk.stamp(path)
-        content = disk.read(path)
-        if not os.access(path, os.W_OK):
-            raise EditRefusedError(f"{path} is read-only")
-        has_bom = content.startswith(codecs.BOM_UTF8)
-        try:
-            decoded = content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise EditRefusedError(f"{path} is not valid UTF-8 (byte {error.start + 3 * has_bom})") from error
-        return Document(
-            uri=uri,
-            path=path,
-            version=next(self._versions),
-            text=decoded,
-            has_bom=has_bom,
-            on_disk=content,
-            stamp=stamp,
-        )
+        return read(path, uri, next(self._versions))
 
-    def _save(self, document: Document) -> None:
-        """Write a document unless the file holds its text already or changed behind our back."""
-        if not document.is_dirty:
+    async def _save(self, path: Path) -> None:
+        """
+        Write a document, under its lock.
+
+        What somebody else did to other lines of the file meanwhile is taken over first; the same lines are
+        refused.
+        """
+        if not self._open[path].is_dirty:
             return
-        path = document.path
-        if disk.document_path(self.root, path.as_uri()) != path:
-            raise EditRefusedError("a symbolic link took the place of the file since it was opened")
-        found = disk.read(path)
-        if found != document.content:
-            if found != document.on_disk:
-                raise EditRefusedError("the file was changed by someone else since it was opened")
-            disk.write(path, document.content)
-        self._open[path] = replace(document, on_disk=document.content, stamp=disk.stamp(path))
+        async with lock.held([path]):
+            if (document := self._open.get(path)) is None or not document.is_dirty:
+                return  # closed, or saved, while somebody else held the lock
+            if disk.document_path(self.root, path.as_uri()) != path:
+                raise EditRefusedError("a symbolic link took the place of the file since it was opened")
+            found = disk.read(path)
+            if found not in (document.content, document.on_disk):
+                document = self._join(document, found)
+            if found != document.content:
+                disk.write(path, document.content)
+                if disk.read(path) != document.content:
+                    raise EditRefusedError("the file was changed by someone else as soon as it was written")
+            self._open[path] = document.after_save()
         if self.sync.saves:
             self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})
+
+    def _join(self, document: Document, found: bytes) -> Document:
+        """Take what somebody else made of a document's file over into its unsaved text."""
+        has_bom, theirs = decode(document.path, found)
+        _, base = decode(document.path, document.on_disk)
+        splice = text.carry(base, document.text, theirs)
+        if splice is None or has_bom != document.has_bom:
+            raise EditRefusedError("the same lines of the file were changed by someone else meanwhile")
+        self._change(replace(document, on_disk=found), [splice])
+        return self._open[document.path]
 
     def _show(self, document: Document) -> None:
         """Open a document for the server."""
         self._open[document.path] = document
-        suffix = document.path.suffix.lower()
-        item = {
-            "uri": document.uri,
-            "languageId": LANGUAGES.get(suffix, suffix.lstrip(".") or "plaintext"),
-            "version": document.version,
-            "text": document.text,
-        }
-        self._notify("textDocument/didOpen", {"textDocument": item})
+        self._notify("textDocument/didOpen", {"textDocument": document.item})
 
     def _hide(self, path: Path) -> Document:
         """Close a document for the server."""

@@ -1,7 +1,7 @@
 """
 What clients answer to an edit, and how that is told when the document does not show it.
 
-An answer alone proves nothing; `editor` reads back what became of it.
+An answer alone proves nothing; `sending` reads back what became of it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from handrail.core.failure import Code, Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a client said to an edit: applied or not; None if it did not answer in time."""
+    """What a client said to an edit: applied or not; None with a reason if it said neither, else nothing."""
 
     applied: bool | None
     reason: str = ""
@@ -39,8 +39,10 @@ def refused(uri: str, answer: Answer, waited_s: float) -> Failure:
             message="The editor said that it applied the edit, but the document does not show it.",
             steps=("Read the document again.", "Send the edit again."),
         )
-    if answer.applied is None:
+    if answer.applied is None and not answer.reason:
         message = f"The editor did not answer within {waited_s:g} s, and the document is unchanged."
+    elif answer.applied is None:
+        message = f"The editor {answer.reason}, and the document is unchanged."
     else:
         message = f"The editor refused the edit{': ' + answer.reason if answer.reason else ''}."
     return Failure(
@@ -48,4 +50,27 @@ def refused(uri: str, answer: Answer, waited_s: float) -> Failure:
         uri=uri,
         message=message,
         steps=("See whether the document is read-only or a dialog is open.", "Send the edit again."),
+    )
+
+
+def overwritten(uri: str, typed: str, now: str) -> Failure:
+    """The failure for an edit that a client without versions applied to a text that had changed meanwhile."""
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        uri=uri,
+        message=(
+            "The editor applied this edit to a text that was being typed in, without comparing versions. "
+            f"The lines read {typed} just before and now read {now}."
+        ),
+        steps=("Read the document again.", "Undo in the editor brings back what was typed."),
+    )
+
+
+def open_twice(uris: Sequence[str]) -> Failure:
+    """The failure for a file that the editor holds twice, with different texts."""
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        uri=uris[0],
+        message=f"One file is open as {' and as '.join(uris)}, with different texts. Nothing was changed.",
+        steps=("Save one of them and close the other.", "Then send the edit again."),
     )

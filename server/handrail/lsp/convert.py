@@ -22,7 +22,8 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Span
 from handrail.core.failure import Failure as CoreFailure
 from handrail.core.ledger import report
-from handrail.core.verify import Ledger, Mutation, OpenFailure, Outcome
+from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units
 
@@ -91,12 +92,14 @@ class Converter:
         encoding: The position encoding agreed on.
         related, data: What of a diagnostic the client understands.
         ledger: The open failures, whose places move along with the text.
+        spelled: Gives the URI by which the client knows a document.
     """
 
     encoding: str
     related: bool = False
     data: bool = False
     ledger: Callable[[], Ledger] = Ledger
+    spelled: Callable[[str], str] = str
 
     def diagnostic(self, known: report.Diagnostic) -> lsp.Diagnostic:
         """An open failure as the editor shows it."""
@@ -116,7 +119,7 @@ class Converter:
     ) -> list[lsp.DiagnosticRelatedInformation]:
         return [
             lsp.DiagnosticRelatedInformation(
-                location=lsp.Location(uri=known.uri, range=self._range(known.text, other.span)),
+                location=lsp.Location(uri=self.spelled(known.uri), range=self._range(known.text, other.span)),
                 message=f"Or was line {other.line + 1} meant? ({other.score:.0%} alike)",
             )
             for other in others
@@ -146,7 +149,7 @@ class Converter:
             code=failure.code,
             message=failure.message,
             steps=list(failure.steps),
-            uri=mutation.uri,
+            uri=self.spelled(mutation.uri),
             range=ranges[0] if ranges else None,
             candidates=[
                 protocol.Candidate(range=place, score=near.score)
@@ -164,7 +167,7 @@ class Converter:
         known = self.ledger().find(mutation.id)
         return protocol.Outcome(
             id=mutation.id,
-            uri=mutation.uri,
+            uri=self.spelled(mutation.uri),
             call=mutation.call,
             tool=mutation.tool,
             hunk=mutation.hunk.number if mutation.hunk is not None else None,
@@ -287,6 +290,10 @@ def restore_report(found: RestoreReport) -> protocol.RestoreReport:
         conflicts=[
             protocol.RestoreConflict(uri=each.uri, reason=each.reason, diff=each.diff or None)
             for each in found.conflicts
+        ],
+        partial=[
+            protocol.RestorePart(uri=each.uri, reason=each.reason, diff=each.diff or None)
+            for each in found.partial
         ],
         checkpoint=found.checkpoint,
         conversation=None if now is None else session(now.session, now.turns),

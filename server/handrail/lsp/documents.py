@@ -2,8 +2,9 @@
 Our own mirror of the documents that the editor holds, fed from the raw change events.
 
 Lines end at LF, CRLF and CR only, positions are read in the negotiated encoding and clamped, and a change
-costs what it touches, not what the document has. Documents are found by identity, whatever the spelling
-of their URI; the client's own spelling is kept. pygls' mirror is never used (see ARCHITECTURE.md).
+costs what it touches, not what the document has. Each URI that the client has opened is a document of its
+own, even where two of them lead to one file; another spelling of a URI finds the document by its identity,
+and the client's own spelling is kept. pygls' mirror is never used (see ARCHITECTURE.md).
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class OpenDocument:
     Attributes:
         saved: What the editor has saved last, if it said so.
         was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
+        number: Counts the documents that were opened, so that later ones compare as greater.
+        seen: The texts that it had since someone began to keep them; None if nobody does.
     """
 
     uri: str
@@ -58,6 +61,8 @@ class OpenDocument:
     language: str = ""
     was_opened_by_us: bool = False
     saved: Text | None = None
+    number: int = 0
+    seen: list[str] | None = None
     _text: Text | None = None
 
     @property
@@ -109,24 +114,38 @@ class Documents:
 
     def __init__(self, identify: Callable[[str], str]) -> None:
         self.encoding = "utf-16"
+        self.count = 0
         self._identify = identify
         self._open: dict[str, OpenDocument] = {}
         self._waiting: set[asyncio.Future[None]] = set()
 
     def find(self, uri: str) -> OpenDocument | None:
-        """The open document that *uri* names in any spelling."""
-        return self._open.get(self._identify(uri))
+        """The open document that *uri* names, in this or another spelling."""
+        return self._open.get(uri) or next(iter(self._of(self._identify(uri))), None)
+
+    def beside(self, document: OpenDocument) -> tuple[OpenDocument, ...]:
+        """The other open documents of the same file, which the client has opened by other URIs."""
+        return tuple(other for other in self._of(document.identity) if other is not document)
+
+    def _of(self, identity: str) -> Iterator[OpenDocument]:
+        return (document for document in self._open.values() if document.identity == identity)
 
     def __iter__(self) -> Iterator[OpenDocument]:
-        return iter(self._open.values())
+        return iter(list(self._open.values()))
 
     def opened(self, item: lsp.TextDocumentItem) -> OpenDocument:
         """The editor has opened a document."""
+        self.count += 1
         document = OpenDocument(
-            item.uri, self._identify(item.uri), item.version, lines_of(item.text), item.language_id
+            item.uri,
+            self._identify(item.uri),
+            item.version,
+            lines_of(item.text),
+            item.language_id,
+            number=self.count,
         )
-        self._open[document.identity] = document
-        self._tell()
+        self._open[document.uri] = document
+        self.wake()
         return document
 
     def changed(
@@ -137,18 +156,22 @@ class Documents:
         if document is not None:
             for event in events:
                 document.change(event, self.encoding)
+                if document.seen is not None:
+                    document.seen.append(document.text.content)
             document.version = version
-            self._tell()
+            self.wake()
         return document
 
     def closed(self, uri: str) -> OpenDocument | None:
         """The editor has closed a document; None if it never opened it."""
-        document = self._open.pop(self._identify(uri), None)
-        self._tell()
+        document = self.find(uri)
+        if document is not None:
+            del self._open[document.uri]
+        self.wake()
         return document
 
     async def until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until *holds*, looking again after every change; False if that takes too long."""
+        """Wait until *holds*, looking again after every change and `wake`; False if that takes too long."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
         while not holds():
@@ -162,7 +185,8 @@ class Documents:
                 self._waiting.discard(change)
         return True
 
-    def _tell(self) -> None:
+    def wake(self) -> None:
+        """Have all who wait look again."""
         for change in self._waiting:
             if not change.done():
                 change.set_result(None)

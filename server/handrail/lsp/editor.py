@@ -1,18 +1,18 @@
 """
 The editor behind `workspace/applyEdit`: changes documents, and believes only what it reads back.
 
-An open document is changed by a minimal, versioned workspace edit, one document and one request at a time.
-Whether it landed is read from the mirror, never from the answer: clients answer `applied: true` without
-applying, apply half, or never answer. If the user typed meanwhile, the edit is carried over to the newer
-text and sent again; if it is the same lines, it is a conflict. Closed documents go through the editor only
-where that keeps every byte and can be saved, else to the disk.
+An open document is changed by a minimal, versioned workspace edit, one document and one request at a time;
+`sending` does that. Whether it landed is read from the mirror, never from the answer: clients answer
+`applied: true` without applying, apply half, or never answer. A file that is open twice is changed in both
+documents. Closed documents go through the editor only where that keeps every byte and can be saved, else to
+the disk.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -20,39 +20,17 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.core.checkpoint import Image
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
-from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import standing
+from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Rejected, Update
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, protocol, settings, wire
-from handrail.lsp.answers import Answer, not_as_written, refused
+from handrail.lsp.answers import Answer, open_twice, refused
+from handrail.lsp.apply_edit import ApplyEdit, Patience
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
+from handrail.lsp.late import Late
+from handrail.lsp.sending import Sending
 from handrail.ports import Document, Editor
-
-TRIES = 3  # how often an edit is carried over to a text that the user keeps changing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """
-    How long is waited, in seconds.
-
-    Attributes:
-        answer_s, echo_s: For an answer of the client, and for the change to show after it.
-        command_s: For a command that edits; then it is answered with null and goes on, since an editor may
-            stand still until its command is answered, and show the edit only then.
-    """
-
-    answer_s: float = 10.0
-    echo_s: float = 5.0
-    command_s: float = 0.5
-
-    @property
-    def overtaken_s(self) -> float:
-        """For a message that another one has overtaken: it is on its way."""
-        return self.echo_s / 5
 
 
 class LspEditor:
@@ -69,9 +47,20 @@ class LspEditor:
         self._documents = documents
         self._disk = disk
         self._patience = patience
+        self._wire = ApplyEdit(server=server, documents=documents, patience=patience, client=Client())
+        self._sending = Sending(wire=self._wire, disk=disk)
+        self._late = Late(documents)
         self._one_at_a_time = asyncio.Lock()
-        self.client = Client()
         self.settings: Callable[[], settings.Settings] = settings.Settings
+
+    @property
+    def client(self) -> Client:
+        """What the client can do."""
+        return self._wire.client
+
+    @client.setter
+    def client(self, client: Client) -> None:
+        self._wire.client = client
 
     # ---- Reading ----------------------------------------------------------------------------------
 
@@ -127,116 +116,37 @@ class LspEditor:
         return self.client.creates and self._goes_through_editor(create.text, is_new=True)
 
     async def _update_and_save(self, update: Update, label: str) -> Landing:
-        """Update an open document; one that we opened ourselves stays saved if it is."""
+        """Update an open document, in all its views; one that we opened ourselves stays saved if it is."""
         document = self._documents.find(update.uri)
+        beside = self._documents.beside(document) if document else ()
+        if document and any(each.text.content != document.text.content for each in beside):
+            return Rejected(failure=open_twice([document.uri, *(each.uri for each in beside)]))
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
-        landing = await self._update_open(update, label)
+        landing = await self._send(update, label)
+        for each in beside if isinstance(landing, Applied) else ():
+            other = await self._send(replace(update, uri=each.uri), label)
+            if not isinstance(other, Applied):
+                return other
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
             await self.save([update.uri])
         return landing
 
-    async def _update_open(self, update: Update, label: str) -> Landing:
-        base, edits = update.base, update.edits
-        for _ in range(TRIES):
-            document = self._documents.find(update.uri)
-            if document is None:
-                (landing,) = await self._disk.apply([update], label)
-                return landing
-            now = replace(document.text, encoding=base.encoding, bom=base.bom)
-            if now.content != base.content:
-                if all(standing(base, edits, now.content)):
-                    return Applied(text=now)  # the echo came late
-                moved = edit.rebase(base, edits, now.content)
-                if conflicts := _conflicts(update, [each.conflict for each in moved]):
-                    texts = edit.clash(base, edits, now.content)
-                    failure = edit.stale(conflicts, "The document", texts)
-                    return Rejected(failure=failure.at(document.uri))
-                base, edits = now, tuple(each.edit for each in moved)
-            if unsafe := self._unsafe(base, edits):
-                return Rejected(failure=unsafe.at(document.uri))
-            version = document.version
-            answer = await self._send(self._text_edit(document, base, edits), label)
-            if answer.applied:
-                await self._echo(update.uri, version, (base, edits))
-            landing = await self._read_back(update.uri, base, edits, answer)
-            if isinstance(landing, Applied | Partial) or not await self._is_stale(
-                update.uri, version, answer
-            ):
-                return landing
+    async def _send(self, update: Update, label: str) -> Landing:
+        if (document := self._documents.find(update.uri)) is not None:
+            self._late.forget(document.uri)
+        landing, sent = await self._sending.update(update, label)
+        if sent is not None:
+            self._late.add(update, sent, landing)
         return landing
 
-    def _unsafe(self, base: Text, edits: Sequence[TextEdit]) -> Failure | None:
-        """Why an edit would not land where and as it should in this editor, whatever it answers."""
-        if "\r" in base.eols:
-            # To LSP a lone carriage return ends a line, to the editors that keep one it is a character.
-            why = "The document has carriage returns that end no CRLF, and editors disagree about its lines."
-        elif not self.client.keeps_cr and not base.has_one_eol and any("\r" in each.new for each in edits):
-            why = "The document has mixed line ends, and this editor would change those of new lines."
-        else:
-            return None
-        return Failure(
-            code=Code.EDIT_REJECTED,
-            message=f"{why} Nothing was changed.",
-            steps=(
-                "Close the document: a closed one is changed on disk, byte for byte.",
-                "Or convert its line ends.",
-            ),
-        )
+    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+        """Have *tell* called when more of a change of an open document shows than was told; see the port."""
+        if isinstance(change, Update):
+            self._late.when_shown(change, tell)
 
-    async def _echo(self, uri: str, version: int, sent: tuple[Text, Sequence[TextEdit]]) -> None:
-        """Wait until the change shows; not for long once a newer text has come without it."""
-
-        def shows() -> bool:
-            return all(self._stand(uri, *sent))
-
-        can_be_stale = self.client.versioned
-        until = self._documents.until
-        if await until(
-            lambda: shows() or (can_be_stale and self._is_newer(uri, version)), self._patience.echo_s
-        ):
-            await until(shows, self._patience.overtaken_s)
-
-    def _stand(self, uri: str, base: Text, edits: Sequence[TextEdit]) -> tuple[bool, ...]:
-        """Which of *edits* stand in the document now; nothing to say of one that is closed."""
-        document = self._documents.find(uri)
-        return standing(base, edits, document.text.content) if document is not None else ()
-
-    def _is_newer(self, uri: str, version: int) -> bool:
-        document = self._documents.find(uri)
-        return document is None or document.version != version
-
-    async def _read_back(self, uri: str, base: Text, edits: Sequence[TextEdit], answer: Answer) -> Landing:
-        """What stands of *edits*, by the text that the editor holds."""
-        document = self._documents.find(uri)
-        if document is None:
-            return await self._closed_meanwhile(uri, base, edits)
-        fate = self._stand(uri, base, edits)
-        if all(fate):
-            return Applied(text=replace(document.text, encoding=base.encoding, bom=base.bom))
-        if any(fate):
-            return Partial(stands=fate, failure=not_as_written(document.uri, fate))
-        return Rejected(failure=refused(document.uri, answer, self._patience.answer_s))
-
-    async def _closed_meanwhile(self, uri: str, base: Text, edits: Sequence[TextEdit]) -> Landing:
-        """The user closed the document while it was edited: what the disk holds decides."""
-        saved = await self._disk.read(uri)
-        if not isinstance(saved, Failure) and all(standing(base, edits, saved.text.content)):
-            return Applied(text=saved.text)
-        return Rejected(
-            failure=Failure(
-                code=Code.NOT_AS_WRITTEN,
-                uri=uri,
-                message="The document was closed without saving while it was edited.",
-                steps=("Send the edit again.",),
-            )
-        )
-
-    async def _is_stale(self, uri: str, version: int, answer: Answer) -> bool:
-        """Whether nothing landed because the user had typed: then there is a newer version by now."""
-        if answer.applied is None or not self.client.versioned:
-            return False
-        # A refusal can overtake the change that caused it.
-        return await self._documents.until(lambda: self._is_newer(uri, version), self._patience.overtaken_s)
+    def changed(self, document: OpenDocument) -> None:
+        """A document has changed: it may show an edit that was told not to stand."""
+        self._late.look(document)
 
     async def _update_closed(self, update: Update, label: str) -> Landing:
         saved = await self._disk.read(update.uri)
@@ -245,8 +155,8 @@ class LspEditor:
         if saved.text.content != update.base.content:
             (landing,) = await self._disk.apply([update], label)
             return landing
-        closed = OpenDocument(update.uri, "", 0, [])
-        answer = await self._send(self._text_edit(closed, update.base, update.edits, is_open=False), label)
+        made = self._wire.text_edit(update.uri, None, update.base, update.edits)
+        answer = await self._wire.send(made, label)
         expected = edit.apply(update.base.content, update.edits)
         return await self._landed_and_saved(update.uri, replace(update.base, content=expected), answer)
 
@@ -265,7 +175,7 @@ class LspEditor:
                 ),
             ]
         )
-        return await self._landed_and_saved(create.uri, create.text, await self._send(made, label))
+        return await self._landed_and_saved(create.uri, create.text, await self._wire.send(made, label))
 
     async def _landed_and_saved(self, uri: str, expected: Text, answer: Answer) -> Landing:
         """Wait until the editor holds *expected*, have it saved, and compare the bytes."""
@@ -274,7 +184,7 @@ class LspEditor:
             document = self._documents.find(uri)
             return document is not None and document.text.content == expected.content
 
-        shows = await self._documents.until(holds, self._patience.echo_s if answer.applied else 0)
+        shows = await self._documents.until(holds, self._patience.after(answer))
         if shows and (document := self._documents.find(uri)) is not None:
             document.was_opened_by_us = True
             await self.save([uri])
@@ -291,42 +201,12 @@ class LspEditor:
             return Rejected(failure=edit.stale([1], "The document").at(delete.uri))
         if self.client.deletes:
             gone = lsp.DeleteFile(uri=document.uri, options=lsp.DeleteFileOptions(ignore_if_not_exists=True))
-            await self._send(lsp.WorkspaceEdit(document_changes=[gone]), label)
+            await self._wire.send(lsp.WorkspaceEdit(document_changes=[gone]), label)
         saved = await self._disk.read(delete.uri)
         if not isinstance(saved, Failure):
             (landing,) = await self._disk.apply([replace(delete, base=saved.text)], label)
             return landing
         return Applied(text=None)
-
-    # ---- What is sent -----------------------------------------------------------------------------
-
-    def _text_edit(
-        self, document: OpenDocument, base: Text, edits: Sequence[TextEdit], *, is_open: bool = True
-    ) -> lsp.WorkspaceEdit:
-        made = convert.text_edits(base, edits, self._documents.encoding)
-        if not self.client.versioned:
-            return lsp.WorkspaceEdit(changes={document.uri: made})
-        version = max(document.version, self.client.least_version) if is_open else None
-        identifier = lsp.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=version)
-        return lsp.WorkspaceEdit(
-            document_changes=[lsp.TextDocumentEdit(text_document=identifier, edits=list(made))]
-        )
-
-    async def _send(self, made: lsp.WorkspaceEdit, label: str) -> Answer:
-        if not self.client.apply_edit:
-            return Answer(applied=False, reason="this editor does not take edits from a language server")
-        params = lsp.ApplyWorkspaceEditParams(edit=made, label=label)
-        sent = self._server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
-        await asyncio.wait([sent], timeout=self._patience.answer_s)
-        if not sent.done():
-            return Answer(applied=None)
-        try:
-            result: lsp.ApplyWorkspaceEditResult = sent.result()
-        except JsonRpcException as error:
-            return Answer(applied=False, reason=str(error))
-        if result is None:
-            return Answer(applied=False, reason="it answered with nothing")
-        return Answer(applied=bool(result.applied), reason=result.failure_reason or "")
 
     # ---- Saving, and bytes ------------------------------------------------------------------------
 
@@ -353,9 +233,9 @@ class LspEditor:
         """The bytes of a file, whatever the editor holds."""
         return await self._disk.read_bytes(uri)
 
-    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Write the bytes of a document that no editor holds."""
-        return await self._disk.put(uri, raw, mode)
+        return await self._disk.put(uri, found, raw, mode)
 
     async def look(self, uri: str) -> Image | None:
         """What lies at a place on disk, whatever the editor holds."""
@@ -368,9 +248,3 @@ class LspEditor:
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)
-
-
-def _conflicts(update: Update, conflicts: Sequence[bool]) -> list[int]:
-    """The numbers of the hunks whose edits are in conflict."""
-    bad = {each for each, conflict in zip(update.edits, conflicts, strict=True) if conflict}
-    return [hunk.number or 1 for hunk in update.hunks if bad & set(hunk.edits)]

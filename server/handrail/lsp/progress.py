@@ -8,15 +8,17 @@ Every turn's progress is cancellable and is ended on every path.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
+from handrail.core.documents.change import Status
 from handrail.core.ledger import report
+from handrail.core.ledger.outcome import Outcome
 from handrail.core.results import screen
-from handrail.core.verify import Outcome, Status
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
@@ -25,6 +27,7 @@ OUTPUT_S = 0.1  # so long a command's output is gathered; nobody reads faster
 OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
 LINE_CHARS = 120  # of the last line, where only one is shown
 SLOW_S = 1.0  # from then on people wonder whether anything happens
+KEPT_TURNS = 100  # ended ones of which outcomes may still be corrected
 GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client has less to do
 
 
@@ -33,8 +36,8 @@ class _Shown:
     """What has been told of one turn."""
 
     seq: int = 0
-    landed: int = 0
-    failed: int = 0
+    statuses: dict[str, Status] = field(default_factory=dict)
+    has_ended: bool = False
     title: str = ""
     crumbs: list[report.TextDelta | report.ThoughtDelta] = field(default_factory=list)
     outputs: dict[str, report.CallOutput] = field(default_factory=dict)
@@ -93,14 +96,19 @@ class Progress:
                 session=session, turn=turn, seq=state.seq, event=self.converter().event(event)
             )
             self.server.protocol.notify(protocol.TURN_UPDATE, wire.write(update))
-        if self.client.progress:
+        if isinstance(event, Outcome):
+            state.statuses[event.mutation.id] = event.status
+        if self.client.progress and not state.has_ended:
             self._tell_standard(turn, event, state)
         if isinstance(event, report.Notice) and event.is_warning:
             self.server.window_show_message(
                 lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {event.text}")
             )
         if isinstance(event, report.Ended):
-            del self.shown[turn]
+            state.has_ended = True  # an outcome may still be corrected, and goes on counting
+            ended = [name for name, each in self.shown.items() if each.has_ended]
+            for name in ended[:-KEPT_TURNS]:
+                del self.shown[name]
 
     def _tell_standard(self, turn: str, event: report.Event, state: _Shown) -> None:
         match event:
@@ -114,9 +122,7 @@ class Progress:
                 self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS] if lines else '…'}")
             case report.Notice(text=text):
                 self._report(turn, f"{state.title}: {text}")
-            case Outcome(status=status):
-                state.landed += status is not Status.FAILED
-                state.failed += status is Status.FAILED
+            case Outcome():
                 self._report(turn, f"{state.title}: {_counts(state)}")
             case report.Retried(reason=reason, in_s=in_s):
                 self._report(turn, f"Again in {in_s:.0f} s: {reason}")
@@ -212,6 +218,8 @@ def _more(before: report.CallOutput | None, output: report.CallOutput) -> report
 
 
 def _counts(state: _Shown) -> str:
-    if not state.failed:
-        return f"{state.landed} landed"
-    return f"{state.landed} landed, {state.failed} did not"
+    of = Counter(state.statuses.values())
+    counts = [f"{of[Status.LANDED] + of[Status.ALREADY]} landed"]
+    counts += [f"{of[Status.FAILED]} did not"] if of[Status.FAILED] else []
+    counts += [f"{of[Status.DENIED]} denied"] if of[Status.DENIED] else []
+    return ", ".join(counts)

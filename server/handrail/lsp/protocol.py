@@ -17,7 +17,7 @@ VERSION = 1
 
 TurnState = Literal["finished", "stopped", "cancelled", "failed"]
 Mode = Literal["edit", "ask", "plan"]
-Status = Literal["landed", "already", "failed"]
+Status = Literal["landed", "already", "failed", "denied"]
 Tier = Literal["safe", "normalised", "anchored"]
 PathChange = Literal["created", "changed", "deleted"]
 
@@ -83,8 +83,9 @@ class Outcome:
 
     Attributes:
         hunk: Its number in the patch, counted from 1; null for a whole document.
+        status: *denied* if the user said no, or nobody answered: that is no open failure.
         tier: How exactly it matched, if it landed.
-        failure: Why it did not land.
+        failure: Why it did not land, or was denied.
         diff: The change that landed, as a unified diff for people.
         uncovered: Why no checkpoint can take it back, if it landed without one.
     """
@@ -194,11 +195,21 @@ class RestoreConflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePart:
+    """A document that was restored in part, and why not as a whole; `diff` has what is missing."""
+
+    uri: str
+    reason: str
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What a restore came to.
+    What a restore came to: each document stands in one of the first five.
 
     Attributes:
+        partial: Of which the editor took only a part of the restore: neither as before nor as the checkpoint.
         checkpoint: Taken before it, null if it had nothing to do; restoring that takes the restore back.
         conversation: The session that went back as well, with the turns that it has now.
     """
@@ -207,6 +218,7 @@ class RestoreReport:
     unchanged: list[str]
     deleted: list[str]
     conflicts: list[RestoreConflict]
+    partial: list[RestorePart]
     checkpoint: str | None
     conversation: SessionResumeResult | None = None
 
@@ -320,6 +332,22 @@ class FailureApplyParams:
 
     failure: str
     candidate: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureDiffParams:
+    """Show what a failed edit would change at one of its candidates (an index into them), or at each."""
+
+    failure: str
+    candidate: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureDiff:
+    """A unified diff, and the document that shows it: virtual, or a file where a client lacks those."""
+
+    uri: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -771,6 +799,12 @@ FAILURE_APPLY = Request(
     result=list[Outcome],
     does="Makes a failed edit at one of its candidates.",
 )
+FAILURE_DIFF = Request(
+    name="failure.diff",
+    params=FailureDiffParams,
+    result=FailureDiff,
+    does="Shows what a failed edit would change at its candidates.",
+)
 CHECKPOINT_LIST = Request(
     name="checkpoint.list",
     params=CheckpointListParams,
@@ -813,6 +847,7 @@ REQUESTS = (
     FAILURE_LIST,
     FAILURE_DISMISS,
     FAILURE_APPLY,
+    FAILURE_DIFF,
     CHECKPOINT_LIST,
     CHECKPOINT_DIFF,
     CHECKPOINT_RESTORE,

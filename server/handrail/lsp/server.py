@@ -35,7 +35,16 @@ from pygls.protocol import (
 
 from handrail import __version__
 from handrail.lsp import protocol, wire
-from handrail.lsp.features import checkpoint, configuration, diagnostics, failure, session, sync, turn
+from handrail.lsp.features import (
+    checkpoint,
+    configuration,
+    diagnostics,
+    failure,
+    session,
+    sync,
+    turn,
+    virtual,
+)
 from handrail.lsp.state import State, World, Wrong
 from handrail.ports import HandrailError
 
@@ -54,6 +63,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.FAILURE_LIST, failure.list_),
     (protocol.FAILURE_DISMISS, failure.dismiss),
     (protocol.FAILURE_APPLY, failure.apply),
+    (protocol.FAILURE_DIFF, failure.diff),
     (protocol.CHECKPOINT_LIST, checkpoint.list_),
     (protocol.CHECKPOINT_DIFF, checkpoint.diff),
     (protocol.CHECKPOINT_RESTORE, checkpoint.restore),
@@ -64,7 +74,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
 # What is said to the user after a command, whose result editors drop.
 TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.FAILURE_APPLY: failure.tell,
-    protocol.CHECKPOINT_DIFF: checkpoint.show,
+    protocol.FAILURE_DIFF: virtual.show,
+    protocol.CHECKPOINT_DIFF: virtual.show,
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
 }
 
@@ -75,7 +86,7 @@ EXPERIMENTAL = {
     }
 }
 
-SHOWN = lsp.TextDocumentContentOptions(schemes=[checkpoint.SCHEME])
+SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
 
 
 class RequestFailed(JsonRpcException):
@@ -253,7 +264,7 @@ def _register_documents(server: Server) -> None:
     @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, SHOWN)
     async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
         try:
-            return lsp.TextDocumentContentResult(text=await checkpoint.content(state, params.uri))
+            return lsp.TextDocumentContentResult(text=await virtual.content(state, params.uri))
         except Wrong as error:
             raise JsonRpcInvalidParams(message=str(error)) from error
         except HandrailError as error:

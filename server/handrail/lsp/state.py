@@ -23,13 +23,14 @@ from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import Surroundings
 from handrail.core.failure import Failure
-from handrail.core.verify import Ledger
+from handrail.core.ledger.ledger import Ledger
 from handrail.lsp import settings
+from handrail.lsp.apply_edit import Patience
 from handrail.lsp.approver import LspApprover
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
-from handrail.lsp.editor import LspEditor, Patience
+from handrail.lsp.editor import LspEditor
 from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress, Slow
 from handrail.ports import (
@@ -128,6 +129,7 @@ class State:
             related=self.client.related,
             data=self.client.data,
             ledger=lambda: self.host.ledger,
+            spelled=self.spelled,
         )
         folders = [folder.uri for folder in params.workspace_folders or ()]
         self.set_folders(folders or ([params.root_uri] if params.root_uri else []))
@@ -144,6 +146,11 @@ class State:
             place = self.workspace.resolve(uri)
             self._identities[uri] = uri if isinstance(place, Failure) else place.identity
         return self._identities[uri]
+
+    def spelled(self, uri: str) -> str:
+        """The URI by which the client knows a document: its own while it holds it, whatever its spelling."""
+        document = self.documents.find(uri) if uri else None
+        return uri if document is None else document.uri
 
     def shown(self, uri: str) -> str:
         """A document's path as people read it."""
@@ -275,12 +282,10 @@ class State:
     # ---- Watching ---------------------------------------------------------------------------------
 
     def is_watched(self, identity: str) -> bool:
-        """Whether a document has open failures, so that its text matters."""
-        return any(known.mutation.identity == identity for known in self.host.ledger.open)
+        """Whether a document has failures, or quick fixes that may be undone, so that its text matters."""
+        return any(mutation.identity == identity for mutation in self.host.ledger.mutations)
 
     def follow_closed(self, ledger: Ledger) -> None:
         """Watch the files of documents with failures that the editor does not hold."""
-        uris = {
-            known.mutation.uri for known in ledger.open if self.documents.find(known.mutation.uri) is None
-        }
+        uris = {each.uri for each in ledger.mutations if self.documents.find(each.uri) is None}
         self.world.watch.follow(sorted(uri for uri in uris if uri), self.look)

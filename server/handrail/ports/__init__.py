@@ -86,6 +86,16 @@ class Editor(Protocol):
         """
         ...
 
+    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+        """
+        Have a change watched that did not land, or not whole: an editor may show it late.
+
+        Args:
+            change: As it was given to `apply`, the same value.
+            tell: Called with what became of it whenever more of it shows, until the document is edited anew.
+        """
+        ...
+
     async def opened(self) -> tuple[Document, ...]:
         """The documents that are open and can be read, those without a file among them."""
         ...
@@ -98,8 +108,12 @@ class Editor(Protocol):
         """The bytes of a file, whatever an editor holds; None if there is none, or it cannot be read."""
         ...
 
-    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
-        """Write the bytes of a document that no editor holds, with its mode; None removes it. Atomically."""
+    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+        """
+        Write the bytes of a document that no editor holds, with its mode, at once; None removes it.
+
+        A file that holds neither what was *found* (None for no file) nor *raw* is kept: `stale-document`.
+        """
         ...
 
     async def look(self, uri: str) -> Image | None:

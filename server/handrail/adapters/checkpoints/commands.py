@@ -21,8 +21,8 @@ from dulwich.objects import ShaFile
 from handrail.adapters.checkpoints.record import Entry, change, keep
 from handrail.adapters.checkpoints.tree import stored_path
 from handrail.adapters.files import files, links
-from handrail.adapters.workspace.folders import folded, root_names, shown_path
-from handrail.adapters.worktrees import plain as tree_plain
+from handrail.adapters.files.paths import folded, root_names, shown_path
+from handrail.adapters.worktrees import plain
 from handrail.adapters.worktrees.git import Git, is_installed, split
 from handrail.adapters.worktrees.snapshot import Difference, Taken, Trees
 from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
@@ -84,11 +84,11 @@ class Commands:
             taken = Trees(self._home / SCRATCH, self._roots).take_anew()
             self._write(name, {**note, "taken": asdict(taken)})
             return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
-        plain = tree_plain.take(self._roots)
-        if plain is None:
+        tree = plain.take(self._roots)
+        if tree is None:
             return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
-        self._write(name, {**note, "plain": asdict(plain)})
-        return Snapshot(id=name, not_covered=self._not_covered(plain.left_out))
+        self._write(name, {**note, "plain": asdict(tree)})
+        return Snapshot(id=name, not_covered=self._not_covered(tree.left_out))
 
     def after(self, name: str) -> Found:
         """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
@@ -98,7 +98,7 @@ class Commands:
         note = self._read(name)
         left_out = {}
         if "plain" in note:
-            touched = self._plain(tree_plain.Plain(**note["plain"]), left_out)
+            touched = self._plain(plain.Plain(**note["plain"]), left_out)
         else:
             touched = self._whole(note, left_out)
         entries, blobs, changes = [], list[ShaFile](), []
@@ -143,9 +143,9 @@ class Commands:
                 else:
                     yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
 
-    def _plain(self, before: tree_plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
+    def _plain(self, before: plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
-        after = tree_plain.take(self._roots)
+        after = plain.take(self._roots)
         if after is None:
             raise CheckpointError("Without git, so much cannot be compared with what was there before.")
         left_out.update(after.left_out)

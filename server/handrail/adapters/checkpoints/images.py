@@ -1,7 +1,7 @@
 """
 What documents hold on the disk at a moment, and what they held: from the disk to images, from the store back.
 
-Which documents are kept, and when, is decided in `shadow_repo`.
+Which documents are kept, and when, is decided in `repository`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.tree import stored_path, stored_untitled
 from handrail.adapters.files import files, links
 from handrail.adapters.files.failure import reason
-from handrail.adapters.workspace.folders import identity_of, place_of, root_names, shown_path
+from handrail.adapters.files.paths import identity_of, place_of, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 
@@ -100,7 +100,8 @@ def _image(spot: Spot) -> Image:
         found = None
     if found is None:
         return Image(raw=None, unsaved=unsaved)
-    return Image(raw=found.raw, mode=found.mode, unsaved=unsaved)
+    raw = found.raw if spot.target.raw is None else spot.target.raw
+    return Image(raw=raw, mode=found.mode, unsaved=unsaved)
 
 
 def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:

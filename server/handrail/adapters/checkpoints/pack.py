@@ -2,7 +2,7 @@
 Packs as git has them, but without deltas: made of objects, read back entry by entry.
 
 However many objects it holds, a pack is two files: to write it takes two syncs, and entries go from one pack
-to another as they are. Which packs there are, and which are joined, is decided in `shadow_packs`. What is
+to another as they are. Which packs there are, and which are joined, is decided in `packs`. What is
 damaged raises ValueError, as does a pack with deltas, which only git makes.
 """
 

@@ -18,7 +18,7 @@ from dulwich.object_format import SHA1
 from dulwich.objects import ObjectID, RawObjectID
 from dulwich.pack import Pack
 
-from handrail.adapters.checkpoints import pack as shadow_pack
+from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 
 SMALL_BYTES = 64_000  # of a pack that is made one with the next: written again in no time
@@ -47,7 +47,7 @@ class Packs:
     def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
         self._places = None
-        made = shadow_pack.made_of(entries)
+        made = pack.made_of(entries)
         path = self._folder / f"{made.name}.pack"
         return {path: made.pack, path.with_suffix(".idx"): made.index}
 
@@ -59,7 +59,7 @@ class Packs:
             size: The bytes of what is written.
             gone: What is left out, as nobody needs it any more.
         """
-        packs = sorted(self.all(), key=lambda pack: pack[1])
+        packs = sorted(self.all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
         wanted, limit = (MANY_PACKS // 2, LARGE_BYTES) if too_many else (1, max(SMALL_BYTES, 2 * size))
         found: dict[Path, list[Entry]] = {}
@@ -67,37 +67,37 @@ class Packs:
             if len(found) == wanted or held > limit:
                 break
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                found[path] = [entry for entry in shadow_pack.read(path) if entry.name not in gone]
+                found[path] = [entry for entry in pack.read(path) if entry.name not in gone]
         return found
 
     def without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
         """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
         for path, size in self.all():
             with suppress(OSError, ValueError):
-                if size <= LARGE_BYTES and not names.isdisjoint(shadow_pack.listed(path).names):
-                    yield path, [entry for entry in shadow_pack.read(path) if entry.name not in names]
+                if size <= LARGE_BYTES and not names.isdisjoint(pack.listed(path).names):
+                    yield path, [entry for entry in pack.read(path) if entry.name not in names]
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
         """Remove the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
-        held = frozenset(shadow_pack.listed(made).names)
+        held = frozenset(pack.listed(made).names)
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
-                if path != made and not needed & set(shadow_pack.listed(path).names) - held:
+                if path != made and not needed & set(pack.listed(path).names) - held:
                     self.remove(path)
         return held
 
-    def remove(self, pack: Path) -> None:
+    def remove(self, path: Path) -> None:
         """Remove a pack; first what says that it is there."""
         self._places = None
         for suffix in (".idx", ".rev", ".pack"):
-            pack.with_suffix(suffix).unlink(missing_ok=True)
+            path.with_suffix(suffix).unlink(missing_ok=True)
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects in packs, and what each takes."""
         found: dict[ObjectID, int] = {}
         for path, _ in self.all():
             with suppress(OSError, ValueError):
-                there = shadow_pack.listed(path)
+                there = pack.listed(path)
                 found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
         return found
 
@@ -109,14 +109,14 @@ class Packs:
                 self._places[there].append(place)
         for path, start, end in self._places.get(name, ()):
             with suppress(OSError, ValueError):
-                return shadow_pack.content(path, name, start, end)
+                return pack.content(path, name, start, end)
         return None
 
     def _read_places(self) -> Iterator[tuple[ObjectID, tuple[Path, int, int]]]:
         for path, size in self.all():
             with suppress(OSError, ValueError):
                 if size <= READ_BYTES:
-                    there = shadow_pack.listed(path)
+                    there = pack.listed(path)
                     for name, start, end in zip(there.names, there.starts, there.ends, strict=True):
                         yield name, (path, start, end)
 
@@ -126,8 +126,8 @@ class Packs:
         for path, _ in self.all():
             with (
                 suppress(*DAMAGE),
-                closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as pack,
+                closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as read,
                 suppress(*DAMAGE),  # before it is closed: an error on its way still looks into it
             ):
-                return pack.get_raw(wanted)
+                return read.get_raw(wanted)
         return None

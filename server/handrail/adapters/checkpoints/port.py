@@ -3,26 +3,21 @@ Checkpoints in a shadow repository: what documents held before a turn changed th
 
 The repository is bare, lies in the user's state folder and never in a workspace, and knows nothing of the
 user's own `.git`. A turn has a ref, a step has a commit, and a commit holds only what its step touched, so
-the cost does not depend on the size of the workspace. This is the port; the work is done by `shadow_vault`
+the cost does not depend on the size of the workspace. This is the port; the work is done by `repository`
 in threads, so the event loop never waits.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import os
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-import platformdirs
-
 from handrail.adapters.checkpoints.limits import Room
 from handrail.adapters.checkpoints.repository import REPOSITORY, Memory, Vault, folders_of
 from handrail.adapters.files import files
-from handrail.adapters.workspace.folders import identity_of
+from handrail.adapters.state.home import workspace_folder
 from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
@@ -37,22 +32,6 @@ from handrail.core.checkpoint import (
     StepId,
     Target,
 )
-
-
-def state_folder() -> Path:
-    """Where programs keep their state for this user; `XDG_STATE_HOME` decides on every system."""
-    given = os.environ.get("XDG_STATE_HOME", "")
-    return Path(given) if os.path.isabs(given) else platformdirs.user_state_path()
-
-
-def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
-    """Where the state of a workspace is kept below *state*: named for its main folder, unlike any other's."""
-    if not roots:
-        return state / "handrail" / "no-folder"
-    real = os.path.realpath(roots[0])
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real)).strip(".-")[:40] or "folder"
-    digest = hashlib.sha256(os.fsencode(identity_of(real))).hexdigest()[:12]
-    return state / "handrail" / f"{readable}-{digest}"
 
 
 class ShadowRepo:

@@ -2,7 +2,7 @@
 What a step of a turn kept: values, and the `checkpoint.json` that they are written as.
 
 The JSON is the record; it names blobs by their ids, as git does. A record that cannot be read raises
-CheckpointError, so does one of a later version. How the blobs are kept alive is the job of `shadow_tree`.
+CheckpointError, so does one of a later version. How the blobs are kept alive is the job of `tree`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a shadow repository does for one workspace, step by step and blocking; `shadow_repo` calls it in threads.
+What a shadow repository does for one workspace, step by step and blocking; `port` calls it in threads.
 
 Reading the documents comes before the lock, so that nobody waits for a slow disk; writing holds the lock. An
 attempt that fails counts for nothing, and makes nothing.
@@ -19,26 +19,16 @@ from pathlib import Path
 
 from dulwich.objects import ObjectID, ShaFile
 
-from handrail.adapters.checkpoints import housekeeping as shadow_tidy
+from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import NOTES, SCRATCH, Commands
-from handrail.adapters.checkpoints.images import (
-    Roots,
-    entry_of,
-    images_of,
-    keep_intended,
-    restorations_of,
-    spots_of,
-    stored_image,
-    with_unsaved,
-)
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.checkpoints.record import Step, change, joined, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, checkpoint_of
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
-from handrail.adapters.state import lock as shadow_lock
-from handrail.adapters.worktrees import own as tree_own
+from handrail.adapters.state import lock
+from handrail.adapters.worktrees import own
 from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
@@ -88,7 +78,7 @@ class Vault:
 
     state: Path
     home: Path
-    roots: Roots
+    roots: images.Roots
     clock: Callable[[], datetime]
     limits: Limits
     memory: Memory
@@ -102,20 +92,20 @@ class Vault:
             kept = {entry.identity: entry for entry in known.entries} if known else {}
             spots = [
                 spot
-                for spot in spots_of(targets, self.roots)
+                for spot in images.spots_of(targets, self.roots)
                 if spot.identity not in kept or spot.target.intended is not None
             ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
             self._refuse_inside()
             blobs: list[ShaFile] = []
-            for spot, image in images_of(spots):
+            for spot, image in images.images_of(spots):
                 before, made = keep(image)
-                intended, more = keep_intended(spot, image)
+                intended, more = images.keep_intended(spot, image)
                 if not self.memory.room.has_place_for(more, self.limits):
                     intended, more = None, []
                 blobs += (*made, *more)
-                entry = kept.get(spot.identity) or entry_of(spot, before)
+                entry = kept.get(spot.identity) or images.entry_of(spot, before)
                 kept[spot.identity] = replace(entry, intended=intended)
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
@@ -129,7 +119,7 @@ class Vault:
             step = _step(turn, step_id)
             entries = {entry.identity: entry for entry in step.entries} if step else {}
             blobs: list[ShaFile] = []
-            for spot, image in images_of(spots_of(targets, self.roots)):
+            for spot, image in images.images_of(images.spots_of(targets, self.roots)):
                 if spot.identity not in entries:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
                 after, made = keep(image)
@@ -146,7 +136,7 @@ class Vault:
         with self._open() as store:
             self._refuse_inside()
             store.make_home(self.state)
-            with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+            with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).before(step_id)
 
     def after_command(self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile) -> CommandEffects:
@@ -159,14 +149,16 @@ class Vault:
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
-        with shadow_lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-            saved = spots_of([Target(uri=uri) for uri in meanwhile.saved], self.roots)
+        with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+            saved = images.spots_of([Target(uri=uri) for uri in meanwhile.saved], self.roots)
             found = commands.after(name).without({spot.identity for spot in saved})
         if found.entries:
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                beneath, blobs = with_unsaved(found.entries, spots_of(meanwhile.unsaved, self.roots))
+                beneath, blobs = images.with_unsaved(
+                    found.entries, images.spots_of(meanwhile.unsaved, self.roots)
+                )
                 entries = joined_in_step(step.entries, beneath)
                 self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
         commands.forget(name)
@@ -205,7 +197,7 @@ class Vault:
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
             steps = _following(turns, _steps(turns, name)) if following else _steps(turns, name)
-            return restorations_of(store, steps)
+            return images.restorations_of(store, steps)
 
     def held(self, name: str) -> tuple[KeptDocument, ...]:
         """What all documents held that turns have changed since."""
@@ -213,7 +205,7 @@ class Vault:
             turns = Turns(store, self.memory.known)
             entries = joined(_following(turns, _steps(turns, name)))
             return tuple(
-                KeptDocument(uri=entry.uri, path=entry.path, image=stored_image(store, entry.before))
+                KeptDocument(uri=entry.uri, path=entry.path, image=images.stored_image(store, entry.before))
                 for entry in entries
             )
 
@@ -246,7 +238,7 @@ class Vault:
             if names:
                 raise _unknown((), names[0])
             return Pruned(removed=(), bytes_used=0)
-        with self._open() as store, shadow_lock.held(self.home / LOCK, writes=True):
+        with self._open() as store, lock.held(self.home / LOCK, writes=True):
             turns = Turns(store, self.memory.known)
             known = {turn.name: turn for turn in turns.all()}
             for name in names:
@@ -254,7 +246,7 @@ class Vault:
                     raise _unknown(tuple(known), name)
             gone = [known[name] for name in names] or outdated(known.values(), self.limits, self.clock())
             turns.remove(gone)
-            shadow_tidy.drop_unnamed(store)
+            housekeeping.drop_unnamed(store)
             removed = [turn.name for turn in gone]
             if not names:
                 removed += make_room(turns, self.limits, self.memory.room, Need())
@@ -263,21 +255,21 @@ class Vault:
     def verify(self) -> Soundness:
         """Read everything, and have git look at it too."""
         with self._open() as store, self._reading():
-            checkpoints, problems = shadow_tidy.problems(store, Turns(store, self.memory.known))
+            checkpoints, problems = housekeeping.problems(store, Turns(store, self.memory.known))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
     def tidy(self) -> None:
         """Enforce the limits and pack, if there is enough to be packed."""
         with self._open() as store:
-            if not shadow_tidy.is_due(store):
+            if not housekeeping.is_due(store):
                 return
         self.prune(())
-        with self._open() as store, shadow_lock.held(self.home / TIDYING, writes=True, wait_s=0):
-            packing = shadow_tidy.pack(store)
+        with self._open() as store, lock.held(self.home / TIDYING, writes=True, wait_s=0):
+            packing = housekeeping.pack(store)
         with self._open() as store, self._writing(store) as turns:
             if packing is not None:
-                shadow_tidy.retire(store, packing)
-            shadow_tidy.mend_newest(store, turns)
+                housekeeping.retire(store, packing)
+            housekeeping.mend_newest(store, turns)
             self.memory.room.measure()
 
     # ---- How --------------------------------------------------------------------------------------
@@ -302,16 +294,16 @@ class Vault:
         with (
             self._open(),
             suppress(CheckpointError),
-            shadow_lock.held(self.home / TREES, writes=True, wait_s=0),
+            lock.held(self.home / TREES, writes=True, wait_s=0),
         ):
-            tree_own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
+            own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
 
     def _drop_scratch(self) -> None:
         """Remove the store of snapshots, if it takes a large part of the room and no command needs it."""
         scratch = self.home / SCRATCH
         if used_bytes(scratch) * 4 < self.limits.max_bytes or any((self.home / NOTES).glob("*.json")):
             return
-        with suppress(CheckpointError), shadow_lock.held(self.home / TREES, writes=True, wait_s=0):
+        with suppress(CheckpointError), lock.held(self.home / TREES, writes=True, wait_s=0):
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _remembered(self, turns: Turns) -> Sequence[Turn]:
@@ -332,7 +324,7 @@ class Vault:
     def _writing(self, store: Store) -> Iterator[Turns]:
         """As the only writer, in a repository that is there."""
         store.make_home(self.state)
-        with shadow_lock.held(self.home / LOCK, writes=True):
+        with lock.held(self.home / LOCK, writes=True):
             store.make(self.state)
             yield Turns(store, self.memory.known)
 
@@ -342,7 +334,7 @@ class Vault:
         if not self.home.exists():
             yield
             return
-        with shadow_lock.held(self.home / LOCK, writes=False):
+        with lock.held(self.home / LOCK, writes=False):
             yield
 
     @contextmanager

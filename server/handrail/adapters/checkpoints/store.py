@@ -5,7 +5,7 @@ What `write` was given is on the disk before a ref names it, and a ref changes a
 sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
 and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
 What is written at once is one pack, joined with a small one that is there: to make a file for each object
-takes longer than all else. What the objects mean is decided in `shadow_record`.
+takes longer than all else. What the objects mean is decided in `record`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
-from handrail.adapters.checkpoints import pack as shadow_pack
+from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
@@ -125,7 +125,7 @@ class Store:
             change: What names the commit, from when on all is on the disk.
             gone: What nothing names any more from then on.
         """
-        entries = {each.id: shadow_pack.entry_of(each) for each in objects}
+        entries = {each.id: pack.entry_of(each) for each in objects}
         loose = gone | entries.keys()  # what is written again may have been damaged
         joined = self._packs.joined(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
@@ -135,8 +135,8 @@ class Store:
             wanted[self.folder / NEWEST] = change.commit + b"\n"
         wanted[self.folder / change.ref] = change.commit + b"\n"
         self._place(wanted)
-        for pack in joined.keys() - wanted.keys():
-            self._packs.remove(pack)
+        for path in joined.keys() - wanted.keys():
+            self._packs.remove(path)
         self._unlink(loose)
 
     def show_first(self, commit: ObjectID) -> None:
@@ -152,7 +152,7 @@ class Store:
                 for path, raw in wanted.items():
                     temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
                     handle = opened.enter_context(_filled(temporary[path], raw))
-                    if path != self.folder / NEWEST:  # it can be found out again, see `shadow_tidy`
+                    if path != self.folder / NEWEST:  # it can be found out again, see `housekeeping`
                         handles.append(handle)
                 files.sync_together(handles)
             for path, written in temporary.items():

@@ -1,7 +1,7 @@
 """
 How a step is laid out in git: a sparse tree of what it touched, and a commit on the step before.
 
-    checkpoint.json           the record, see `shadow_record`
+    checkpoint.json           the record, see `record`
     before/PATH after/PATH    what a file held before the step and after it, or where a link pointed
     unsaved/PATH unsaved-after/PATH   the editor's text, where it differed
     intended/PATH unsaved-intended/PATH   what was about to be after the step, until it is known what is
@@ -22,7 +22,7 @@ from pathlib import Path
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
 from handrail.adapters.checkpoints.record import Step, to_json
-from handrail.adapters.workspace.folders import inside
+from handrail.adapters.files.paths import inside
 from handrail.core.checkpoint import LINK
 
 RECORD = "checkpoint.json"

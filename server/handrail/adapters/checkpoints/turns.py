@@ -2,7 +2,7 @@
 The turns of a shadow repository: read as chains of steps, written step by step.
 
 A turn is a ref, a step is a commit on the step before it. A step that grows is committed anew; what the ref
-names is complete at every moment. Which documents a step keeps is decided in `shadow_repo`.
+names is complete at every moment. Which documents a step keeps is decided in `repository`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Turns:
         return {each.id for each in large if each.id in named and self.store.is_sound(each)}
 
     def remove(self, turns: Sequence[Turn]) -> None:
-        """Forget turns; what only they held is left for `shadow_tidy` to sweep up."""
+        """Forget turns; what only they held is left for `housekeeping` to sweep up."""
         newest = self._newest()
         for turn in turns:
             self.store.unpoint(_ref(turn.name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from handrail.adapters.models import keys
+from handrail.core.results import redact
 
 SET: Mapping[str, str] = {
     "GIT_EDITOR": "true",  # nobody is there to edit
@@ -30,7 +30,7 @@ def of_commands(environment: Mapping[str, str]) -> dict[str, str]:
     """What a command gets of *environment*."""
     kept = {
         name: value
-        for name, value in keys.without(environment).items()
+        for name, value in redact.without(environment).items()
         if name not in DROPPED and not name.startswith(("BASH_FUNC_", "GIT_CONFIG_"))
     }
     folders = kept.get("PATH", os.defpath).split(os.pathsep)

@@ -3,8 +3,8 @@ Documents that no editor holds: read from the disk and changed there, byte for b
 
 A document is the file that its URI leads to, so a symbolic link stays a link, and deleting through one
 deletes its target. A change is carried over to what the file holds at that moment, written at once, and
-read back. Documents that an editor has open are not known here; nothing here asks whether a place may be
-touched.
+read back, all of it under the lock of the document's folder: no other process of ours comes in between.
+Documents that an editor has open are not known here; nothing here asks whether a place may be touched.
 """
 
 from __future__ import annotations
@@ -13,19 +13,29 @@ import asyncio
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import editorconfig
 
-from handrail.adapters.files import failure as disk_failure
-from handrail.adapters.files import files, links
+from handrail.adapters.files import failure, files, links, lock
 from handrail.adapters.files.files import path_of, uri_of
 from handrail.core.checkpoint import Image
 from handrail.core.documents import readback
-from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Rejected, Update
-from handrail.core.documents.edit import TextEdit, apply, clash, rebase, stale
+from handrail.core.documents.change import (
+    Applied,
+    Change,
+    Create,
+    Delete,
+    Landing,
+    Partial,
+    Rejected,
+    Update,
+    fitted,
+)
+from handrail.core.documents.edit import TextEdit, apply, clash, stale
 from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.failure import Failure
 from handrail.ports import Document
@@ -47,7 +57,9 @@ ATTEMPTS = 5  # another program that writes the file more often than this has it
 class Disk:
     """The Editor port for documents on disk; it makes one change at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, stand_ins: Path | None = None) -> None:
+        """Nothing is made before it is needed; *stand_ins* is for `lock.held`."""
+        self._stand_ins = stand_ins
         self._writing = asyncio.Lock()
 
     async def read(self, uri: str) -> Document | Failure:
@@ -68,8 +80,11 @@ class Disk:
         landings = []
         async with self._writing:
             for change in changes:
-                landings.append(await files.in_thread(_land, change))
+                landings.append(await files.in_thread(_land, change, self._stand_ins))
         return tuple(landings)
+
+    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+        """Nothing shows late on a disk."""
 
     async def opened(self) -> tuple[Document, ...]:
         """None: nothing is open on a disk."""
@@ -84,12 +99,13 @@ class Disk:
         path = _resolved(uri)
         return None if isinstance(path, Failure) else await files.in_thread(_held, path)
 
-    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
-        Make a file hold exactly *raw*, whatever it holds now; one that does so already is left alone.
+        Make a file that holds *found* hold exactly *raw*; one that does so already is left alone.
 
         Args:
             uri: The file; folders that it needs are made.
+            found: None if there is to be no file yet. If it holds anything else, that is kept.
             raw: None removes the file.
             mode: Permission bits; None keeps them, or takes those of a new file.
         """
@@ -97,8 +113,8 @@ class Disk:
         if isinstance(path, Failure):
             return path
         async with self._writing:
-            failure = await files.in_thread(_put, path, raw, mode)
-        return failure.at(uri) if failure else None
+            failed = await files.in_thread(_put, path, _Put(found, raw, mode), self._stand_ins)
+        return failed.at(uri) if failed else None
 
     async def look(self, uri: str) -> Image | None:
         """What lies at a place, a symbolic link as such; see the port."""
@@ -109,10 +125,10 @@ class Disk:
         """Have something else lie there; see the port."""
         path = path_of(uri)
         if path is None:
-            return disk_failure.not_on_disk().at(uri)
+            return failure.not_on_disk().at(uri)
         async with self._writing:
-            failure = await files.in_thread(links.lay, path, found, wanted)
-        return failure.at(uri) if failure else None
+            failed = await files.in_thread(links.lay, path, found, wanted, self._stand_ins)
+        return failed.at(uri) if failed else None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders *uris*, in this order, that are empty by then."""
@@ -132,7 +148,7 @@ def encoding_named(path: Path) -> str | None:
 
 def _resolved(uri: str) -> Path | Failure:
     path = path_of(uri)
-    return disk_failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
+    return failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
 
 
 # ---- Reading ----------------------------------------------------------------------------------------
@@ -153,7 +169,7 @@ def _find(path: Path) -> files.Found | Failure:
     try:
         return files.read(path, LIMIT_BYTES)
     except OSError as error:
-        return disk_failure.unreadable(path, error)
+        return failure.unreadable(path, error)
 
 
 def _held(path: Path) -> bytes | None:
@@ -166,23 +182,38 @@ def _held(path: Path) -> bytes | None:
 # ---- Changing ---------------------------------------------------------------------------------------
 
 
-def _land(change: Change) -> Landing:
+def _land(change: Change, stand_ins: Path | None) -> Landing:
     path = _resolved(change.uri)
     if isinstance(path, Failure):
         return Rejected(failure=path)
     try:
-        match change:
-            case Update():
-                landing = _update(path, change)
-            case Create():
-                landing = _create(path, change)
-            case Delete():
-                landing = _delete(path, change)
+        with _locked(path, stand_ins, is_new=isinstance(change, Create)):
+            landing = _change(path, change)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        why = failure.unwritable if isinstance(change, Create) else failure.unreadable
+        landing = Rejected(failure=why(path, error))
     except OSError as error:
-        landing = Rejected(failure=disk_failure.unwritable(path, error))
+        landing = Rejected(failure=failure.unwritable(path, error))
     if isinstance(landing, Applied):
         return landing
     return replace(landing, failure=landing.failure.at(change.uri))
+
+
+@contextmanager
+def _locked(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[None]:
+    """Hold the lock of a document; folders that a new one needs are made, and go again if the block fails."""
+    with files.folders_for(path) if is_new else nullcontext(), lock.held(path, stand_ins):
+        yield
+
+
+def _change(path: Path, change: Change) -> Landing:
+    match change:
+        case Update():
+            return _update(path, change)
+        case Create():
+            return _create(path, change)
+        case Delete():
+            return _delete(path, change)
 
 
 def _update(path: Path, change: Update) -> Landing:
@@ -196,10 +227,10 @@ def _update(path: Path, change: Update) -> Landing:
         if ready.raw == found.raw:
             return _outcome(path, ready, ready.text)
         if _is_read_only(path, found):
-            return Rejected(failure=disk_failure.read_only(path))
+            return Rejected(failure=failure.read_only(path))
         if files.replace(path, ready.raw, found):
             return _outcome(path, ready, _read_text(path))
-    return Rejected(failure=disk_failure.busy(path))
+    return Rejected(failure=failure.busy(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,19 +259,13 @@ def _fitted(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     text = change.base if is_base else Text.parse(raw, encoding_named(path))
     if isinstance(text, Failure):
         return text
-    moved = rebase(change.base, change.edits, text.content)
-    blocked = {old for old, new in zip(change.edits, moved, strict=True) if new.conflict}
-    lost = [hunk for hunk in change.hunks if blocked.intersection(hunk.edits)]
-    dropped = {edit for hunk in lost for edit in hunk.edits}
-    conflicts = tuple(hunk.number or 1 for hunk in lost)
-    kept = tuple(edit not in dropped for edit in change.edits)
-    if lost and not any(kept):
-        return stale(conflicts, files.shown(path), clash(change.base, change.edits, text.content))
-    edits = tuple(new.edit for new, keep in zip(moved, kept, strict=True) if keep)
-    new_raw = text.encode(apply(text.content, edits))
+    fit = fitted(change, text.content)
+    if fit.conflicts and not (change.is_divisible and any(fit.kept)):
+        return stale(fit.conflicts, files.shown(path), clash(change.base, change.edits, text.content))
+    new_raw = text.encode(apply(text.content, fit.edits))
     if isinstance(new_raw, Failure):
         return new_raw
-    return _Ready(text=text, edits=edits, kept=kept, raw=new_raw, conflicts=conflicts)
+    return _Ready(text=text, edits=fit.edits, kept=fit.kept, raw=new_raw, conflicts=fit.conflicts)
 
 
 def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
@@ -251,10 +276,10 @@ def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
         if all(stands) and not ready.conflicts:
             return Applied(text=now)
     if not any(stands):
-        return Rejected(failure=disk_failure.altered(path))
-    failure = stale(ready.conflicts, files.shown(path)) if all(stands) else disk_failure.altered(path)
+        return Rejected(failure=failure.altered(path))
+    cause = stale(ready.conflicts, files.shown(path)) if all(stands) else failure.altered(path)
     each = iter(stands)
-    return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=failure)
+    return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=cause)
 
 
 def _is_read_only(path: Path, found: files.Found) -> bool:
@@ -269,9 +294,9 @@ def _create(path: Path, change: Create) -> Landing:
     try:
         files.create(path, raw)
     except FileExistsError:
-        return Rejected(failure=disk_failure.exists(path))
+        return Rejected(failure=failure.exists(path))
     is_there = _held(path) == raw
-    return Applied(text=change.text) if is_there else Rejected(failure=disk_failure.altered(path))
+    return Applied(text=change.text) if is_there else Rejected(failure=failure.altered(path))
 
 
 def _delete(path: Path, change: Delete) -> Landing:
@@ -279,41 +304,58 @@ def _delete(path: Path, change: Delete) -> Landing:
     if isinstance(found, Failure):
         return Rejected(failure=found)
     if _is_read_only(path, found):
-        return Rejected(failure=disk_failure.read_only(path))
+        return Rejected(failure=failure.read_only(path))
     is_base = change.base.encode(change.base.content) == found.raw
     if not is_base or not files.remove(path, found):
-        return Rejected(failure=disk_failure.not_deleted(path))
-    return Rejected(failure=disk_failure.altered(path)) if os.path.lexists(path) else Applied(text=None)
+        return Rejected(failure=failure.not_deleted(path))
+    return Rejected(failure=failure.altered(path)) if os.path.lexists(path) else Applied(text=None)
 
 
 # ---- Bytes ------------------------------------------------------------------------------------------
 
 
-def _put(path: Path, raw: bytes | None, mode: int | None) -> Failure | None:
+@dataclass(frozen=True, slots=True)
+class _Put:
+    """The arguments of `Disk.put`."""
+
+    found: bytes | None
+    raw: bytes | None
+    mode: int | None
+
+
+def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
     try:
-        for _ in range(ATTEMPTS):
-            if _made_hold(path, raw, mode):
-                return None if _held(path) == raw else disk_failure.altered(path)
+        with _locked(path, stand_ins, is_new=put.raw is not None):
+            for _ in range(ATTEMPTS):
+                if held := _made_hold(path, put):
+                    return held if isinstance(held, Failure) else _check(path, put.raw)
     except files.TooLargeError as error:
-        return disk_failure.unreadable(path, error)
+        return failure.unreadable(path, error)
     except OSError as error:
-        return disk_failure.unwritable(path, error)
-    return disk_failure.busy(path)
+        is_gone = put.raw is None and isinstance(error, FileNotFoundError | NotADirectoryError)
+        return None if is_gone else failure.unwritable(path, error)
+    return failure.busy(path)
 
 
-def _made_hold(path: Path, raw: bytes | None, mode: int | None) -> bool:
-    """Write once; False if another program was quicker."""
+def _check(path: Path, raw: bytes | None) -> Failure | None:
+    return None if _held(path) == raw else failure.altered(path)
+
+
+def _made_hold(path: Path, put: _Put) -> bool | Failure:
+    """Write once; False if another program was quicker, a failure if that was before it was decided."""
     try:
         found = files.read(path, files.LIMIT_KEPT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
-        return raw is None or _made(path, raw, mode)
-    if raw is None:
-        return files.remove(path, found)
-    if raw != found.raw:
-        return files.replace(path, raw, found, mode)
-    if mode is not None and mode != found.mode:
-        os.chmod(path, mode)
-    return True
+        if put.raw is None:
+            return True
+        return _made(path, put.raw, put.mode) if put.found is None else failure.changed(path)
+    if put.raw == found.raw:
+        if put.mode is not None and put.mode != found.mode:
+            os.chmod(path, put.mode)
+        return True
+    if put.found != found.raw:
+        return failure.changed(path)
+    return files.remove(path, found) if put.raw is None else files.replace(path, put.raw, found, put.mode)
 
 
 def _made(path: Path, raw: bytes, mode: int | None) -> bool:

@@ -6,7 +6,7 @@ Whatever is read is what the real editor holds, or what the rehearsal has made o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from handrail.core.checkpoint import Image
@@ -52,6 +52,9 @@ class Rehearsal:
         self._made[change.uri] = text
         return Applied(text=text)
 
+    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+        """Nothing is really changed, so nothing shows late."""
+
     async def opened(self) -> tuple[Document, ...]:
         """None: the replies that are rehearsed search nothing."""
         return ()
@@ -64,7 +67,7 @@ class Rehearsal:
         """The bytes on the disk, which no rehearsal changes."""
         return await self._editor.read_bytes(uri)
 
-    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
         return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 from pathlib import Path
 
-from handrail.adapters.files import files
+from handrail.adapters.files import files, lock, scan
 from handrail.core.documents.text import LIMIT_BYTES
 from handrail.core.failure import Code, Failure
 
@@ -74,12 +74,29 @@ def unreadable(path: Path, error: OSError) -> Failure:
 
 
 def unwritable(path: Path, error: OSError) -> Failure:
-    """The system refused to write, create or remove."""
+    """The system refused to write, create or remove, or another program has locked the folder."""
+    if isinstance(error, lock.HeldError):
+        return _locked(path, error)
     words, step = reason(error)
+    if isinstance(error, lock.NoLockError):
+        words = f"its folder cannot be locked, and neither can a file in the state folder ({words})"
+        step = "Set XDG_STATE_HOME to a folder that can be written, on a disk of this machine."
     return Failure(
         code=Code.EDIT_REJECTED,
         message=f"{files.shown(path)} cannot be changed: {words}. It is as it was.",
         steps=(step,),
+    )
+
+
+def _locked(path: Path, error: lock.HeldError) -> Failure:
+    who = error.holder or "another program"
+    return Failure(
+        code=Code.BUSY,
+        message=(
+            f"{files.shown(path)} cannot be changed now: {who} has kept its folder locked "
+            f"for {lock.WAIT_S:g} seconds. It is as it was."
+        ),
+        steps=("Try again.", f"If that fails too, see what {who} does, and end it if it hangs."),
     )
 
 
@@ -119,6 +136,15 @@ def busy(path: Path) -> Failure:
     )
 
 
+def changed(path: Path) -> Failure:
+    """What was to be written was decided on something that the file does not hold any more."""
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        message=f"{files.shown(path)} changed meanwhile, so it was kept as it is now.",
+        steps=("See what it holds now.", "Then try again if that is still right."),
+    )
+
+
 def altered(path: Path) -> Failure:
     """What was written is not what is there."""
     return Failure(
@@ -126,3 +152,20 @@ def altered(path: Path) -> Failure:
         message=f"{files.shown(path)} was written, but holds something else now: another program changed it.",
         steps=("Read the document again.", "Then send what is missing."),
     )
+
+
+def of_search(error: Exception) -> Failure:
+    """What an error of a search means for the model."""
+    if isinstance(error, scan.PatternError):
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"The pattern is not a regular expression: {error}.",
+            steps=("Escape characters that are meant as they are.",),
+        )
+    if isinstance(error, scan.SlowError):
+        return Failure(
+            code=Code.TIMED_OUT,
+            message=str(error),
+            steps=("Use a simpler pattern.", "Or search less at once."),
+        )
+    return Failure(code=Code.TOOL_FAILED, message=f"The search could not be run: {error}.")

@@ -244,18 +244,23 @@ def create(path: Path, raw: bytes, mode: int | None = None) -> None:
         raw: All of its content.
         mode: Its permission bits; None for what a new file gets.
     """
+    with folders_for(path), _temporary(path.parent, raw, 0o666) as temporary:
+        if mode is not None:
+            os.chmod(temporary, mode)
+        _put(temporary, path, raw)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def folders_for(path: Path) -> Iterator[None]:
+    """Make the folders that a file needs; those that the block leaves empty are removed again."""
     made = missing_folders(path)
     try:
         _make_folders(path.parent)
-        with _temporary(path.parent, raw, 0o666) as temporary:
-            if mode is not None:
-                os.chmod(temporary, mode)
-            _put(temporary, path, raw)
-    except BaseException:
+        yield
+    finally:
         for folder in made:
             remove_empty_folder(folder)
-        raise
-    sync_folder(path.parent)
 
 
 def missing_folders(path: Path) -> tuple[Path, ...]:

@@ -1,8 +1,8 @@
 """
 What lies at a path itself: a symbolic link is a link here, and not what it leads to.
 
-For taking back what commands did to links. A link or file is put in place at once, and only while what lies
-there is what was found before; the folder must still be the one that its path names.
+For taking back what commands did to links. A link or file is put in place at once, under the folder's lock,
+and only while what lies there is what was found before; the folder must still be the one that its path names.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from handrail.adapters.files import failure as disk_failure
-from handrail.adapters.files import files
+from handrail.adapters.files import failure, files, lock
 from handrail.core.checkpoint import LINK, Image
 from handrail.core.failure import Failure
 
@@ -35,23 +34,30 @@ def look(path: Path) -> Image | None:
     return Image(raw=found.raw, mode=found.mode)
 
 
-def lay(path: Path, found: Image, wanted: Image) -> Failure | None:
-    """Have *wanted* lie at a path where *found* lies."""
+def lay(path: Path, found: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
+    """Have *wanted* lie at a path where *found* lies; *stand_ins* as in `lock.held`."""
     try:
         if wanted.raw is not None:
             os.makedirs(path.parent, exist_ok=True)
-        if os.path.realpath(path.parent) != os.fspath(path.parent) or look(path) != found:
-            return disk_failure.altered(path)
-        if wanted.raw is None:
-            os.unlink(path)
-        elif found.raw is None and not wanted.is_link:
-            files.create(path, wanted.raw, wanted.mode)
-        else:
-            _put(path, wanted)
+        if os.path.realpath(path.parent) != os.fspath(path.parent):
+            return failure.changed(path)
+        with lock.held(path, stand_ins):
+            return _lay(path, found, wanted)
     except OSError as error:
-        return disk_failure.unwritable(path, error)
+        return failure.unwritable(path, error)
+
+
+def _lay(path: Path, found: Image, wanted: Image) -> Failure | None:
+    if look(path) != found:
+        return failure.changed(path)
+    if wanted.raw is None:
+        os.unlink(path)
+    elif found.raw is None and not wanted.is_link:
+        files.create(path, wanted.raw, wanted.mode)
+    else:
+        _put(path, wanted)
     files.sync_folder(path.parent)
-    return None if look(path) == wanted else disk_failure.altered(path)
+    return None if look(path) == wanted else failure.altered(path)
 
 
 def _put(path: Path, wanted: Image) -> None:

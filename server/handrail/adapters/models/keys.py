@@ -6,16 +6,11 @@ A key comes from the environment or from the system's keyring, never from a sett
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
+from handrail.core.results import redact
+
 SERVICE = "handrail"  # what the keyring files our keys under
-KEY_NAME = re.compile(
-    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT)S?(?:_|$)"
-    r"|PASSWORD$",
-    re.IGNORECASE,
-)
-SHORTEST_CHARS = 8  # what is shorter would be found in any text
 
 
 class Keys:
@@ -38,23 +33,12 @@ class Keys:
         if key := self.variable(name):
             return key
         key = _from_keyring(name) or ""
-        self._kept.update({key} if len(key) >= SHORTEST_CHARS else ())
+        self._kept.update({key} if len(key) >= redact.SHORTEST_CHARS else ())
         return key
 
     def secrets(self, also: str = "") -> tuple[str, ...]:
         """The values of the environment's keys, of the variable *also*, and of what the keyring has given."""
-        return (*secrets(self._environment, also), *self._kept)
-
-
-def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
-    """The values of *environment* that are keys by their name, or by being called *also*."""
-    values = (value.strip() for name, value in environment.items() if name == also or KEY_NAME.search(name))
-    return tuple(value for value in values if len(value) >= SHORTEST_CHARS)
-
-
-def without(environment: Mapping[str, str]) -> dict[str, str]:
-    """*environment* as commands may have it: without keys."""
-    return {name: value for name, value in environment.items() if not KEY_NAME.search(name)}
+        return (*redact.secrets(self._environment, also), *self._kept)
 
 
 def _from_keyring(name: str) -> str | None:

@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from handrail.adapters.models.address import usable
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.models.record import Record
-from handrail.adapters.models.remote import Remote, usable
+from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.scripted import Scripted
 from handrail.ports import ModelChoice, Provider, ProviderError
 

@@ -28,7 +28,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from handrail.adapters.models.remote import Address
+from handrail.adapters.models.address import Address
 from handrail.core.conversation import prompt, recover
 from handrail.core.conversation.message import (
     AssistantMessage,

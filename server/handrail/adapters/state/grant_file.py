@@ -13,8 +13,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from handrail.adapters.checkpoints.port import workspace_folder
 from handrail.adapters.files.files import in_thread
+from handrail.adapters.state.home import workspace_folder
 from handrail.core.policy.verdict import Grant
 
 logger = logging.getLogger(__name__)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from handrail.adapters.files.system_lock import taken
 from handrail.ports import CheckpointError
 
 WAIT_S = 10.0  # longer than any write takes; packing holds no lock
@@ -67,27 +67,3 @@ def _owner(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace").strip() or "another process"
     except OSError:
         return "another process"
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def taken(handle: int, *, writes: bool) -> bool:
-        """Lock an open file, if nobody else has; there are no shared locks here, so readers wait as well."""
-        os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def taken(handle: int, *, writes: bool) -> bool:
-        """Lock an open file, until it is closed; whether nobody else had."""
-        try:
-            fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

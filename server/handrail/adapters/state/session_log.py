@@ -17,8 +17,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread
-from handrail.adapters.state import lock as shadow_lock
 from handrail.core.conversation import journal
 from handrail.core.conversation.journal import Begun, Entry
 from handrail.core.conversation.label import label_of
@@ -105,7 +105,7 @@ class SessionLog:
         except OSError:  # it cannot be written down either, which is told then
             return lambda: None
         try:
-            is_ours = shadow_lock.taken(handle, writes=True)
+            is_ours = system_lock.taken(handle, writes=True)
         except OSError:  # a file system without locks
             is_ours = True
         if is_ours:

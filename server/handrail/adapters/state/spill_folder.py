@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from handrail.adapters.files import scan
-from handrail.adapters.workspace.search import search_failure
+from handrail.adapters.files import failure, scan
 from handrail.core.failure import Code, Failure
 from handrail.core.results.search import Hit, Page
 
@@ -55,7 +54,7 @@ class SpillFolder:
         try:
             found, more = await scan.find(wanted, [scan.Source(name="", path=os.fspath(path))])
         except (scan.PatternError, scan.SlowError, OSError) as error:
-            return search_failure(error)
+            return failure.of_search(error)
         hits = (Hit(line_number=each.line_number, offset=each.offset, row=each.row) for each in found)
         return tuple(hits), more
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
@@ -20,6 +19,7 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from handrail.adapters.files.files import path_of, uri_of
+from handrail.adapters.files.paths import VERSION_CONTROL, identity_of, inside, root_names, shown_path
 from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.verdict import Place, Standing
@@ -66,10 +66,8 @@ PROTECTED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
-VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
 SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
 
-FOLDS_CASE = sys.platform in ("darwin", "win32")
 LIMIT_PATH_BYTES = 4096
 LIMIT_NAME_BYTES = 255
 OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -184,77 +182,10 @@ class Folders:
         return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing, why=why)
 
 
-def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
-    """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
-    parts, names = Path(path).parts, Path(folded(path)).parts
-    best: tuple[int, Path] | None = None
-    depth = -1
-    for number, root in enumerate(roots):
-        above = Path(folded(os.fspath(root))).parts
-        if len(above) > depth and names[: len(above)] == above:
-            best, depth = (number, Path(*parts[len(above) :])), len(above)
-    return best
-
-
-def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
-    """
-    What people and the model call a file; `Folders.resolve` knows what is meant.
-
-    Args:
-        real: Its path, with every link resolved.
-        roots: The workspace folders, likewise.
-        names: What the folders are called.
-
-    Returns:
-        The path relative to its folder, after the folder's name if there are several; absolute outside
-        all folders; the URI of a name that is no text.
-    """
-    home = inside(real, roots)
-    if home is None:
-        path = Path(real).as_posix()
-    else:
-        path = Path(*names[home[0] : home[0] + 1] if len(roots) > 1 else (), home[1]).as_posix()
-    try:
-        path.encode("utf-8")
-    except UnicodeEncodeError:
-        return uri_of(real)
-    return path
-
-
-def identity_of(path: Path | str) -> str:
-    """The same string for every spelling of a file: links followed, and case where it does not matter."""
-    return folded(os.path.realpath(path))
-
-
-def place_of(path: Path | str) -> str:
-    """The same string for every spelling of a place; a link that lies there is meant itself."""
-    folder, name = os.path.split(path)
-    return folded(os.path.join(os.path.realpath(folder), name))
-
-
 def why_protected(path: str) -> str | None:
     """Why the file at *path*, relative to its folder with `/`, is asked about before it is changed."""
     folded = re.sub(r"[\r\n]", "_", path).casefold()  # patterns stop at a line end, names do not
     return next((reason for reason, spec in _protected() if spec.match_file(folded)), None)
-
-
-def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
-    """A name for each of several folders: its own, with a number where an earlier one has it."""
-    names: list[str] = []
-    for root in roots:
-        name = wanted = root.name or "root"
-        number = 1
-        while name in names:
-            number += 1
-            name = f"{wanted}-{number}"
-        names.append(name)
-    return tuple(names)
-
-
-def folded(path: str) -> str:
-    """A path by the platform's rule for letter case; nothing is followed."""
-    normal = os.path.normcase(path)
-    return unicodedata.normalize("NFC", normal).casefold() if FOLDS_CASE else normal
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.adapters.files import scan
+from handrail.adapters.files import failure, scan
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.workspace import listing, ripgrep
 from handrail.core.failure import Code, Failure
@@ -69,7 +69,7 @@ async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[s
         try:
             paths = await _files(ground, start)
         except scan.SlowError as error:
-            return search_failure(error)
+            return failure.of_search(error)
         for path in paths:
             name = path.relative_to(start).as_posix() if path != start else path.name
             if wanted.takes(name):
@@ -87,7 +87,7 @@ async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]
     try:
         found, more = await seeker.find(starts)
     except (scan.PatternError, scan.SlowError, OSError) as error:
-        return search_failure(error)
+        return failure.of_search(error)
     lines = sorted(found, key=lambda line: (line.path, line.line_number))
     return Lines(lines=tuple(lines[:LIMIT_LINES]), more=more or len(lines) > LIMIT_LINES)
 
@@ -185,23 +185,6 @@ class _Seeker:
                 if takes and isinstance(place, Place) and self._may_read(place):
                     places[place.identity] = place
                     yield scan.Source(name=place.identity, path=os.fspath(path))
-
-
-def search_failure(error: Exception) -> Failure:
-    """What an error of a search means for the model."""
-    if isinstance(error, scan.PatternError):
-        return Failure(
-            code=Code.BAD_ARGUMENTS,
-            message=f"The pattern is not a regular expression: {error}.",
-            steps=("Escape characters that are meant as they are.",),
-        )
-    if isinstance(error, scan.SlowError):
-        return Failure(
-            code=Code.TIMED_OUT,
-            message=str(error),
-            steps=("Use a simpler pattern.", "Or search less at once."),
-        )
-    return Failure(code=Code.TOOL_FAILED, message=f"The search could not be run: {error}.")
 
 
 async def _files(ground: Ground, start: Path) -> Sequence[Path]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
-from handrail.adapters.workspace.folders import VERSION_CONTROL
+from handrail.adapters.files.paths import VERSION_CONTROL
 from handrail.core.checkpoint import LINK, Image
 
 LIMIT_FILES = 2_000

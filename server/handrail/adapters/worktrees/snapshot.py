@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from handrail.adapters.worktrees import index as tree_index
+from handrail.adapters.worktrees import index
 from handrail.adapters.worktrees.git import Git, UserRepository, split, user_repository
 from handrail.ports import CheckpointError
 
@@ -121,13 +121,13 @@ class Trees:
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
         paths, copied = self._paths(top), None
-        if is_new and user is not None and tree_index.begin(git, user, self._above(top)) and git.borrows:
+        if is_new and user is not None and index.begin(git, user, self._above(top)) and git.borrows:
             git.compare_with(user.head)
             copied = user
         modes = _Modes(git)
         names, closed = _names(git, paths)
-        if copied is not None and any(tree_index.are_attributes(name) for name, _ in names):
-            tree_index.distrust(git, copied, has_attributes=True)
+        if copied is not None and any(index.are_attributes(name) for name, _ in names):
+            index.distrust(git, copied, has_attributes=True)
             names, closed = _names(git, paths)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
         chosen = _chosen(top, names, taken, modes.known)

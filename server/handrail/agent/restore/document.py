@@ -16,7 +16,17 @@ from handrail.agent.restore.compare import identity
 from handrail.agent.turn.edits import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
-from handrail.core.documents.change import Applied, Change, Create, Delete, PlannedHunk, Tier, Update
+from handrail.core.documents.change import (
+    Applied,
+    Change,
+    Create,
+    Delete,
+    Partial,
+    PlannedHunk,
+    Rejected,
+    Tier,
+    Update,
+)
 from handrail.core.documents.revert import Lines, way_back
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
@@ -43,20 +53,43 @@ class Conflict:
     diff: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InPart:
+    """
+    A document of which only a part was restored, and why.
+
+    Attributes:
+        diff: What is missing, as a unified diff from what is there to what the checkpoint has.
+    """
+
+    uri: str
+    reason: str
+    diff: str = ""
+
+
 @dataclass(kw_only=True)
 class Found:
-    """What a restore has come to so far, by URI; `count` is how many there are."""
+    """
+    What a restore has come to so far, by URI.
+
+    Attributes:
+        refused: The updates that the editor did not make, or not whole.
+        count: How many documents there are.
+    """
 
     restored: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
+    partial: list[InPart] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
+    refused: list[Update] = field(default_factory=list)
     count: int = 0
 
     @property
     def done(self) -> int:
         """How many it has come to."""
-        return len(self.restored) + len(self.unchanged) + len(self.deleted) + len(self.conflicts)
+        alone = (self.restored, self.unchanged, self.deleted, self.partial, self.conflicts)
+        return sum(len(each) for each in alone)
 
 
 async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
@@ -143,7 +176,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
     if now is not None and each.after is not None and each.after.raw not in (None, now):
         reason = "It is no text that could be taken back in part, and was changed since; it was kept."
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
-        failure = await ports.editor.put(each.uri, before, each.before.mode)
+        failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
             (found.deleted if before is None else found.restored).append(each.uri)
             return
@@ -158,7 +191,7 @@ async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
     now = await ports.editor.look(each.uri)
     if now is None or (now.raw, now.mode) != (before.raw, after.mode):
         return False
-    return await ports.editor.put(each.uri, before.raw, before.mode) is None
+    return await ports.editor.put(each.uri, now.raw, before.raw, before.mode) is None
 
 
 def _as_left(each: Restoration, now: Text) -> Restoration:
@@ -204,7 +237,7 @@ async def _bring_back(ports: Ports, each: Restoration, found: Found) -> None:
             Conflict(uri=each.uri, reason="The file was deleted since; it was not brought back.")
         )
         return
-    failure = await ports.editor.put(each.uri, raw, each.before.mode)
+    failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
     if failure is not None:
         found.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
     else:
@@ -219,7 +252,7 @@ async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
     now = await ports.editor.look(each.uri)
     if now is None or now.raw != after.raw:
         return False  # it was saved since, or changed again
-    return await ports.editor.put(each.uri, before.raw, before.mode) is None
+    return await ports.editor.put(each.uri, now.raw, before.raw, before.mode) is None
 
 
 async def _put_file_back(ports: Ports, each: Restoration) -> bool:
@@ -231,7 +264,7 @@ async def _put_file_back(ports: Ports, each: Restoration) -> bool:
     (landing,) = await ports.editor.apply([Create(uri=each.uri, text=bytes_as_text)], LABEL)
     if not isinstance(landing, Applied):
         return False  # it is there again, and somebody else's
-    await ports.editor.put(each.uri, raw, each.before.mode)
+    await ports.editor.put(each.uri, raw, raw, each.before.mode)
     return True
 
 
@@ -246,10 +279,23 @@ async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) 
 
 
 async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: Found) -> None:
-    now, before = texts
+    now, _ = texts
     is_back = now.is_open and (await _put_file_back(ports, each) or await _put_disk_back(ports, each))
+    conflicts = len(found.conflicts)
+    await _rewrite_text(ports, each, texts, found)
+    if is_back and each.uri in found.unchanged:
+        found.unchanged.remove(each.uri)
+        found.restored.append(each.uri)
+    if is_back and len(found.conflicts) > conflicts:
+        left = found.conflicts.pop()
+        reason = f"The file was restored, the text in the editor was not. {left.reason}"
+        found.partial.append(InPart(uri=left.uri, reason=reason, diff=left.diff))
+
+
+async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: Found) -> None:
+    now, before = texts
     if now.text.content == before.content:
-        (found.restored if is_back else found.unchanged).append(each.uri)
+        found.unchanged.append(each.uri)
         return
     if _was_deleted(each):
         reason = "The turn deleted the document, and it was made anew since; that was kept."
@@ -258,8 +304,6 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     back = await asyncio.to_thread(_way_back, each, now.text, before)
     if back is None:
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
-    elif not back and is_back:
-        found.restored.append(each.uri)
     else:
         await _write_back(ports, each, now, back, found)
 
@@ -271,8 +315,8 @@ async def _write_back(
         found.unchanged.append(each.uri)
         return
     hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
-    await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
-    if now.is_open and not now.unsaved and each.before.unsaved is None:
+    is_whole = await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
+    if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
 
 
@@ -311,9 +355,26 @@ def _way_back(
     return way_back(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
 
 
-async def _apply(ports: Ports, change: Change, done: list[str], found: Found) -> None:
+async def _apply(ports: Ports, change: Change, done: list[str], found: Found) -> bool:
+    """Make *change*; whether all of it landed."""
     (landing,) = await ports.editor.apply([change], LABEL)
-    if isinstance(landing, Applied):
-        done.append(change.uri)
-    else:
-        found.conflicts.append(Conflict(uri=change.uri, reason=landing.failure.message))
+    if isinstance(change, Update) and not isinstance(landing, Applied):
+        found.refused.append(change)
+    match landing:
+        case Applied():
+            done.append(change.uri)
+        case Partial(failure=failure):
+            found.partial.append(await _in_part(ports, change, failure))
+        case Rejected(failure=failure):
+            found.conflicts.append(Conflict(uri=change.uri, reason=failure.message))
+    return isinstance(landing, Applied)
+
+
+async def _in_part(ports: Ports, change: Change, failure: Failure) -> InPart:
+    """What is missing of a change that landed in part."""
+    place, now = ports.workspace.resolve(change.uri), await ports.editor.read(change.uri)
+    path, shown = change.uri if isinstance(place, Failure) else place.path, ""
+    if isinstance(change, Update) and isinstance(now, Document):
+        wanted = edit.apply(change.base.content, change.edits)
+        shown = diff.unified(path, now.text, edit.between(now.text.content, wanted))
+    return InPart(uri=change.uri, reason=failure.message, diff=shown[:LIMIT_DIFF_CHARS])

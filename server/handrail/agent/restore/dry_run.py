@@ -1,13 +1,13 @@
 """
 What taking one path back is about to write: played to an editor that only listens.
 
-Reading is real, writing is noted. So what comes of a document is decided in one place, `restoration`, and is
+Reading is real, writing is noted. So what comes of a document is decided in one place, `document`, and is
 known before anything is written, for the checkpoint that a restore is preceded by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.restore.document import Found, take_back, take_back_lines
@@ -48,6 +48,9 @@ class Listener:
         """As it is."""
         return await self.editor.read(uri)
 
+    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+        """Nothing is really changed, so nothing shows late."""
+
     async def opened(self) -> tuple[Document, ...]:
         """As they are."""
         return await self.editor.opened()
@@ -71,7 +74,7 @@ class Listener:
             landings.append(Applied(text=None))
         return tuple(landings)
 
-    async def put(self, uri: str, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Note what the file will be; an editor that has the document open keeps its text."""
         now = await self.editor.read(uri)
         unsaved = None

@@ -2,22 +2,26 @@
 Take a checkpoint back, path by path, without losing what was typed since.
 
 What is to be taken back is chosen here, and the restore is preceded by a checkpoint of its own, so it can be
-taken back as well. How one path is taken back is decided in `restoration`.
+taken back as well. How one path is taken back is decided in `document`.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from handrail.agent.restore.compare import identity, place
-from handrail.agent.restore.document import Conflict, Found, take_back, take_back_lines
+from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
 from handrail.agent.restore.dry_run import rehearsed
+from handrail.agent.turn.corrections import keep_late
 from handrail.agent.turn.preimage import NOTHING, held, targets
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.conversation.journal import ToldTurn
+from handrail.core.documents.change import Landing, Update
 from handrail.core.documents.revert import Lines
-from handrail.ports import CheckpointError, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
 STOPPED = "The restore was stopped before it came to this document, which is as it was."
@@ -26,6 +30,9 @@ STOPPED = "The restore was stopped before it came to this document, which is as 
 def always(done: int, of: int) -> bool:
     """Nobody is told, and nobody stops it."""
     return True
+
+
+LATE: set[asyncio.Task[None]] = set()  # the event loop alone does not keep tasks alive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +46,7 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the four.
+    What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the five.
 
     Attributes:
         checkpoint: The id of the checkpoint taken before; None if nothing was touched.
@@ -49,6 +56,7 @@ class RestoreReport:
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
+    partial: tuple[InPart, ...]
     conflicts: tuple[Conflict, ...]
     checkpoint: str | None
     conversation: Conversation | None = None
@@ -107,13 +115,24 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         before = await _restore(ports, step, wish, rest, found)
     if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
         before = None
+    for update in found.refused:
+        ports.editor.when_shown(update, partial(_shown_late, ports, step, update))
     return RestoreReport(
         restored=tuple(found.restored),
         unchanged=tuple(found.unchanged),
         deleted=tuple(found.deleted),
+        partial=tuple(found.partial),
         conflicts=tuple(found.conflicts),
         checkpoint=before,
     )
+
+
+def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) -> None:
+    """The editor shows what it had refused: the checkpoint before the restore has what was there."""
+    document = Document(uri=update.uri, text=update.base, version=0, unsaved=True)
+    task = asyncio.ensure_future(keep_late(ports, step, {update.uri: document}, update, landing))
+    LATE.add(task)
+    task.add_done_callback(LATE.discard)
 
 
 def _chosen(

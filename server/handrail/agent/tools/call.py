@@ -16,7 +16,7 @@ from typing import Protocol
 
 from handrail.core.conversation.message import ToolOffer
 from handrail.core.failure import Code, Failure
-from handrail.core.patch import FilePatch
+from handrail.core.patches.notations import FilePatch
 from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 

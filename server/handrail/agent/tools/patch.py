@@ -11,12 +11,15 @@ import re
 from collections.abc import Callable
 
 from handrail.agent.tools import call
-from handrail.core import patch as notation
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
-from handrail.core.patch import FilePatch, Hunk, Operation
+from handrail.core.patches import notations as notation
+from handrail.core.patches.notations import FilePatch, Hunk, Operation
 
-NAMED_FILE = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
+NAMED_FILE = re.compile(
+    r"^(?:[ \t]*\*\*\* ?(?:Add|Update|Delete) File:[ \t]*|\+\+\+ (?:b/)?)(\S.*?)\s*$",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
-from handrail.core.patch import FilePatch, Operation
+from handrail.core.patches.notations import FilePatch, Operation
 
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:

@@ -13,7 +13,7 @@ from handrail.agent.tools.call import Inquiry
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Failure
 from handrail.core.ledger.report import Asked, Event
-from handrail.core.policy import verdict as policy
+from handrail.core.policy import verdict
 from handrail.core.policy.verdict import Ask, Grant, Rights
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Ports, Question
 
@@ -44,7 +44,7 @@ class Desk:
         """Why *call* may not run; None if the user lets it."""
         answer = await self._ask(self._question(call, ask.subject, ask.detail))
         if answer not in YES:
-            return policy.denied(ask, answered=answer is not None)
+            return verdict.denied(ask, answered=answer is not None)
         if answer != ALLOW:
             self.granted.update(ask.grants)
         if answer == ALWAYS:

@@ -17,9 +17,10 @@ from handrail.agent.tools.call import Command, Console, Printed
 from handrail.agent.turn.preimage import held, targets
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
+from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
+from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.policy.verdict import Place
-from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Document, Ports
 
 SHOWN = 10  # of each list that a result ends with

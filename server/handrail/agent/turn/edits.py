@@ -23,19 +23,23 @@ from handrail.core.documents.change import (
     Partial,
     PlannedHunk,
     Rejected,
-    Tier,
+    Status,
     Update,
 )
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.matching import similar as match
-from handrail.core.patch import FilePatch, Hunk, Operation
+from handrail.core.ledger.outcome import Mutation, Outcome
+from handrail.core.matching import match
+from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
+from handrail.core.planning.plan_file import Effect, plan_file
 from handrail.core.policy.verdict import Place
-from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import Document, Editor
 
+REFORMATTED = "The editor has reformatted it: blanks differ from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
+LIMIT_PLACES = 10  # of one failure; more would help nobody
+SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,31 +81,37 @@ class Planner:
         for patch in edits.patches:
             place = self.places[patch.path]
             if edits.wrong is not None:
-                files.append(self._failed(place, edits.wrong.at(place.uri)))
+                files.append(self._failed(place, edits.wrong))
             else:
                 files.append(await self._file(patch, place))
         return tuple(files) if edits.partial else _all_or_nothing(files)
 
     async def _file(self, patch: FilePatch, place: Place) -> PlannedFile:
         document = await self.editor.read(place.uri)
-        absent = isinstance(document, Failure) and document.code is Code.NO_SUCH_FILE
-        if isinstance(document, Failure) and not (
-            absent and patch.operation in (Operation.ADD, Operation.WRITE)
-        ):
-            return self._failed(place, document.at(place.uri), patch.hunks)
-        if isinstance(document, Failure) and patch.path.endswith(("/", "\\")):
-            return self._failed(place, _folder(patch.path))
-        if isinstance(document, Failure):
-            return self._created(place, Text(patch.content))
-        match patch.operation:
-            case Operation.UPDATE:
-                return await self._updated(patch, place, document)
-            case Operation.WRITE:
-                return await asyncio.to_thread(self._written, patch, place, document)
-            case Operation.ADD:
-                return await asyncio.to_thread(self._added, patch, place, document)
-            case Operation.DELETE:
-                return self._whole(place, document.text, (Delete(uri=document.uri, base=document.text),))
+        if isinstance(document, Document):
+            text, place = document.text, replace(place, uri=document.uri)
+        elif document.code is Code.NO_SUCH_FILE and patch.operation in (Operation.ADD, Operation.WRITE):
+            text = None
+        else:
+            return self._failed(place, document, patch.hunks)
+        target = self.places[patch.move_to] if patch.move_to is not None else place
+        taken = patch.move_to is not None and await self._is_taken(target)
+        planned = await asyncio.to_thread(plan_file, patch, text, taken=taken)
+        if isinstance(planned, Failure):
+            hunks = patch.hunks if planned.code is not Code.TOO_LARGE else ()
+            return self._failed(place, planned, hunks, text)
+        whole = text if text is not None else Text(patch.content)
+        parts = [
+            Part(mutation=self._mutation(place, each.hunk), planned=_in(each.result, document), text=whole)
+            for each in planned.parts
+        ]
+        changes = _changes(planned.effect, place, target, parts)
+        return PlannedFile(path=place.path, parts=tuple(parts), changes=changes)
+
+    async def _is_taken(self, place: Place) -> bool:
+        """Whether there is something at *place*, even if it cannot be read."""
+        found = await self.editor.read(place.uri)
+        return isinstance(found, Document) or found.code is not Code.NO_SUCH_FILE
 
     def _mutation(self, place: Place, hunk: Hunk | None = None) -> Mutation:
         number = f".{hunk.number}" if hunk is not None else ""
@@ -114,83 +124,38 @@ class Planner:
             hunk=hunk,
         )
 
-    def _failed(self, place: Place, failure: Failure, hunks: Sequence[Hunk] = ()) -> PlannedFile:
+    def _failed(
+        self, place: Place, failure: Failure, hunks: Sequence[Hunk] = (), text: Text | None = None
+    ) -> PlannedFile:
         mutations = [self._mutation(place, hunk) for hunk in hunks] or [self._mutation(place)]
-        parts = [Part(mutation=mutation, planned=failure, text=None) for mutation in mutations]
+        failure = failure.at(place.uri)
+        parts = [Part(mutation=mutation, planned=failure, text=text) for mutation in mutations]
         return PlannedFile(path=place.path, parts=tuple(parts), changes=())
 
-    def _whole(self, place: Place, text: Text, changes: tuple[Change, ...]) -> PlannedFile:
-        whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=())
-        part = Part(mutation=self._mutation(place), planned=whole, text=text)
-        return PlannedFile(path=place.path, parts=(part,), changes=changes)
 
-    def _created(self, place: Place, text: Text) -> PlannedFile:
-        if isinstance(unwritable := text.encode(text.content), Failure):
-            return self._failed(place, unwritable)
-        return self._whole(place, text, (Create(uri=place.uri, text=text),))
-
-    def _added(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
-        if not document.text.content:
-            return self._written(patch, place, document)  # nothing is lost
-        if isinstance(made := plan.plan_whole(document.text, patch.content), PlannedHunk) and not made.edits:
-            return self._whole(place, document.text, ())
-        failure = Failure(
-            code=Code.FILE_EXISTS,
-            uri=document.uri,
-            message=f"{place.path} exists already; adding it would overwrite it. Nothing was changed.",
-            steps=("Update the file instead.", "Or write it whole with write_file."),
-        )
-        return self._failed(place, failure)
-
-    def _written(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
-        made = plan.plan_whole(document.text, patch.content)
-        mutation = replace(self._mutation(place), uri=document.uri)
-        part = Part(mutation=mutation, planned=_in(made, document), text=document.text)
-        changes = _update(document, (part,))
-        return PlannedFile(path=place.path, parts=(part,), changes=changes)
-
-    async def _updated(self, patch: FilePatch, place: Place, document: Document) -> PlannedFile:
-        place = replace(place, uri=document.uri)
-        if (wrong := plan.too_many(patch.hunks)) is not None:
-            return self._failed(place, wrong.at(document.uri))
-        parts = tuple(
-            Part(
-                mutation=self._mutation(place, each.hunk),
-                planned=_in(each.result, document),
-                text=document.text,
-            )
-            for each in await asyncio.to_thread(plan.plan, document.text, patch.hunks)
-        )
-        if patch.move_to is None:
-            return PlannedFile(path=place.path, parts=parts, changes=_update(document, parts))
-        target = self.places[patch.move_to]
-        taken = await self.editor.read(target.uri)
-        if isinstance(taken, Document) or taken.code is not Code.NO_SUCH_FILE:
-            failure = Failure(
-                code=Code.FILE_EXISTS,
-                uri=target.uri,
-                message=f"{target.path} exists already; {place.path} cannot be moved there.",
-                steps=("Choose another name.", "Or delete that file first."),
-            )
-            return self._failed(place, failure, patch.hunks)
-        edits = sorted((e for part in parts for e in _edits(part)), key=lambda e: e.span.start)
-        moved = replace(document.text, content=edit.apply(document.text.content, edits))
-        changes = (Create(uri=target.uri, text=moved), Delete(uri=document.uri, base=document.text))
-        if not parts:
-            return self._whole(place, document.text, changes)
-        return PlannedFile(path=place.path, parts=parts, changes=changes)
+def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part]) -> tuple[Change, ...]:
+    """The changes that bring *effect* about at *place*, moved to *target* or not; none if no part fits."""
+    text = parts[0].text
+    assert text is not None
+    if all(isinstance(part.planned, Failure) for part in parts):
+        return ()
+    match effect:
+        case Effect.CREATE:
+            return (Create(uri=place.uri, text=text),)
+        case Effect.DELETE:
+            return (Delete(uri=place.uri, base=text),)
+        case Effect.UPDATE:
+            return _update(place.uri, text, parts)
+        case Effect.MOVE:
+            edits = sorted((e for part in parts for e in _edits(part)), key=lambda e: e.span.start)
+            moved = replace(text, content=edit.apply(text.content, edits))
+            return (Create(uri=target.uri, text=moved), Delete(uri=place.uri, base=text))
 
 
-def _folder(path: str) -> Failure:
-    return Failure(
-        code=Code.BAD_ARGUMENTS,
-        message=f"{path} names a folder, not a file. Nothing was changed.",
-        steps=("Name the file to be made; its folders are made with it.",),
-    )
-
-
-def _in(planned: PlannedHunk | Failure, document: Document) -> PlannedHunk | Failure:
+def _in(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:
     """What was planned for *document*; a failure if its encoding cannot write the new text."""
+    if isinstance(document, Failure):
+        return planned
     text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
         if (unwritable := text.unwritable(each.new)) is not None:
@@ -202,11 +167,11 @@ def _edits(part: Part) -> tuple[edit.TextEdit, ...]:
     return part.planned.edits if isinstance(part.planned, PlannedHunk) else ()
 
 
-def _update(document: Document, parts: Sequence[Part]) -> tuple[Change, ...]:
+def _update(uri: str, base: Text, parts: Sequence[Part]) -> tuple[Change, ...]:
     hunks = tuple(
         part.planned for part in parts if isinstance(part.planned, PlannedHunk) and part.planned.edits
     )
-    return (Update(uri=document.uri, base=document.text, hunks=hunks),) if hunks else ()
+    return (Update(uri=uri, base=base, hunks=hunks),) if hunks else ()
 
 
 def _all_or_nothing(files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
@@ -225,60 +190,89 @@ def _held_back(part: Part, bad: Part) -> Part:
     if not part.planned.edits and part.mutation.hunk is not None:
         return part
     hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
-    failure = Failure(
+    failure = _fits_alone(part, f"{hunk}{bad.mutation.path}")
+    return replace(part, planned=replace(failure, near=_places(part, part.text)))
+
+
+def _fits_alone(part: Part, bad: str) -> Failure:
+    return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
-        message=f"This edit fits, but {hunk}{bad.mutation.path} in the same call does not; nothing changed.",
+        message=f"This edit fits, but {bad} in the same call does not; nothing changed.",
         steps=("Mend the edit that does not fit, and send the call again.", "Or send this edit alone."),
-        near=_places(part, part.text),
     )
-    return replace(part, planned=failure)
 
 
 async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
     """What became of each part of *file*, whose changes landed as given, in order."""
-    found = await asyncio.to_thread(_told, file, landings)
-    return tuple(
-        [
-            outcome or await _missed(editor, part, landings)
-            for part, outcome in zip(file.parts, found, strict=True)
-        ]
-    )
+    now = await _text_now(editor, file, landings)
+    return await asyncio.to_thread(_outcomes, file, landings, now)
 
 
-def _told(file: PlannedFile, landings: Sequence[Landing]) -> list[Outcome | None]:
-    """The outcome of each part, as far as it can be told without looking again."""
-    found: list[Outcome | None] = []
-    now = landings[-1].text if landings and isinstance(landings[-1], Applied) else None
+async def _text_now(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> Text | None:
+    """The document's text once all is done, which line numbers are to be of; None if it cannot be had."""
+    has_failed = any(isinstance(part.planned, Failure) for part in file.parts)
+    if not has_failed and all(isinstance(landing, Applied) for landing in landings):
+        return landings[-1].text if landings and isinstance(landings[-1], Applied) else None
+    document = await editor.read(file.parts[0].mutation.uri)
+    return document.text if isinstance(document, Document) else None
+
+
+def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> tuple[Outcome, ...]:
+    found = []
     for part in file.parts:
         if isinstance(part.planned, Failure):
             found.append(_failed(part, part.planned, now))
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
-            found.append(_already(part))
+            found.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
         else:
-            found.append(_landed(part, file, landings))
-    return found
+            found.append(_landed(part, file, landings, now) or _missed(part, landings, now))
+    return tuple(found)
 
 
 def _failed(part: Part, failure: Failure, now: Text | None) -> Outcome:
-    """A part that does not fit; if others landed, its places and line numbers are those of the text now."""
-    text = part.text
-    if now is not None and part.mutation.hunk is not None and text is not None:
-        again = plan.plan_hunk(now, part.mutation.hunk)
-        if isinstance(again, Failure) and again.code is failure.code:
-            failure, text = again.at(failure.uri), now
+    """A part that does not fit; if the document has changed, its places are those of the text now."""
+    hunk, base, text = part.mutation.hunk, part.text, part.text
+    if now is not None and hunk is not None and base is not None and base.content != now.content:
+        failure, text = _told_anew(part, failure, base, now), now
     return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
-def _already(part: Part) -> Outcome:
-    return Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text)
+def _told_anew(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
+    """A failure that names places of *base*, as it is to be told of the text *now*."""
+    moved = edit.between(base.content, now.content)
+    there = [edit.carry(each.span, moved) for each in failure.near]
+    near = tuple(
+        replace(each, span=span, line=now.line_at(span.start))
+        for each, span in zip(failure.near, there, strict=True)
+    )
+    hunk, failure = part.mutation.hunk, replace(failure, near=near)
+    if hunk is None or not near:
+        return failure
+    again = plan.plan_hunk(now, hunk)
+    if isinstance(again, Failure):
+        is_of_place = failure.code in SEARCHED or again.code is failure.code
+        return again.at(failure.uri) if is_of_place else failure
+    if failure.code not in SEARCHED:
+        return failure
+    near = _places(replace(part, planned=again, text=now), now) or near
+    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "its text is there now"
+    return replace(
+        failure,
+        message=f"The edit did not fit the document as it was when the call was made; {where}.",
+        steps=("Send the edit again." if again.edits else "Read the document, and go on.",),
+        near=near,
+    )
 
 
-async def _missed(editor: Editor, part: Part, landings: Sequence[Landing]) -> Outcome:
+def _missed(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:
     """A part that was sent and is not there: shown where it should be, in the text that is there instead."""
-    failure = next(landing.failure for landing in landings if not isinstance(landing, Applied))
-    document = await editor.read(part.mutation.uri)
-    text = document.text if isinstance(document, Document) else part.text
+    landing = next(landing for landing in landings if not isinstance(landing, Applied))
+    failure = landing.failure
+    number = part.mutation.hunk.number if part.mutation.hunk is not None else None
+    if isinstance(landing, Rejected) and landing.conflicts and number not in landing.conflicts:
+        failure = _fits_alone(part, f"hunk {landing.conflicts[0]} of {part.mutation.path}")
+    text = now or part.text
     near = _places(part, text) if text is not None else ()
     return Outcome(
         mutation=part.mutation, status=Status.FAILED, failure=replace(failure, near=near), text=text
@@ -286,53 +280,60 @@ async def _missed(editor: Editor, part: Part, landings: Sequence[Landing]) -> Ou
 
 
 def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
-    """The place that the hunk of *part* matched, where it lies in *now*; none for what has no old text."""
+    """The places that the hunk of *part* matched, where they lie in *now*; none for what has no old text."""
     hunk, base, edits = part.mutation.hunk, part.text, _edits(part)
     if hunk is None or base is None or not edits or not hunk.old:
         return ()
     found = match.locate(base, hunk)
     spans = [each.span for each in (found.near if isinstance(found, Failure) else found)]
     moved = edit.between(base.content, now.content)
-    for span in spans:
-        if span.start - 2 <= edits[0].span.start <= span.end + 2:  # an edit may take a line end with it
-            there = edit.carry(span, moved)
-            return (Candidate(span=there, line=now.line_at(there.start), score=1.0),)
-    return ()
+    # An edit may take a line end with it.
+    first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
+    chosen = spans[:LIMIT_PLACES] if hunk.replace_all else first
+    there = [edit.carry(span, moved) for span in chosen]
+    return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
 
 
-def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing]) -> Outcome | None:
+def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> Outcome | None:
     """The outcome of a part that stands; None if it does not."""
     assert isinstance(part.planned, PlannedHunk)
     failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
     if isinstance(failed, Rejected):
         return None
-    change, landing = file.changes[-1], landings[-1]
-    if isinstance(failed, Partial) and isinstance(change, Update):
-        fate = dict(zip(change.edits, failed.stands, strict=True))
-        if not all(fate.get(each, False) for each in part.planned.edits):
+    change, stands = file.changes[-1], dict[edit.TextEdit, bool]()
+    if isinstance(change, Update):
+        fate = failed.stands if isinstance(failed, Partial) else (True,) * len(change.edits)
+        stands = dict(zip(change.edits, fate, strict=True))
+        if not all(stands.get(each, False) for each in part.planned.edits):
             return None
-    text = landing.text if isinstance(landing, Applied) else None
+    last = landings[-1]
+    is_reformatted = isinstance(last, Applied) and last.is_reformatted
+    moved_to = last.uri if isinstance(last, Applied) else None
     return Outcome(
-        mutation=part.mutation,
+        mutation=replace(part.mutation, uri=moved_to) if moved_to is not None else part.mutation,
         status=Status.LANDED,
         tier=part.planned.tier if part.mutation.hunk is not None else None,
-        text=text or part.text,
-        spans=_spans(change, part) if text is not None else (),
+        notes=(*part.planned.notes, *((REFORMATTED,) if is_reformatted else ())),
+        text=now or part.text,
+        spans=_spans(change, part, stands, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
     )
 
 
-def _spans(change: Change, part: Part) -> tuple[Span, ...]:
-    """Where the edits of *part* stand once all edits of *change* are made."""
-    if not isinstance(change, Update):
-        return ()
+def _spans(change: Update, part: Part, stands: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:
+    """Where the edits of *part* stand in *now*, once those edits of *change* are made that stand."""
     ours, spans, growth = set(_edits(part)), [], 0
-    for each in change.edits:
+    made = [each for each in change.edits if stands[each]]
+    for each in made:
         start = each.span.start + growth
         if each in ours:
             spans.append(Span(start=start, end=start + len(each.new)))
         growth += each.growth
-    return tuple(spans)
+    written = edit.apply(change.base.content, made)
+    if written == now.content:
+        return tuple(spans)
+    moved = edit.between(written, now.content)  # the user has typed meanwhile
+    return tuple(edit.carry(span, moved) for span in spans)
 
 
 def _diff(file: PlannedFile, part: Part) -> str:

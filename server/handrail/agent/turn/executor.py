@@ -1,40 +1,38 @@
 """
 The one executor: every tool call of every turn takes this road, in this order.
 
-Resolve, judge, ask, put into batches; then for each batch plan the edits, take the checkpoint, apply and
-read back. A call that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one
-result, in call order. When the turn is cancelled, a command is ended and whatever else runs is awaited, so
-that nothing is edited after the cancellation has been answered.
+Resolve, judge, ask, put into batches; then for each batch plan the edits and make them (`landing`). A call
+that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
+When the turn is cancelled, a command is ended and whatever else runs is awaited, so that nothing is edited
+after the cancellation has been answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
-from handrail.agent.turn import command
+from handrail.agent.turn import command, landing
 from handrail.agent.turn.approvals import Desk
-from handrail.agent.turn.edits import PlannedFile, Planner, outcomes
+from handrail.agent.turn.corrections import Listener
+from handrail.agent.turn.edits import Planner
+from handrail.agent.turn.landing import MadeCall, PlannedCall
 from handrail.agent.turn.output import Live, fitted
-from handrail.agent.turn.preimage import Held, held, intended, results, targets, written
 from handrail.agent.turn.resolve import Ready, Refused, resolve
-from handrail.agent.turn.takeback import whole_or_nothing
-from handrail.core import verify
-from handrail.core.checkpoint import StepId, Target
+from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
-from handrail.core.documents.change import Landing
-from handrail.core.documents.text import Text
+from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
-from handrail.core.ledger import report
+from handrail.core.ledger import ledger, report
+from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
-from handrail.core.policy import schedule
-from handrail.core.policy import verdict as policy
+from handrail.core.policy import schedule, verdict
 from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
 from handrail.core.results import sanitize
 from handrail.core.results.redact import redact
-from handrail.core.verify import Mutation, Outcome, Status
 from handrail.ports import CheckpointError, Ports
 
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
@@ -76,6 +74,7 @@ class Executor:
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
         named: The paths of which the user has been told that no snapshot covers them.
+        correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
     """
 
     ports: Ports
@@ -91,8 +90,13 @@ class Executor:
     answered: Callable[[ToolResult], Awaitable[None]] = _unheard
     granted: set[Grant] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
+    correct: Callable[[Sequence[Outcome]], None] = lambda found: None
+    _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._late = Listener(tell=self._corrected)
 
     @property
     def _desk(self) -> Desk:
@@ -156,18 +160,30 @@ class Executor:
             self.observe(CallEnded(call=result.call, summary=_summary(result)))
             await self.answered(result)
             done[result.call] = result
+        early, self._early = self._early, []
+        self._corrected(early)
 
     @property
     def touched(self) -> list[str]:
         """The paths of the documents that were changed so far."""
         return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
 
+    async def withdraw(self) -> None:
+        """Forget the turn's checkpoint if nothing has landed; an edit that shows late takes it anew."""
+        while self._late.pending:
+            await asyncio.wait(self._late.pending)
+        landed = any(each.status is Status.LANDED for each in self.outcomes)
+        if self.checkpoint is not None and not landed:
+            with suppress(CheckpointError):
+                if await self.ports.checkpoints.withdraw(self.checkpoint):
+                    self.checkpoint = None
+
     # ---- Before anything runs ---------------------------------------------------------------------
 
     async def _judge(self, ready: Ready | Refused, desk: Desk) -> Ready | Refused:
         if isinstance(ready, Refused):
             return ready
-        match policy.verdict(ready.request, await desk.rights()):
+        match verdict.verdict(ready.request, await desk.rights()):
             case Allow():
                 return ready
             case Block(failure=failure):
@@ -177,17 +193,17 @@ class Executor:
                 return Refused(call=ready.call, failure=refusal, ready=ready) if refusal else ready
 
     def _refused(self, refused: Refused, order: int) -> Done:
-        """The result of a call that does not run; edits among them are failed mutations."""
+        """The result of a call that does not run; its edits are mutations that failed or were denied."""
         ready, failure = refused.ready, refused.failure
         found: tuple[Outcome, ...] = ()
         if ready is not None and isinstance(ready.action, Edits):
-            found = tuple(self._failed(ready, place, failure, order) for place in ready.places.values())
+            found = tuple(self._untried(ready, place, failure, order) for place in ready.places.values())
         elif ready is None and refused.call.name in ("patch", "write_file"):
-            found = (self._failed(refused, None, failure, order),)
-        self.misses.update(verify.missed(self.misses, found))
+            found = (self._untried(refused, None, failure, order),)
+        self.misses.update(ledger.missed(self.misses, found))
         return Done(result=_failed_result(refused.call, failure), outcomes=found)
 
-    def _failed(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
+    def _untried(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
         mutation = self._mutation(call.call, order)
         if place is not None:
             mutation = replace(
@@ -198,7 +214,8 @@ class Executor:
                 path=place.path,
             )
             failure = failure.at(place.uri)
-        return Outcome(mutation=mutation, status=Status.FAILED, failure=failure)
+        status = Status.DENIED if failure.code is Code.DENIED else Status.FAILED
+        return Outcome(mutation=mutation, status=status, failure=failure)
 
     def _mutation(self, call: ToolCall, order: int) -> Mutation:
         return Mutation(
@@ -210,6 +227,7 @@ class Executor:
             uri="",
             identity="",
             path="",
+            step=self.step.number,
         )
 
     # ---- One batch --------------------------------------------------------------------------------
@@ -276,10 +294,10 @@ class Executor:
         return Done(result=_result(ready.call, ran.found), outcomes=found)
 
     def _log(self, done: Done) -> None:
-        """Tell failures as they were: what the model reads of them is made harmless, and short."""
+        """Tell failures as they were: what the model reads is harmless, and short. A user's no is none."""
         failed = [outcome.failure for outcome in done.outcomes] or [done.result.failure]
         for failure in failed:
-            if failure is not None:
+            if failure is not None and failure.code is not Code.DENIED:
                 said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
                 self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
 
@@ -287,79 +305,41 @@ class Executor:
         self.observe(Notice(call=call.id, text=text, is_warning=is_warning))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
-        planned: list[tuple[PlannedFile, ...]] = []
+        calls: list[PlannedCall] = []
         for ready in batch:
             assert isinstance(ready.action, Edits)
             mutation = self._mutation(ready.call, order)
             planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
-            planned.append(await planner.plan(ready.action))
-        coming = [change for files in planned for file in files for change in file.changes]
-        before = await held(self.ports.editor, [change.uri for change in coming])
+            files = await planner.plan(ready.action)
+            calls.append(PlannedCall(title=ready.action.title, files=files, partial=ready.action.partial))
         try:
-            lacking = await self._kept(targets(before, intended(before, coming))) if coming else {}
+            made = await landing.make(self.ports, self.step, calls, self._stop.is_set, self._late)
         except CheckpointError as error:
             return [self._unprotected(ready, error, order) for ready in batch]
-        done, ours = [], dict[str, Text]()
-        for ready, files in zip(batch, planned, strict=True):
-            if self._stop.is_set():
-                break
-            changes = [change for file in files for change in file.changes]
-            landings = await self.ports.editor.apply(changes, f"handrail: {ready.action.title}")
-            if isinstance(ready.action, Edits) and not ready.action.partial:
-                landings = tuple(await whole_or_nothing(self.ports, self.step, changes, landings))
-            ours |= written(before, changes, landings)
-            done.append(await self._done(ready, files, list(landings), lacking))
-        covered = {uri: document for uri, document in before.items() if uri not in lacking}
-        return await self._recorded(done, covered, ours) if covered else done
+        self.checkpoint = made.checkpoint or self.checkpoint
+        return [self._done(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
 
-    async def _kept(self, wanted: Sequence[Target]) -> dict[str, str]:
-        """Take the checkpoint; the documents that it lacks, and why, if the user lets those be changed."""
-        try:
-            self.checkpoint = await self.ports.checkpoints.ensure(self.step, wanted)
-            return {}
-        except CheckpointError:
-            if self.ports.terms.needs_checkpoint:
-                raise
-        lacking = {}
-        for target in wanted:
-            try:
-                self.checkpoint = await self.ports.checkpoints.ensure(self.step, [target])
-            except CheckpointError as error:
-                lacking[target.uri] = str(error)
-        return lacking
+    def _corrected(self, found: Sequence[Outcome]) -> None:
+        """Some of *found* show after they were told not to, or before they are told at all."""
+        told = {outcome.mutation.id: at for at, outcome in enumerate(self.outcomes)}
+        self._early += [each for each in found if each.mutation.id not in told]
+        known = [each for each in found if each.mutation.id in told]
+        better = [each for each in known if each.status is not self.outcomes[told[each.mutation.id]].status]
+        if not better:
+            return
+        for outcome in better:
+            self.outcomes[told[outcome.mutation.id]] = outcome
+        self.misses.update(ledger.missed(self.misses, better))
+        self.correct(better)
 
-    async def _recorded(self, done: list[Done], before: Held, ours: Mapping[str, Text]) -> list[Done]:
-        """Keep the post-images; without them a restore goes by what was intended, which the result says."""
-        try:
-            after = await results(self.ports.editor, before, ours)
-            await self.ports.checkpoints.record(self.step, after)
-        except CheckpointError as error:
-            note = f"\nTaking this back will go by what was to be written, not by what was: {error}"
-            return [replace(each, result=replace(each.result, text=each.result.text + note)) for each in done]
-        return done
-
-    async def _done(
-        self,
-        ready: Ready,
-        files: Sequence[PlannedFile],
-        landings: list[Landing],
-        lacking: Mapping[str, str],
-    ) -> Done:
-        found: list[Outcome] = []
-        for file in files:
-            of_file = [landings.pop(0) for _ in file.changes]
-            why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
-            for outcome in await outcomes(self.ports.editor, file, of_file):
-                landed = outcome.status is Status.LANDED
-                found.append(replace(outcome, uncovered=why) if landed else outcome)
-            if why is not None:
-                text = f"{file.path} is changed although that cannot be taken back: {why}"
-                self._notice(ready.call, text, is_warning=True)
-        failure = next((outcome.failure for outcome in found if outcome.failure is not None), None)
-        self.misses.update(verify.missed(self.misses, found))
-        text = report.result_text(found, self.misses)
+    def _done(self, ready: Ready, made: MadeCall, note: str) -> Done:
+        for warning in made.warnings:
+            self._notice(ready.call, warning, is_warning=True)
+        failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)
+        self.misses.update(ledger.missed(self.misses, made.outcomes))
+        text = report.result_text(made.outcomes, self.misses) + (f"\n{note}" if note else "")
         result = ToolResult(call=ready.call.id, text=text, failure=failure)
-        return Done(result=result, outcomes=tuple(found))
+        return Done(result=result, outcomes=made.outcomes)
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
         failure = Failure(

@@ -1,9 +1,10 @@
 """
 What a checkpoint must keep of documents that are about to change, and of what is written into them.
 
-The post-image of an open document is what we wrote, not what is there by now: what the user typed
-meanwhile is the user's, and a restore must not take it away. It is known before it is written, and kept with
-the pre-image: a server that dies before it has noted what came of it leaves that much.
+The pre-image is what a change was computed on, and the post-image what we made of that, not what is there by
+now: what the user typed meanwhile, or another process wrote, is theirs, and a restore must not take it away.
+The post-image is known before it is written, and kept with the pre-image: a server that dies before it has
+noted what came of it leaves that much.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import assert_never
 
 from handrail.core.checkpoint import Intended, Target, Unsaved
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Update
+from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Update
+from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor
 
 Held = Mapping[str, Document | Failure]
@@ -34,10 +36,12 @@ def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[T
     """One target for each document, with the editor's text where it differs from the disk; and what comes."""
     found = []
     for uri, document in documents.items():
-        unsaved = None
-        if isinstance(document, Document) and document.unsaved and document.version is not None:
+        raw = unsaved = None
+        if isinstance(document, Document) and document.version is None:
+            raw = document.text.raw
+        elif isinstance(document, Document) and document.unsaved and document.version is not None:
             unsaved = Unsaved(text=document.text, version=document.version)
-        found.append(Target(uri=uri, unsaved=unsaved, intended=coming.get(uri)))
+        found.append(Target(uri=uri, raw=raw, unsaved=unsaved, intended=coming.get(uri)))
     return found
 
 
@@ -79,25 +83,53 @@ def _rewritten(before: Document | Failure, change: Update) -> Text | None:
 
 
 def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Text]:
-    """What our own edits made of open documents, without anything typed meanwhile."""
-    found = {}
+    """
+    What our own edits made of documents, without what others did to them meanwhile.
+
+    Documents are left out of which that cannot be said; those count as they are found.
+    """
+    found: dict[str, Text | None] = {}
     for change, landing in zip(changes, landings, strict=True):
         document = before.get(change.uri)
-        if isinstance(change, Update) and isinstance(landing, Applied) and isinstance(document, Document):
-            text = _rewritten(document, change)
-            if document.is_open and text is not None:
-                found[change.uri] = text
-    return found
+        if isinstance(change, Create):
+            found[change.uri] = change.text if isinstance(landing, Applied) else None
+        elif isinstance(change, Update) and isinstance(document, Document):
+            start, stood = found.get(change.uri, document.text), _stood(change, landing, document)
+            if start is None or stood is None:
+                found[change.uri] = None
+            else:
+                found[change.uri] = _carried(start, change.base, stood)
+    return {uri: text for uri, text in found.items() if text is not None}
+
+
+def _stood(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
+    """The edits that were made; None if something else was written, or may have been."""
+    if isinstance(landing, Applied):
+        return None if landing.is_reformatted else list(update.edits)
+    if landing.failure.code is Code.NOT_AS_WRITTEN and not document.is_open:
+        return None
+    stands = landing.stands if isinstance(landing, Partial) else (False,) * len(update.edits)
+    return [each for each, is_there in zip(update.edits, stands, strict=True) if is_there]
+
+
+def _carried(start: Text, base: Text, edits: Sequence[TextEdit]) -> Text | None:
+    """What *edits* of *base* make of *start*; None if they meet with a change there."""
+    moved = edit.rebase(base, edits, start.content)
+    if any(each.conflict for each in moved):
+        return None
+    return replace(start, content=edit.apply(start.content, [each.edit for each in moved]))
 
 
 async def results(editor: Editor, before: Held, ours: Mapping[str, Text]) -> list[Target]:
     """The post-image of each document of *before*; *ours* is what `written` says."""
     found = []
     for target in targets(await held(editor, before)):
-        document = before[target.uri]
-        if target.uri in ours and isinstance(document, Document):
-            version = document.version or 0
-            found.append(Target(uri=target.uri, unsaved=Unsaved(text=ours[target.uri], version=version)))
+        document, text = before[target.uri], ours.get(target.uri)
+        if text is not None and isinstance(document, Document) and document.version is not None:
+            unsaved = Unsaved(text=text, version=document.version)
+            found.append(Target(uri=target.uri, unsaved=unsaved))
+        elif text is not None and target.raw is not None:
+            found.append(replace(target, raw=text.raw))
         else:
             found.append(target)
     return found

@@ -7,6 +7,7 @@ Nothing is judged and nothing done here. A command line is taken apart, so that 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -15,10 +16,12 @@ from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Command, Edits, Inquiry
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
+from handrail.core.patches import file_names
+from handrail.core.patches.signed import exclusive
 from handrail.core.policy import shell
 from handrail.core.policy.schedule import Touch
 from handrail.core.policy.verdict import Place, Request
-from handrail.ports import Ports
+from handrail.ports import Document, Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     if isinstance(arguments, Failure):
         return Refused(call=call, failure=arguments)
     action = tool.parse(arguments)
+    if isinstance(action, Edits) and action.wrong is None:
+        action = await _meant(action, ports)
     if isinstance(action, Failure):
         return Refused(call=call, failure=action)
     places: dict[str, Place] = {}
@@ -82,6 +87,40 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     request = Request(tool=call.name, places=tuple(places.values()))
     ready = Ready(call=call, action=action, places=places, request=request)
     return await _command(ready, action, ports) if isinstance(action, Command) else ready
+
+
+async def _meant(edits: Edits, ports: Ports) -> Edits:
+    """*edits* with each patch for the file that it means, where its name leaves that open."""
+    patches = []
+    for patch in edits.patches:
+        is_short = file_names.is_short(patch)
+        names = file_names.spellings(patch) or (patch.path,) * is_short
+        there = {name for name in names if await _is_file(name, ports)} if names else {patch.path}
+        below = await _below(patch.path, ports) if is_short and not there else ()
+        chosen = file_names.chosen(patch, there, below)
+        if isinstance(chosen, Failure):
+            return replace(edits, wrong=chosen)
+        patches.append(chosen)
+    times = Counter(patch.path for patch in patches)
+    if twice := next((path for path, count in times.items() if count > 1), None):
+        return replace(edits, wrong=exclusive(twice))
+    return replace(edits, patches=tuple(patches))
+
+
+async def _is_file(name: str, ports: Ports) -> bool:
+    place = ports.workspace.resolve(name)
+    if isinstance(place, Failure):
+        return False
+    found = await ports.editor.read(place.uri)
+    return isinstance(found, Document) or found.code is not Code.NO_SUCH_FILE
+
+
+async def _below(name: str, ports: Ports) -> Sequence[str]:
+    """The files of that name in folders of the workspace; none if it is a pattern."""
+    if not name or any(character in name for character in "*?[]{}/\\"):
+        return ()
+    found = await ports.workspace.files(None, f"**/{name}")
+    return () if isinstance(found, Failure) else found
 
 
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:

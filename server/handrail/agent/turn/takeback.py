@@ -2,7 +2,8 @@
 Take back what landed of a call that failed half-way, so that it is made whole or not at all.
 
 Each change is undone by its opposite, carried over to what the document holds by now: what the user typed
-meanwhile stays. What cannot be undone without touching it is left, and said to have landed.
+meanwhile stays. What cannot be undone without touching it is left, and said to have landed. Which edits of a
+document are left is read from the document, not from what became of the way back.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
+from handrail.core.documents.readback import LANDED, fates
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -53,8 +55,13 @@ async def whole_or_nothing(
         return left
     for at in reversed(range(len(changes))):
         landing = landings[at]
-        if not isinstance(landing, Rejected) and await _is_undone(ports, step, changes[at], landing):
-            left[at] = Rejected(failure=_taken_back(changes[at], landing, changes[bad]))
+        if isinstance(landing, Rejected):
+            continue
+        failure = _taken_back(changes[at], landing, changes[bad])
+        if isinstance(change := changes[at], Update):
+            left[at] = await _undone(ports.editor, change, landing, failure)
+        elif await _is_undone(ports, step, change):
+            left[at] = Rejected(failure=failure)
     return left
 
 
@@ -71,31 +78,38 @@ def _taken_back(change: Change, landing: Landing, bad: Change) -> Failure:
     )
 
 
-async def _is_undone(ports: Ports, step: StepId, change: Change, landing: Landing) -> bool:
+async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> bool:
     match change:
-        case Update():
-            return await _is_rewritten(ports.editor, change, landing)
         case Create():
             return await _is_removed(ports, step, change)
         case Delete():
             image = await _pre_image(ports, step, change.uri)
             if image is None or image.raw is None:
                 return False
-            return await ports.editor.put(change.uri, image.raw, image.mode) is None
+            return await ports.editor.put(change.uri, None, image.raw, image.mode) is None
 
 
-async def _is_rewritten(editor: Editor, change: Update, landing: Landing) -> bool:
+async def _undone(editor: Editor, change: Update, landing: Landing, failure: Failure) -> Landing:
+    """Undo what stands of *change*, and see what is left of it."""
     now = await editor.read(change.uri)
     if isinstance(now, Failure):
-        return False
+        return landing
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
     back = way_back(now.text, [(change.base, Text(edit.apply(change.base.content, stood)))])
-    if not back:
-        return back is not None
-    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-    (landing_back,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
-    return isinstance(landing_back, Applied)
+    if back is None:
+        return landing
+    if back:
+        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+        (way,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
+        now = await editor.read(change.uri)
+        if isinstance(way, Applied) or isinstance(now, Failure):
+            return Rejected(failure=failure) if isinstance(way, Applied) else landing
+        left = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))
+        still = tuple(is_there and next(left) for is_there in stands)
+        if any(still):
+            return landing if still == stands else Partial(stands=still, failure=failure)
+    return Rejected(failure=failure)
 
 
 async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.edit import TextEdit, rebase
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 
@@ -23,6 +23,15 @@ class Tier(StrEnum):
     ANCHORED = "anchored"
 
 
+class Status(StrEnum):
+    """What became of one hunk, or of the change of a whole document; *denied* is the user's no."""
+
+    LANDED = "landed"
+    ALREADY = "already"
+    FAILED = "failed"
+    DENIED = "denied"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedHunk:
     """
@@ -32,26 +41,65 @@ class PlannedHunk:
         number: Its place in the patch, counted from 1; None for a change of the whole document.
         tier: How it matched.
         edits: The smallest edits of the base text; none if the document says so already.
+        notes: What was put right to understand it, in sentences.
     """
 
     number: int | None
     tier: Tier
     edits: tuple[TextEdit, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """Change the text of an existing document; the hunks' edits are ascending and do not overlap."""
+    """
+    Change the text of an existing document; the hunks' edits are ascending and do not overlap.
+
+    Attributes:
+        base: The text on which the edits were computed.
+        is_divisible: Whether those hunks may be made that still fit, if others do not fit any more.
+    """
 
     uri: str
     base: Text
     hunks: tuple[PlannedHunk, ...]
+    is_divisible: bool = False
 
     @property
     def edits(self) -> tuple[TextEdit, ...]:
         """All edits of all hunks, ascending."""
         found = [edit for hunk in self.hunks for edit in hunk.edits]
         return tuple(sorted(found, key=lambda edit: (edit.span.start, edit.span.end)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """
+    An update carried over to a later text.
+
+    Attributes:
+        edits: Edits of that text: those of the update that are kept.
+        kept: For each of the update's edits, whether it is; a hunk is kept whole or not at all.
+        conflicts: The numbers of the hunks that are not kept, since their lines have changed.
+    """
+
+    edits: tuple[TextEdit, ...]
+    kept: tuple[bool, ...]
+    conflicts: tuple[int, ...]
+
+
+def fitted(update: Update, now: str) -> Fitted:
+    """Carries *update* over to *now*, a later text of its document."""
+    moved = rebase(update.base, update.edits, now)
+    blocked = {old for old, new in zip(update.edits, moved, strict=True) if new.conflict}
+    lost = [hunk for hunk in update.hunks if blocked.intersection(hunk.edits)]
+    dropped = {edit for hunk in lost for edit in hunk.edits}
+    kept = tuple(edit not in dropped for edit in update.edits)
+    return Fitted(
+        edits=tuple(new.edit for new, keep in zip(moved, kept, strict=True) if keep),
+        kept=kept,
+        conflicts=tuple(hunk.number or 1 for hunk in lost),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,9 +123,18 @@ Change = Update | Create | Delete
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """The change was read back and stands; `text` is what was read, None for a deletion."""
+    """
+    The change was read back and stands.
+
+    Attributes:
+        text: What was read; None for a deletion.
+        is_reformatted: Whether the editor has changed blanks of it.
+        uri: Where the document is now, if it was renamed meanwhile.
+    """
 
     text: Text | None
+    is_reformatted: bool = False
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +147,15 @@ class Partial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """Nothing of the change stands."""
+    """
+    Nothing of the change stands.
+
+    Attributes:
+        conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.
+    """
 
     failure: Failure
+    conflicts: tuple[int, ...] = ()
 
 
 Landing = Applied | Partial | Rejected

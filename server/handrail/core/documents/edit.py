@@ -18,6 +18,7 @@ from handrail.core.documents.spelling import common
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure, Span
 
+LIMIT_COMPARED = 250_000  # rows times rows; beyond this, comparing row by row may take seconds
 LIMIT_PAIRS = 50_000  # of equal rows; beyond this, comparing each with each may take seconds
 ROUNDS = 4  # of cutting; rows that occur once in a part of a part of a part are rare
 
@@ -102,12 +103,14 @@ def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block
         block, rounds = waiting.pop()
         i, j, k, m = _without_equal_ends(before, after, block)
         old, new = before[i:j], after[k:m]
-        anchors: list[tuple[int, int]] = []
-        if old and new and _is_cheap(old, new):
+        is_cheap = bool(old and new) and _is_cheap(old, new)
+        is_small = is_cheap and len(old) * len(new) <= LIMIT_COMPARED
+        anchors = _anchors(old, new) if old and new and rounds and not is_small else []
+        if is_cheap and not anchors:
             matcher = SequenceMatcher(None, old, new, autojunk=False)
             tags = (op for op in matcher.get_opcodes() if op[0] != "equal")
             found += [(a + i, b + i, c + k, d + k) for _, a, b, c, d in tags]
-        elif old and new and rounds and (anchors := _anchors(old, new)):
+        elif anchors:
             ends = [*anchors, (len(old), len(new))]
             begins = [(0, 0), *((a + 1, c + 1) for a, c in anchors)]
             for (a, c), (b, d) in zip(begins, ends, strict=True):
@@ -255,7 +258,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
         texts: What the lines read and what they read now, see `clash`.
     """
     which = ", ".join(map(str, conflicts))
-    said = f" They read {_shown(texts[0])} and now read {_shown(texts[1])}." if texts is not None else ""
+    said = f" They read {shown(texts[0])} and now read {shown(texts[1])}." if texts is not None else ""
     changed = f"{label} changed meanwhile in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
@@ -264,6 +267,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     )
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """Lines of a document as an error names them: quoted, and not too long."""
     text = text.strip("\r\n")
     return repr(text if len(text) <= 200 else text[:197] + "...")

@@ -20,11 +20,17 @@ from handrail.core.documents import spelling
 
 BLANKS = " \t"
 STRETCH = 2048  # characters; line ends are counted once for each so that a place is near a counted one
+LIMIT_HEADERS = 64  # of which the lines are remembered
 
 
 def plain(row: str, *, long_dash: bool = False) -> str:
     """One row as the index has it."""
     return spelling.plain(row, long_dash=long_dash).strip(BLANKS)
+
+
+def squeezed(row: str) -> str:
+    """*row* without any blank."""
+    return row.replace(" ", "").replace("\t", "")
 
 
 class Joined:
@@ -62,6 +68,11 @@ class Joined:
     def containing(self, words: re.Pattern[str]) -> list[int]:
         """The lines in which *words* occur; they must not match a line end."""
         numbers = {self._number(found.start()) - 1 for found in words.finditer(self.text)}
+        return sorted(map(self._line, numbers))
+
+    def having(self, word: str, limit: int) -> list[int]:
+        """The lines in which *word* stands; not more than *limit* places are looked at."""
+        numbers = {self._number(at) - 1 for at in _places(self.text, word, limit)}
         return sorted(map(self._line, numbers))
 
     def _number(self, at: int) -> int:
@@ -105,6 +116,30 @@ class Index:
         """
         self._rows = rows
         self._flat = flat
+        self._headers: dict[str, tuple[int, ...]] = {}
+
+    def header_lines(self, header: str) -> tuple[int, ...]:
+        """
+        The lines that read *header* (plain); if there are none, those that contain it as words.
+
+        The hunks of a patch often name the same header, so some answers are remembered.
+        """
+        if header not in self._headers:
+            if len(self._headers) >= LIMIT_HEADERS:
+                self._headers.clear()
+            self._headers[header] = tuple(self._found_headers(header))
+        return self._headers[header]
+
+    def _found_headers(self, header: str) -> Sequence[int]:
+        if not header:
+            return ()
+        if lines := self.plain.find([header]):
+            return lines
+        if header not in self.plain.text:
+            return ()
+        return self.plain.containing(
+            re.compile(rf"(?<!\w){re.escape(header)}" + (r"(?!\w)" if header[-1:].isalnum() else ""))
+        )
 
     @cached_property
     def plain(self) -> Joined:
@@ -120,6 +155,11 @@ class Index:
     def filled(self) -> Joined:
         """All rows that are not blank, plain."""
         return Joined(filter(None, self.plain.text.split("\n")), self._filled_lines)
+
+    @cached_property
+    def squeezed(self) -> Joined:
+        """All rows, plain and without any blank."""
+        return Joined([squeezed(self.plain.text[1:-1])])
 
     def _filled_lines(self) -> Sequence[int]:
         rows = self.plain.text[1:-1].split("\n")

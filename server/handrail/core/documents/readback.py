@@ -1,52 +1,209 @@
 """
-Read back: which of our edits stand in a text that the user may have edited as well.
+Read back: what became of our edits in a text that others may have changed as well.
 
 An edit stands if its new text is there, whole, where it belongs, and what it replaced is gone. What the
 user typed around it does not matter. Where the difference of two texts can be read in more than one way
 (one of several equal lines is missing), the reading in which ours is missing wins for deletions, and the
 reading in which ours is whole wins for insertions.
+
+Theory of operation. Three texts are known: `base`, on which the edits were computed; `expected`, which they
+make of it; and `now`, which is there. An edit stands if nothing in the difference of `expected` and `now`
+disturbs it. If it does not, the texts are compared without their blanks, and without what was only added: an
+editor that formats as it goes, or a user who types into a new line at once, has taken the edit. This reading
+must cost fewer keys than the one in which the edit was never made. Only if the place of an edit is as `base`
+has it is the edit known to be absent; everything else stays unclear, and must not be sent again.
+
+    base  a b     expected  a xy b     now  a x1y b     inside ours something was added: it was taken
+                                       now  a 1 b       the place was changed, ours is not in it: unclear
+                                       now  a b!        the place is as it was: absent
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from enum import StrEnum
 
-from handrail.core.documents.edit import TextEdit, apply, between
-from handrail.core.documents.text import Text
+from handrail.core.documents.edit import TextEdit, apply, between, rebase
+from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Span
 
 MARGIN = 2  # keys; about equal efforts tell nothing
 LIMIT_FINE = 2_000  # characters of a changed block that are compared one by one
+ALIKE = 0.5  # from then on an insertion at our place may be ours, changed
+BLANKS = re.compile(r"[ \t\f\v\u00a0]+")
+
+
+class Fate(StrEnum):
+    """What became of one edit."""
+
+    STANDS = "stands"
+    REFORMATTED = "reformatted"  # it stands but for its blanks
+    ADDED_TO = "added to"  # all of it stands, and more inside it
+    ABSENT = "absent"  # its place is as it was before
+    UNCLEAR = "unclear"  # its place was changed, and ours is not whole there
+
+
+LANDED = frozenset({Fate.STANDS, Fate.REFORMATTED, Fate.ADDED_TO})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ours:
+    """An edit in the text that all edits make: where its new text is, and what it replaced."""
+
+    span: Span
+    new: str
+    old: str
+
+
+def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
+    """
+    Say of each edit what became of it.
+
+    Args:
+        base: The text that the edits were computed on.
+        edits: What we asked for, ascending, without overlap.
+        now: What the editor holds.
+
+    Cost: that of a few differences of the two texts; one, if every edit stands.
+    """
+    stands = standing(base, edits, now)
+    if all(stands):
+        return (Fate.STANDS,) * len(edits)
+    if now == base.content:
+        return (Fate.ABSENT,) * len(edits)
+    expected, ours = _made(base, edits)
+    added = _added_to(expected, ours, (base.content, edits), now)
+    bare = _squeezed_fates(base, edits, now)
+    moved = rebase(base, edits, now)
+    later = between(base.content, now)
+    found = [
+        (Fate.STANDS if stood else None)
+        or bare[at]
+        or (Fate.ADDED_TO if added[at] else None)
+        or (Fate.UNCLEAR if moved[at].conflict or _is_met(each, later) else Fate.ABSENT)
+        for at, (each, stood) in enumerate(zip(edits, stands, strict=True))
+    ]
+    if any(fate in LANDED for fate, each in zip(found, ours, strict=True) if not _is_blank(each)):
+        return tuple(
+            Fate.REFORMATTED if fate not in LANDED and _is_blank(each) else fate
+            for fate, each in zip(found, ours, strict=True)
+        )
+    return tuple(found)
+
+
+def _is_blank(ours: _Ours) -> bool:
+    """Whether an edit changes nothing but blanks and blank lines, which a formatter may have for its own."""
+    return _squeezed(ours.old) == _squeezed(ours.new)
 
 
 def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
     """
-    Say of each edit whether it stands in *now*.
+    Say of each edit whether it stands in *now* as it was written.
 
     Args:
         base: The text that the edits were computed on.
         edits: What we asked for, ascending, without overlap.
         now: What the editor holds.
     """
-    expected = apply(base.content, edits)
+    expected, ours = _made(base, edits)
     if now == expected:
         return (True,) * len(edits)
     if now == base.content:
         return (False,) * len(edits)
     others = _differences(expected, now)
-    stands, growth = [], 0
-    for at, edit in enumerate(edits):
-        start = edit.span.start + growth
-        ours = Span(start=start, end=start + len(edit.new))
-        old = base.content[edit.span.start : edit.span.end]
-        is_whole = not any(_disturbs(expected, other, ours, old) for other in others)
-        if is_whole and not edit.new and _may_be_undone(expected, start, old, others):
+    stands = []
+    for at, each in enumerate(ours):
+        is_whole = not any(_disturbs(expected, other, each.span, each.old) for other in others)
+        if is_whole and not each.new and _may_be_undone(expected, each.span.start, each.old, others):
             without = apply(base.content, (*edits[:at], *edits[at + 1 :]))
-            is_whole = _effort(others) <= _effort(_differences(without, now)) + MARGIN
+            is_back = any(other.new and _squeezed(other.new) == _squeezed(each.old) for other in others)
+            fewer = _effort(_differences(without, now))
+            is_whole = _effort(others) <= (fewer if is_back else fewer + MARGIN)
         stands.append(is_whole)
-        growth += edit.growth
     return tuple(stands)
+
+
+def _made(base: Text, edits: Sequence[TextEdit]) -> tuple[str, list[_Ours]]:
+    """The text that *edits* make of *base*, and where each of them is in it."""
+    ours, growth = [], 0
+    for edit in edits:
+        start = edit.span.start + growth
+        old = base.content[edit.span.start : edit.span.end]
+        ours.append(_Ours(span=Span(start=start, end=start + len(edit.new)), new=edit.new, old=old))
+        growth += edit.growth
+    return apply(base.content, edits), ours
+
+
+def _added_to(
+    expected: str, ours: Sequence[_Ours], before: tuple[str, Sequence[TextEdit]], now: str
+) -> tuple[bool, ...]:
+    """Whether all of each edit is there with something added inside, and that explains *now* best."""
+    others = _differences(expected, now)
+    effort = _effort(others)
+    found = []
+    for at, each in enumerate(ours):
+        met = [o for o in others if o.span.start < each.span.end and o.span.end > each.span.start]
+        met += [
+            o for o in others if o.span.start == o.span.end and each.span.start < o.span.start < each.span.end
+        ]
+        only_added = all(other.span.start == other.span.end for other in met)
+        if not each.new.strip() or not met or not only_added:
+            found.append(False)
+            continue
+        content, edits = before
+        without = apply(content, (*edits[:at], *edits[at + 1 :]))
+        found.append(effort + MARGIN < _effort(_differences(without, now)))
+    return tuple(found)
+
+
+def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
+    """Which edits stand, or stand with something added, once no text has blanks; None for all others."""
+    expected, ours = _made(base, edits)
+    bare: list[TextEdit] = []
+    places: list[int] = []  # of those edits that are more than blanks
+    for at, (edit, each) in enumerate(zip(edits, ours, strict=True)):
+        start, end = (len(_squeezed(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
+        new = _squeezed(expected[: each.span.end])[len(_squeezed(expected[: each.span.start])) :]
+        if new.strip() and new != _squeezed(each.old):
+            bare.append(TextEdit(span=Span(start=start, end=end), new=new))
+            places.append(at)
+    found: list[Fate | None] = [None] * len(edits)
+    if not bare:
+        return found
+    text, bare_now = Text(_squeezed(base.content)), _squeezed(now)
+    made, bare_ours = _made(text, bare)
+    stand = standing(text, bare, bare_now)
+    added = _added_to(made, bare_ours, (text.content, bare), bare_now)
+    for at, stood, more in zip(places, stand, added, strict=True):
+        found[at] = Fate.REFORMATTED if stood else Fate.ADDED_TO if more else None
+    return found
+
+
+def _squeezed(content: str) -> str:
+    """*content* without blanks inside its lines, and without blank lines."""
+    rows = (BLANKS.sub("", line) for line in split_lines(content))
+    return "".join(row for row in rows if row.strip("\r\n"))
+
+
+def _is_met(edit: TextEdit, later: Sequence[TextEdit]) -> bool:
+    """Whether something that looks like ours was inserted where *edit* inserts."""
+    if not edit.new:
+        return False
+    rows = {row for row in _squeezed(edit.new).splitlines() if row}
+    for other in later:
+        if other.span.start <= edit.span.end and other.span.end >= edit.span.start and other.new:
+            theirs = set(_squeezed(other.new).splitlines())
+            if rows & theirs or _likeness(edit.new, other.new) > ALIKE:
+                return True
+    return False
+
+
+def _likeness(one: str, other: str) -> float:
+    one, other = one[:LIMIT_FINE], other[:LIMIT_FINE]
+    return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
 def _may_be_undone(expected: str, place: int, old: str, others: Sequence[TextEdit]) -> bool:

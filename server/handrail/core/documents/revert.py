@@ -2,9 +2,9 @@
 Undo what was done to a text, and only that, in what the text has become since.
 
 What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
-it (see `extent`), there is no way back, unless it is part of the way back itself: of equal lines nobody could
-say whose is which. Which texts these are, and what becomes of a document without a way back, is decided by
-whoever restores it.
+it (see `diff_regions`), there is no way back, unless it is part of the way back itself: of equal lines
+nobody could say whose is which. Which texts these are, and what becomes of a document without a way back,
+is decided by whoever restores it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """
-Ways in which models spell the same text differently: typographic punctuation, and literal escapes.
+Ways in which models spell the same text differently: typographic punctuation.
 
 Quotes, dashes, dots and spaces have a plain spelling in ASCII in which texts are compared. What is written
-keeps the document's own spelling of all that an edit does not change. Escapes are resolved only where the
-search text shows that they are not meant.
+keeps the document's own spelling of all that an edit does not change.
 """
 
 from __future__ import annotations
@@ -11,10 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from difflib import SequenceMatcher
-
-from handrail.core.patches.hunk import Hunk
 
 SINGLES, DOUBLES = "\u2018\u2019\u201a\u201b\u2032", "\u201c\u201d\u201e\u201f\u2033"
 DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
@@ -35,9 +31,6 @@ LONGER = re.compile("\u2026")  # what has more than one character when it is pla
 EM_DASH = "\u2014"  # models write it as one hyphen or as two
 
 LIMIT_COMPARED = 4_000_000  # pairs of characters; beyond this only equal begins and ends are looked for
-
-ESCAPE = re.compile(r"\\([nrt\"'\\])")
-MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\"}
 
 
 def plain(text: str, *, long_dash: bool = False) -> str:
@@ -162,29 +155,3 @@ def _unit(text: str, at: int, other: str) -> int:
         if other in ("\u2026", EM_DASH) and text.startswith(spelled, at):
             return len(spelled)
     return 1
-
-
-def resolved(hunk: Hunk) -> Hunk | None:
-    """
-    *hunk* as it was meant, if its search text has literal escapes in the place of characters.
-
-    A search text in one line with a literal line end is escaped throughout, and so is what replaces it.
-    Otherwise only those escapes are resolved in the new text that the old text has as well. None if there
-    is nothing to resolve, or if what the new text means is not certain.
-    """
-    escapes = set(ESCAPE.findall(hunk.old))
-    if not escapes:
-        return None
-    in_one_line = "\n" not in hunk.old
-    if "n" in escapes and in_one_line and "\n" not in hunk.new:
-        meant = set(MEANT)
-    elif "n" in escapes or (in_one_line and "\n" not in hunk.new and "n" in ESCAPE.findall(hunk.new)):
-        return None
-    else:
-        meant = escapes
-
-    def resolve(found: re.Match[str]) -> str:
-        return MEANT[found[1]] if found[1] in meant else found[0]
-
-    old, new = ESCAPE.sub(resolve, hunk.old), ESCAPE.sub(resolve, hunk.new)
-    return None if old == new or not old.strip() else replace(hunk, old=old, new=new)

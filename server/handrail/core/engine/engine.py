@@ -2,8 +2,8 @@
 One request to the edit engine, from bytes to bytes: what `handrail apply --jsonl` answers.
 
 A request carries all files that it is about, so nothing is read or written here. It is planned whole against
-those bytes and made whole or not at all. What a patch means for a file is decided as the tool `patch` decides
-it. How requests and replies are written as lines is `jsonl`'s work.
+those bytes and made whole or not at all. What a patch does to a file is decided in `plan_file`, as for
+the tool `patch`. How requests and replies are written as lines is `jsonl`'s work.
 """
 
 from __future__ import annotations
@@ -12,16 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from handrail.core import patch
 from handrail.core.documents import edit
-from handrail.core.documents.change import PlannedHunk, Tier
+from handrail.core.documents.change import PlannedHunk, Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.patches import reply
+from handrail.core.patches import file_names, notations, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, nothing
 from handrail.core.patches.reply import Notation
-from handrail.core.planning import plan
-from handrail.core.verify import Status
+from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
 
 
 class Kind(StrEnum):
@@ -68,12 +66,14 @@ class Reply:
         status: LANDED if anything changed, ALREADY if all of it is there, FAILED if nothing was done.
         failure: Why it failed; its message says which hunk of which file, where there are several.
         tier: The weakest by which a hunk matched; None if nothing landed.
+        notes: What was put right to understand the patch, in sentences.
         files: The files that changed and their bytes now, None for one that is gone.
     """
 
     status: Status
     failure: Failure | None = None
     tier: Tier | None = None
+    notes: tuple[str, ...] = ()
     files: Mapping[str, bytes | None]
 
 
@@ -99,9 +99,9 @@ def failed(failure: Failure) -> Reply:
 def _read(request: Patch) -> tuple[FilePatch, ...] | Failure:
     match request.kind:
         case Kind.V4A:
-            return patch.parse_v4a(request.patch)
+            return notations.parse_v4a(request.patch)
         case Kind.UNIFIED:
-            return patch.parse_unified(request.patch)
+            return notations.parse_unified(request.patch)
         case Kind.SEARCH_REPLACE:
             return _blocks(request)
 
@@ -109,13 +109,13 @@ def _read(request: Patch) -> tuple[FilePatch, ...] | Failure:
 def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
     """SEARCH/REPLACE blocks; with several files, or none, a name above each block says which it is for."""
     if len(request.files) == 1:
-        only = patch.parse_search_replace(next(iter(request.files)), request.patch)
+        only = notations.parse_search_replace(next(iter(request.files)), request.patch)
         return only if isinstance(only, Failure) else (only,)
     found: list[FilePatch] = []
     for block in reply.read(request.patch).blocks:
         if block.notation is not Notation.SEARCH_REPLACE or not block.path:
             return nothing("SEARCH/REPLACE blocks, each below the name of its file")
-        file = patch.parse_search_replace(block.path, block.text)
+        file = notations.parse_search_replace(block.path, block.text)
         if isinstance(file, Failure):
             return file
         found.append(file)
@@ -127,9 +127,9 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """What becomes of one file: the tiers of its hunks, and the files that this changes."""
+    """What becomes of one file: the hunks that are made, and the files that this changes."""
 
-    tiers: tuple[Tier, ...] = ()
+    made: tuple[PlannedHunk, ...] = ()
     files: Mapping[str, bytes | None]
 
 
@@ -137,22 +137,29 @@ def _made(patches: Sequence[FilePatch], files: Mapping[str, bytes]) -> Reply:
     names = {identity(path): path for path in files}
     seen: set[str] = set()
     changed: dict[str, bytes | None] = {}
-    tiers: list[Tier] = []
+    made: list[PlannedHunk] = []
     is_alone = len(patches) == 1
-    for each in patches:
+    below: dict[str, list[str]] = {}
+    for path in files:
+        below.setdefault(path.rpartition("/")[2], []).append(path)
+    for patch in patches:
+        there = {name for name in (patch.path, *file_names.spellings(patch)) if identity(name) in names}
+        each = file_names.chosen(patch, there, below.get(patch.path, ()))
+        if isinstance(each, Failure):
+            return failed(each)
         named = _named(each, names, seen)
         if isinstance(named, Failure):
             return failed(named)
-        planned = _planned(named, files, is_alone=is_alone)
+        planned = _planned(each, named, files, is_alone=is_alone)
         if isinstance(planned, Failure):
             return failed(planned)
-        tiers += planned.tiers
+        made += planned.made
         changed |= planned.files
     if not changed:
         return Reply(status=Status.ALREADY, files={})
-    return Reply(
-        status=Status.LANDED, tier=max(tiers, key=list(Tier).index, default=Tier.SAFE), files=changed
-    )
+    tier = max((each.tier for each in made), key=list(Tier).index, default=Tier.SAFE)
+    notes = tuple(dict.fromkeys(note for each in made for note in each.notes))
+    return Reply(status=Status.LANDED, tier=tier, notes=notes, files=changed)
 
 
 def identity(path: str) -> str:
@@ -190,80 +197,36 @@ def _named(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> FilePat
     return replace(each, path=spelled[0], move_to=spelled[1] if each.move_to else None)
 
 
-def _planned(each: FilePatch, files: Mapping[str, bytes], *, is_alone: bool) -> _File | Failure:
-    """What the patch of one file comes to, or the first reason why it cannot be made."""
-    raw = files.get(each.path)
-    if raw is None:
-        return _created(each) if each.operation in (Operation.ADD, Operation.WRITE) else _absent(each.path)
-    text = Text.parse(raw)
+def _planned(
+    patch: FilePatch, named: FilePatch, files: Mapping[str, bytes], *, is_alone: bool
+) -> _File | Failure:
+    """What *patch* comes to, its paths spelled as in *named*; or the first reason why it cannot be made."""
+    raw = files.get(named.path)
+    text = Text.parse(raw) if raw is not None else None
     if isinstance(text, Failure):
-        return text.at(each.path)
-    match each.operation:
-        case Operation.UPDATE:
-            return _updated(each, text, files, is_alone=is_alone)
-        case Operation.DELETE:
-            return _File(files={each.path: None})
-        case Operation.ADD:
-            return _added(each, text)
-        case Operation.WRITE:
-            whole = plan.plan_whole(text, each.content)
-            return whole.at(each.path) if isinstance(whole, Failure) else _written(each, text, (whole,))
+        return text.at(named.path)
+    planned = plan_file(patch, text, taken=named.move_to in files)
+    if isinstance(planned, Failure):
+        return planned.at(named.path)
+    for part in planned.parts:
+        if isinstance(part.result, Failure):
+            is_only = part.hunk is None or (is_alone and len(planned.parts) == 1)
+            where = "" if is_only or part.hunk is None else f"Hunk {part.hunk.number} of {named.path}: "
+            return replace(part.result, uri=named.path, message=where + part.result.message)
+    changed = _bytes(named, text or Text(""), planned)
+    if isinstance(changed, Failure):
+        return changed.at(named.path)
+    return _File(made=tuple(each for each in planned.made if each.edits or planned.is_whole), files=changed)
 
 
-def _updated(each: FilePatch, text: Text, files: Mapping[str, bytes], *, is_alone: bool) -> _File | Failure:
-    if each.move_to is not None and each.move_to in files:
-        return Failure(
-            code=Code.FILE_EXISTS,
-            uri=each.move_to,
-            message=f"{each.move_to} exists already; {each.path} cannot be moved there.",
-            steps=("Choose another name.", "Or delete that file first."),
-        )
-    found: list[PlannedHunk] = []
-    for planned in plan.plan(text, each.hunks):
-        if isinstance(planned.result, Failure):
-            is_only = is_alone and len(each.hunks) == 1
-            where = "" if is_only else f"Hunk {planned.hunk.number} of {each.path}: "
-            return replace(planned.result, uri=each.path, message=where + planned.result.message)
-        found.append(planned.result)
-    return _written(each, text, found)
-
-
-def _written(each: FilePatch, text: Text, hunks: Sequence[PlannedHunk]) -> _File | Failure:
-    edits = sorted((e for hunk in hunks for e in hunk.edits), key=lambda e: (e.span.start, e.span.end))
-    tiers = tuple(hunk.tier for hunk in hunks if hunk.edits)
-    if not edits and each.move_to is None:
-        return _File(files={})
-    raw = text.encode(edit.apply(text.content, edits))
+def _bytes(named: FilePatch, text: Text, planned: FilePlan) -> Mapping[str, bytes | None] | Failure:
+    """The files that *planned* changes, *text* being what is there."""
+    if planned.effect is Effect.DELETE:
+        return {named.path: None}
+    is_new = planned.effect is Effect.CREATE
+    raw = text.encode(named.content if is_new else edit.apply(text.content, planned.edits))
     if isinstance(raw, Failure):
-        return raw.at(each.path)
-    if raw == text.raw and each.move_to is None:  # of two hunks one undoes the other
-        return _File(files={})
-    if each.move_to is not None:
-        return _File(tiers=tiers, files={each.path: None, each.move_to: raw})
-    return _File(tiers=tiers, files={each.path: raw})
-
-
-def _created(each: FilePatch) -> _File | Failure:
-    raw = Text("").encode(each.content)
-    return raw.at(each.path) if isinstance(raw, Failure) else _File(files={each.path: raw})
-
-
-def _added(each: FilePatch, text: Text) -> _File | Failure:
-    whole = plan.plan_whole(text, each.content)
-    if isinstance(whole, PlannedHunk) and not whole.edits:
-        return _File(files={})
-    return Failure(
-        code=Code.FILE_EXISTS,
-        uri=each.path,
-        message=f"{each.path} exists already; adding it would overwrite it. Nothing was changed.",
-        steps=("Update the file instead.",),
-    )
-
-
-def _absent(path: str) -> Failure:
-    return Failure(
-        code=Code.NO_SUCH_FILE,
-        uri=path,
-        message=f"There is no file {path}.",
-        steps=("Check the path.", "To make a new file, add it."),
-    )
+        return raw
+    if planned.effect is Effect.MOVE and named.move_to is not None:
+        return {named.path: None, named.move_to: raw}
+    return {named.path: raw} if is_new or planned.edits else {}

@@ -61,7 +61,7 @@ def _reply(name: Scalar, request: Request, done: Reply) -> dict[str, object]:
         "id": name,
         "status": done.status.value,
         "code": done.failure.code.value if done.failure is not None else None,
-        "message": _told(done.failure) if done.failure is not None else None,
+        "message": _told(done.failure) if done.failure is not None else " ".join(done.notes) or None,
         "tier": done.tier.value if done.tier is not None else None,
     }
     files = {

@@ -12,11 +12,12 @@ from enum import StrEnum
 
 from handrail.core.conversation.message import Usage
 from handrail.core.conversation.prompt import Mode
-from handrail.core.documents.change import Tier
+from handrail.core.documents.change import Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code
+from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.results import sanitize
-from handrail.core.verify import Ledger, OpenFailure, Outcome, Status
 
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
@@ -215,7 +216,7 @@ class Diagnostic:
         failure: The id.
         near: The places, best first; the first one is where it is shown, the document's start if none.
         text: The text that the places refer to; None if the document has none.
-        choices: The places that a quick fix is offered for.
+        choices: The places that a quick fix may be offered for.
     """
 
     failure: str
@@ -299,15 +300,20 @@ def _result_line(outcome: Outcome) -> str:
     where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
     match outcome.status:
         case Status.LANDED:
-            how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None else ""
+            how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None and not outcome.notes else ""
             lost = f" It cannot be taken back: {outcome.uncovered}" if outcome.uncovered else ""
-            return f"Landed: {where}{how}.{lost}"
+            return f"Landed: {where}{how}.{_notes(outcome)}{lost}"
         case Status.ALREADY:
             return f"Already there: {where}. Nothing was changed."
-        case Status.FAILED:
+        case Status.FAILED | Status.DENIED:
             assert outcome.failure is not None
             said = sanitize.clean(outcome.failure.message + _ways_on(outcome))
             return f"FAILED [{outcome.failure.code}] {where}: {said}"
+
+
+def _notes(outcome: Outcome) -> str:
+    """What was put right, behind a blank."""
+    return "".join(f" {note}" for note in outcome.notes)
 
 
 def _ways_on(outcome: Outcome) -> str:

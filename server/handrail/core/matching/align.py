@@ -12,6 +12,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 
 from handrail.core.documents.edit import Block, opcodes
+from handrail.core.patches.hunk import Hunk, rows_of
 
 Lines = tuple[int | None, ...]  # for each row of a hunk the line of the document that is the same row
 
@@ -21,6 +22,17 @@ LIMIT_ROWS = 400  # a block of more rows is compared as a whole or not at all
 def filled(rows: Sequence[str]) -> list[int]:
     """The numbers of the rows that are not blank."""
     return [at for at, row in enumerate(rows) if row.strip()]
+
+
+def changes(hunk: Hunk) -> list[Block]:
+    """The blocks of old rows that become new ones; rows that the patch marks as kept are in none of them."""
+    old, new = rows_of(hunk)
+    if hunk.blocks is None or any(j > len(old) or m > len(new) for _, j, _, m in hunk.blocks):
+        return opcodes(old, new)
+    found: list[Block] = []
+    for i, j, k, m in hunk.blocks:
+        found += [(a + i, b + i, c + k, d + k) for a, b, c, d in opcodes(old[i:j], new[k:m])]
+    return found
 
 
 def around_blanks(old: Sequence[str], lines: Sequence[int], blank: Sequence[bool]) -> Lines:
@@ -88,9 +100,10 @@ def gap(paired: Lines, block: Block) -> tuple[int, int] | None:
     return (place, place) if place is not None else None
 
 
-def is_licensed(old: Sequence[str], new: Sequence[str], paired: Lines) -> bool:
+def is_licensed(hunk: Hunk, paired: Lines) -> bool:
     """Whether all that is removed, and both sides of all that is put in, have their lines, without gaps."""
-    return all(_is_block_licensed(old, paired, block) for block in opcodes(old, new))
+    old = rows_of(hunk)[0]
+    return all(_is_block_licensed(old, paired, block) for block in changes(hunk))
 
 
 def _is_block_licensed(old: Sequence[str], paired: Lines, block: Block) -> bool:

@@ -50,6 +50,7 @@ class Fit:
         patch_step: The columns by which all depths of the patch differ; 0 if there is only one depth.
         patch_has_tabs: Whether the patch indents by tabs.
         document_step: The text of one step of the document.
+        is_as_written: Whether the new rows stand at the document's depth already, though the old ones do not.
     """
 
     pairs: dict[str, str]
@@ -57,6 +58,7 @@ class Fit:
     patch_step: int
     patch_has_tabs: bool
     document_step: str
+    is_as_written: bool = False
 
     @property
     def is_identity(self) -> bool:
@@ -129,6 +131,36 @@ def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document:
         patch_has_tabs=any("\t" in indent for indent in indents),
         document_step=_document_step({theirs for each in found.values() for theirs in each}, document),
     )
+
+
+def is_at_depth(matched: Sequence[tuple[str, str]], new: Sequence[str]) -> bool:
+    """
+    Whether *new* rows are indented as the document is, though the old ones of the patch are not.
+
+    Args:
+        matched: (old row of the patch, row of the document) for every row that matched.
+        new: The new rows of the patch.
+    """
+    matched = [(row, twin) for row, twin in matched if row.strip() and twin.strip()]
+    new = [row for row in new if row.strip()]
+    if not new or all(leading(row) == leading(twin) for row, twin in matched):
+        return False
+    ours, theirs = [row for row, _ in matched], [twin for _, twin in matched]
+    kept = {row: leading(twin) for row, twin in matched}
+    if any(kept.get(row, leading(row)) != leading(row) for row in new):
+        return False  # a row of the patch that stays is indented as the patch is
+    base, step = _shape(new)
+    if leading(new[0]) != base or base != _shape(theirs)[0]:
+        return False
+    if base != _shape(ours)[0]:
+        return True
+    return step == _shape(theirs)[1] and 0 not in (step, _shape(ours)[1]) and step != _shape(ours)[1]
+
+
+def _shape(rows: Sequence[str]) -> tuple[str, int]:
+    """The least indentation of *rows*, and by how many columns the next one is deeper; 0 if there is none."""
+    base = min(map(leading, rows), key=width)
+    return base, min((width(leading(row)) - width(base) for row in rows if leading(row) != base), default=0)
 
 
 def _document_step(indents: set[str], document: Sequence[str]) -> str:

@@ -72,6 +72,24 @@ def made_elsewhere(text: Text, span: Span) -> Failure:
     )
 
 
+def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
+    """`no-match` for text that stands at *span* only, away from a header (and its line) that was given."""
+    header, line = missed
+    near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
+    return Failure(
+        code=Code.NO_MATCH,
+        message=(
+            f"The search text is at line {near.line + 1}, but not in the scope of {_shown(header)} "
+            f"(line {line + 1}), which the patch names. Nothing was changed."
+        ),
+        steps=(
+            f"If line {near.line + 1} is meant, name its scope, or none.",
+            f"Else send the lines as they stand below line {line + 1}.",
+        ),
+        near=(near,),
+    )
+
+
 def depth_is_open(text: Text, span: Span) -> Failure:
     """`bad-patch` for one row without its indentation whose replacement goes on with blocks at the margin."""
     line = text.line_at(span.start)

@@ -1,5 +1,5 @@
 """
-Where a hunk belongs in a document, and how surely: what `match` finds, and all that plans on it reads.
+Say where a hunk belongs: the value that all strategies return.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from handrail.core.documents.change import Tier
+from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.align import Lines
 from handrail.core.patches.hunk import Hunk
@@ -21,8 +22,8 @@ class Match:
         span: Of the document; for whole rows without the last terminator.
         tier: How exactly it matched.
         strategy: What was passed over: exact, trailing-space, indentation, unicode, blank-lines, escapes,
-            anchored.
-        hunk: As it is to be made: the hunk that was looked for, escapes resolved.
+            entities, spacing, row-numbers, anchored.
+        hunk: As it is to be made: the hunk that was looked for, put right.
         lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
             empty for a string.
     """
@@ -32,3 +33,8 @@ class Match:
     strategy: str
     hunk: Hunk
     lines: Lines = ()
+
+
+def line_span(text: Text, first: int, end: int) -> Span:
+    """The rows from line *first* to before *end* (both from 0), without the last terminator."""
+    return Span(start=text.starts[first], end=text.row_end(end - 1))

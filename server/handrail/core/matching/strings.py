@@ -8,33 +8,76 @@ Line ends of the document do not matter, its spelling may be passed over. Whole 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
+from operator import and_
 
 from handrail.core.documents import spelling
+from handrail.core.documents.edit import opcodes
 from handrail.core.documents.index import BLANKS
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.indent import leading, width
-from handrail.core.patches.hunk import Hunk
+from handrail.core.patches.hunk import Hunk, rows_of
 
 LIMIT_PLACES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
 
 
-def exact(text: Text, old: str, new: str) -> list[Span]:
+def exact(text: Text, hunk: Hunk) -> list[Span]:
     """
-    All occurrences of *old* (with LF) as spans of the content; overlapping ones included.
+    All occurrences of the hunk's old text (with LF) as spans of the content; overlapping ones included.
 
-    Of several lines neither the first nor the last may be cut inside a word: it would be another line. And
-    what is meant as rows, given *new*, is no string: those are found, and indented, as rows.
+    Of several lines neither the first nor the last may be cut inside a word: it would be another line. Whole
+    rows come before rows that are cut, and a row that is cut does not bound an insertion. And what is meant
+    as rows, given the new text, is no string: those are found, and indented, as rows.
     """
-    flat, length = text.flat, len(old)
+    flat, old, length = text.flat, hunk.old, len(hunk.old)
     places = find_all(flat, old)
-    if "\n" in old:
+    if "\n" in old and old.strip():
         places = [at for at in places if not _is_inside_word(flat, at) | _is_inside_word(flat, at + length)]
-    if all(_is_row(flat, at, old, new) for at in places):
+        cuts = {at: _cuts(flat, at, at + length) for at in places}
+        if not hunk.replace_all:
+            places = [at for at in places if not any(cuts[at])] or places
+        bounded = _borders(hunk) if any(map(any, cuts.values())) else (False, False)
+        places = [at for at in places if not any(map(and_, cuts[at], bounded))]
+    if all(_is_row(flat, at, old, hunk.new) for at in places):
         return []
     return [_span(text, at, at + length) for at in places]
+
+
+def _cuts(flat: str, start: int, end: int) -> tuple[bool, bool]:
+    """Whether a text of several rows that stands at *start* to *end* cuts its first and its last row."""
+    before = flat[flat.rfind("\n", 0, start) + 1 : start]
+    stop = flat.find("\n", end)
+    behind = flat[end : stop if stop >= 0 else len(flat)] if flat[end - 1] != "\n" else ""
+    return bool(before.strip(BLANKS)), bool(behind.strip(BLANKS))
+
+
+def _borders(hunk: Hunk) -> tuple[bool, bool]:
+    """Whether the first and whether the last old row is right beside rows that are put in."""
+    old, new = rows_of(hunk)
+    last = len(old)
+    added = {i for i, j, _, _ in opcodes(old, new) if i == j}
+    if last == 1:
+        return 0 in added, 1 in added
+    return bool(added & {0, 1}), bool(added & {last - 1, last})
+
+
+def with_indentation(text: Text, hunk: Hunk, span: Span) -> tuple[Hunk, Span]:
+    """
+    *hunk* and its place *span* with the indentation before it, if the new text has that already.
+
+    A search text may begin behind the indentation of its row, or in the middle of it, and its replacement at
+    the start of the row; put in as it is, it would be indented twice.
+    """
+    before = text.content[text.starts[text.line_at(span.start)] : span.start]
+    ours, depth = leading(hunk.old), leading(hunk.new)
+    if not before or before.strip(BLANKS) or depth == ours or depth != before + ours:
+        return hunk, span
+    if not hunk.new[len(depth) :].strip():
+        return hunk, span
+    return replace(hunk, old=before + hunk.old), Span(start=span.start - len(before), end=span.end)
 
 
 def _is_row(flat: str, at: int, old: str, new: str) -> bool:

@@ -8,18 +8,16 @@ and beats a wrong hint. What is left as a tie is refused by the caller.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handrail.core.documents import index
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.indent import leading, width
+from handrail.core.matching.scope import scope_lines
 from handrail.core.patches.hunk import Hunk
 
 HINT_LINES = 50  # how far from its line hint a match may lie and still be preferred (roo-comparison 2b)
-LABEL = re.compile(r"\w+( \w+)?:$")  # `else:`, `public:`: part of the block around it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,58 +81,7 @@ def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
     return len({width(leading(there)) - width(leading(row)) for row, there in pairs if row.strip()}) == 1
 
 
-# ---- Scope ------------------------------------------------------------------------------------------
-
-
 def _in_scope(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
     """The places that the scope holds; none if it is not to be found once."""
     lines = scope_lines(text, hunk.scope)
     return [at for at, span in enumerate(found) if text.line_at(span.start) in lines]
-
-
-def scope_lines(text: Text, scope: Sequence[str]) -> range:
-    """The lines (from 0) of a scope, from the last header, each below the one before; none if in doubt."""
-    lines = range(-1, len(text.rows))
-    for header in map(index.plain, scope):
-        places = [at for at in header_lines(text, header) if at in lines[1:]]
-        if len(places) != 1:
-            return range(0)
-        lines = range(places[0], _scope_end(text.rows, places[0]))
-    return lines if scope else range(0)
-
-
-def header_lines(text: Text, header: str) -> list[int]:
-    """The lines that read *header* (plain); if there are none, those that contain it as words."""
-    if not header:
-        return []
-    if lines := text.index.plain.find([header]):
-        return lines
-    words = re.compile(rf"(?<!\w){re.escape(header)}" + (r"(?!\w)" if header[-1:].isalnum() else ""))
-    return text.index.plain.containing(words)
-
-
-def _scope_end(rows: Sequence[str], header: int) -> int:
-    """The line past the scope of a header: where a row that is no deeper begins something else."""
-    depth = len(leading(rows[header]))
-    for line in range(header + 1, len(rows)):
-        row = rows[line].strip()
-        if row and len(leading(rows[line])) <= depth and _begins_another(rows, line, rows[header].strip()):
-            return line
-    return len(rows)
-
-
-def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
-    """Whether a row is a header like *header*, or opens a block; brackets and labels do neither."""
-    row = rows[line].strip()
-    if row[0] == header[0] and not row[0].isalnum():
-        return _run(row) <= _run(header)  # Markdown: only a heading of the same or a higher level
-    if row.split()[0] == header.split(maxsplit=1)[0]:
-        return True
-    if row[0] in "{}()[]#\"'`" or LABEL.match(row):
-        return False
-    below = next((rows[at] for at in range(line + 1, len(rows)) if rows[at].strip()), "")
-    return below.strip() == "{" or len(leading(below)) > len(leading(rows[line]))
-
-
-def _run(row: str) -> int:
-    return len(row) - len(row.lstrip(row[0]))

@@ -1,15 +1,21 @@
 """
 What a patch says, whatever its notation: for each file what is to become of it, and the hunks.
 
-Texts have LF and paths are as the model wrote them; nothing is looked up. Notations are read in `patch`.
+Texts have LF and paths are as the model wrote them; nothing is looked up. Notations are read in `notations`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.failure import Code, Failure
+
+Block = tuple[int, int, int, int]
+
+UNSIGNED = "?"
+KEPT = f" {UNSIGNED}"  # the signs of rows that a hunk leaves as they are
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +33,10 @@ class Hunk:
         at_end: Whether the place is the end of the document.
         replace_all: Whether every occurrence is meant.
         leaves_blank: For whole lines: whether an empty `new` is one blank line, and not none at all.
+        notes: What was put right to read it so, in sentences; the match is then not exact.
+        rivals: Other old texts that the patch may mean; where one of them stands, the hunk is refused.
+        signs: The sign of each row of a V4A or unified hunk, UNSIGNED for a row without one.
+        unsigned: Why a hunk with such rows is refused, unless the document has them so.
     """
 
     number: int
@@ -38,6 +48,28 @@ class Hunk:
     at_end: bool = False
     replace_all: bool = False
     leaves_blank: bool = False
+    notes: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
+    signs: str = ""
+    unsigned: Failure | None = None
+
+    @property
+    def blocks(self) -> tuple[Block, ...] | None:
+        """
+        Where the signs mark each row: old rows i to j become new rows k to m, for each change.
+
+        None where only the two texts tell what changes.
+        """
+        if not self.signs:
+            return None
+        found = []
+        i = k = 0
+        for kept, changed in re.findall(r"([^-+]*)([-+]*)", self.signs):
+            i, k = i + len(kept), k + len(kept)
+            j, m = i + changed.count("-"), k + changed.count("+")
+            found += [(i, j, k, m)] if changed else []
+            i, k = j, m
+        return tuple(found)
 
 
 class Operation(StrEnum):
@@ -60,6 +92,8 @@ class FilePatch:
         hunks: For UPDATE, in the order of the patch.
         content: For ADD and WRITE, with LF.
         move_to: The new path, if the file is to be moved after the update.
+        notes: What was put right to read the patch so, in sentences.
+        others: Other names that it gives the one file, or that may be the file's.
     """
 
     path: str
@@ -67,6 +101,8 @@ class FilePatch:
     hunks: tuple[Hunk, ...] = ()
     content: str = ""
     move_to: str | None = None
+    notes: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 def rows_of(hunk: Hunk) -> tuple[list[str], list[str]]:
@@ -78,6 +114,14 @@ def rows_of(hunk: Hunk) -> tuple[list[str], list[str]]:
         old.pop()
         new = new[:-1] if not new[-1] else new
     return old, new
+
+
+def unquoted(name: str) -> tuple[str, tuple[str, ...]]:
+    """A file name without the quotes or backticks around it, and the note that says so."""
+    mark = name[0]
+    if len(name) < 3 or mark not in "`\"'" or name[-1] != mark or mark in name[1:-1]:
+        return name, ()
+    return name[1:-1].strip(), (f"The marks around the file name {name} were removed.",)
 
 
 def bad(line_number: int, line: str, expected: str) -> Failure:

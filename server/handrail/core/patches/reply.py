@@ -2,24 +2,27 @@
 Find the edit blocks in a reply copied from any chat, in order, and the prose around them.
 
 Read are V4A envelopes, SEARCH/REPLACE blocks under a file name, unified diffs, and fences that carry a
-whole file and its path. What a block says is read by `patch`; nothing is judged here, so a block that is
+whole file and its path. What a block says is read by `notations`; nothing is judged here, so a block that is
 cut short is handed on as it is and fails where its notation is read.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from handrail.core.documents.text import to_lf
-from handrail.core.patch import BEGIN, END, RANGE, REPLACE, SEARCH, is_file_head
 from handrail.core.patches import naming
+from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
+from handrail.core.patches.unified import RANGE, is_file_head
+from handrail.core.patches.v4a import BEGIN, END
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
 DIFF_LINE = re.compile(
     r"^[ +\-@\\]|^(diff |index |new file|deleted file|old mode|new mode|rename |similarity )"
 )
+SECTION_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: \S")  # an envelope that lacks its begin
 DIFF_START = re.compile(r"^diff --git ")
 DIFF_HEAD = re.compile(r"^@@|^diff |^--- ")
 COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
@@ -99,6 +102,8 @@ class _Reader:
         self.floor = 0  # what stands above this line belongs to something else
         self.mark = ""  # of the fence around the blocks
         self.wrapping = -1  # the line that ends it, where that is certain
+        ends = (at for at in range(len(lines) - 1, -1, -1) if lines[at].rstrip() == END)
+        self.last_end = next(ends, -1)  # of an envelope
 
     def run(self) -> None:
         while self.at < len(self.lines):
@@ -106,9 +111,9 @@ class _Reader:
             if self._ends_wrapping(line):
                 self.at += 1
                 self.floor, self.mark, self.wrapping = self.at, "", -1
-            elif line.rstrip() == BEGIN:
+            elif line.rstrip() == BEGIN or (self.at < self.last_end and SECTION_HEAD.match(line)):
                 self._take(Notation.V4A, "", self._end(BEGIN, END))
-            elif SEARCH.match(line):
+            elif opens_block(self.lines, self.at):
                 self._search_replace()
             elif DIFF_START.match(line) or is_file_head(self.lines, self.at):
                 self._take(Notation.UNIFIED, "", self._diff_end())
@@ -138,11 +143,17 @@ class _Reader:
         self.path = self._path_of_block()
         start, last = self.at, 0
         for at in range(start + 1, len(self.lines)):
-            if SEARCH.match(self.lines[at]) or (last and FENCE.match(self.lines[at])):
+            if opens_block(self.lines, at) or (last and FENCE.match(self.lines[at])):
                 break
             last = at if REPLACE.match(self.lines[at]) else last
         else:
             at = len(self.lines)
+        end = block_end(self.lines, start)
+        if not last and end is not None:
+            self._take(Notation.SEARCH_REPLACE, self.path, end)
+            if self.lines[end - 1].startswith("="):  # the fence behind it shows that this is the end
+                self.blocks[-1] = replace(self.blocks[-1], text=f"{self.blocks[-1].text}\n```")
+            return
         self._take(Notation.SEARCH_REPLACE, self.path, last + 1 if last else at)
         if not last:
             # Cut short: what follows may be another file's, and its name may stand inside this text.
@@ -191,10 +202,18 @@ class _Reader:
             block = Block(notation=Notation.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")
         if block is None:
             self.prose += self.lines[self.at : closing + 1]
+            if self._holds_name(closing):
+                self.at = closing + 1
+                return  # the name may be that of a block below
         else:
             self.blocks.append(block)
             self._drop_line_of(above)
         self.at = self.floor = closing + 1
+
+    def _holds_name(self, closing: int) -> bool:
+        """Whether nothing but the name of a file stands in the fence here."""
+        filled = [line for line in self.lines[self.at + 1 : closing] if line.strip()]
+        return len(filled) == 1 and bool(naming.on_line(filled[0]))
 
     def _ends_wrapping(self, line: str) -> bool:
         found = FENCE.match(line) if self.mark else None
@@ -239,8 +258,8 @@ class _Reader:
 
     def _opens_block(self, at: int) -> bool:
         line = self.lines[at]
-        opens = line.rstrip() == BEGIN or SEARCH.match(line) or DIFF_START.match(line)
-        return bool(opens) or is_file_head(self.lines, at)
+        opens = line.rstrip() == BEGIN or DIFF_START.match(line) or is_file_head(self.lines, at)
+        return bool(opens) or opens_block(self.lines, at)
 
     # ---- File names -------------------------------------------------------------------------------
 
@@ -268,7 +287,10 @@ class _Reader:
         """The name of a file above its block is no prose."""
         while path and self.prose and not self.prose[-1].strip():
             self.prose.pop()
-        if path and self.prose and naming.on_line_above_block(self.prose[-1]) == path:
+        if path and len(self.prose) > 2 and FENCE.match(self.prose[-1]) and FENCE.match(self.prose[-3]):
+            if naming.on_line(self.prose[-2]) == path:
+                del self.prose[-3:]
+        elif path and self.prose and naming.on_line_above_block(self.prose[-1]) == path:
             self.prose.pop()
 
 

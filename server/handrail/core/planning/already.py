@@ -14,7 +14,7 @@ from handrail.core.documents.change import Tier
 from handrail.core.documents.edit import opcodes
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Candidate, Span
-from handrail.core.matching import similar as match
+from handrail.core.matching import match, row_match, scope, similar
 from handrail.core.matching.result import Match
 from handrail.core.matching.tie_break import has_one_shift
 from handrail.core.patches.hunk import Hunk, rows_of
@@ -49,7 +49,7 @@ def is_made(text: Text, found: Match) -> bool:
 
 def _reads(text: Text, line: int, rows: list[str]) -> bool:
     there = text.rows[line : line + len(rows)] if line >= 0 else ()
-    return len(there) == len(rows) and all(map(match.is_alike, rows, there))
+    return len(there) == len(rows) and all(map(row_match.is_alike, rows, there))
 
 
 def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
@@ -78,7 +78,7 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
     if len(added + kept) < TELLING:
         return False
     found = match.matches(text, replace(hunk, old=hunk.new, new=""))
-    if len(found) != 1 or not _is_close(text, found[0]):
+    if len(found) != 1 or not _is_close(text, found[0]) or scope.missed(text, hunk, found[0].span):
         return False
     lost = [row for i, j, k, m in blocks if k == m for row in old[i:j]]
     if _stands_beside(text, lost, found[0].span):
@@ -106,11 +106,11 @@ def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
     reach = min(LIMIT_BESIDE, len(removed) + 2)
     beside = (*text.rows[max(0, first - reach) : first], *text.rows[last + 1 : last + 1 + reach])
     telling = [row.strip() for row in removed if is_distinct(row)][:LIMIT_BESIDE]
-    near = [row for row in telling if any(match.likeness(row, other.strip()) >= ALIKE for other in beside)]
+    near = [row for row in telling if any(similar.likeness(row, other.strip()) >= ALIKE for other in beside)]
     return bool(telling) and len(near) * 2 >= len(telling)
 
 
 def _has_rival(hunk: Hunk, near: Sequence[Candidate], found: Span) -> bool:
     """Whether another place resembles the old text more than the new text does."""
     rivals = [each for each in near if each.span.end < found.start or found.end < each.span.start]
-    return bool(rivals) and rivals[0].score > match.likeness(hunk.old.strip(), hunk.new.strip())
+    return bool(rivals) and rivals[0].score > similar.likeness(hunk.old.strip(), hunk.new.strip())

@@ -1,9 +1,10 @@
 """
 Turn the hunks of a patch into the smallest edits of a document.
 
-Decided here is whether a hunk may be made at all: whether it says something, leaves nothing out, and does
-not touch what another hunk changes. Where it belongs is found in `match`, whether it is made already in
-`already`, and how its rows are written in `place`. The document is only read.
+Decided here is whether a hunk may be made at all: whether it says something and does not touch what
+another hunk changes. What it leaves out is told in `omission`, where it belongs is found in `match`,
+whether it is made already in `already`, and how its rows are written in `render`. The document is only
+read.
 """
 
 from __future__ import annotations
@@ -18,27 +19,17 @@ from handrail.core.documents.edit import TextEdit, apply, joins_ends
 from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text, to_lf, unwritable
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.matching import refusal, strings
-from handrail.core.matching import similar as match
+from handrail.core.matching import escapes, match, numbers, refusal, strings
 from handrail.core.matching.result import Match
-from handrail.core.matching.tie_break import ANYWHERE, Bounds, header_lines, scope_lines
+from handrail.core.matching.scope import scope_lines
+from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
-from handrail.core.planning import already
-from handrail.core.planning import render as place
+from handrail.core.planning import already, render
+from handrail.core.planning.omission import omission
 
-LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
-OMISSION = re.compile(
-    r"^\s*(?:(?P<comment>#|//|\{?/\*|<!--|--|;|%)\s*)?"
-    r"(?:(?:\.{3}|…)(?:\s+|(?(comment)|(?!)))\(?" + LEFT_OUT + r".*"
-    r"|(?:\.{3}|…)\(?" + LEFT_OUT + r"\s+(?:of|code|content|lines?|file|unchanged|remains?|is|stays?)\b.*"
-    r"|(?:\.{3}|…)\s*\[?truncated\]?.*"
-    r"|\(?(?:the )?rest (?:of (?:the |your |this )?(?:\w+ ){1,2})?"
-    r"(?:(?:is |remains |stays )?(?:unchanged|the same)|(?:goes |stays )?here)\)?\.?)"
-    r"\s*(?:\*/\}?|-->)?\s*$",
-    re.IGNORECASE,
-)
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
 LIMIT_SEARCH_CHARS = 1_000_000  # no model writes as much; comparing it takes the longer the longer it is
+TIERS = list(Tier)
 WORDS = re.compile(r"\w+|\S")
 
 
@@ -128,9 +119,11 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
     """The edits of one hunk, or why it cannot be made; see `plan`."""
     if wrong := _unusable(text, hunk):
         return wrong
+    if not hunk.whole_lines and not text.content and not hunk.old.strip():
+        return _planned(text, hunk, Tier.SAFE, render.at_string(text, Span(start=0, end=0), hunk.new))
     if not hunk.old:
         return _insertion(text, hunk)
-    found = match.locate(text, hunk, bounds)
+    found = _located(text, hunk, bounds)
     if isinstance(found, Failure):
         is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
         return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
@@ -142,7 +135,26 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
         if isinstance(made, Failure):
             return made
         edits += made
-    return _planned(text, hunk, found[0].tier, tuple(edits))
+    return _planned(text, found[0].hunk, found[0].tier, tuple(edits))
+
+
+def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
+    """Where *hunk* belongs, with what its new text alone has in the wrong form put right."""
+    found = match.locate(text, hunk, bounds)
+    if isinstance(found, Failure):
+        return found
+    right = numbers.without_new_numbers(text, found[0])
+    first, last = text.line_at(found[0].span.start), text.line_at(found[0].span.end)
+    place = text.rows[max(0, first - render.NEAR_ROWS) : last + render.NEAR_ROWS]
+    right = escapes.with_tabs(right, text.flat, place)
+    if right is not found[0].hunk:
+        again = match.locate(text, right, bounds)
+        if isinstance(again, Failure):
+            return again
+        found = tuple(replace(each, tier=max(each.tier, Tier.NORMALISED, key=TIERS.index)) for each in again)
+    if found[0].hunk.new != hunk.new and (wrong := _left_out(text, found[0].hunk)):
+        return wrong
+    return found
 
 
 def _instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
@@ -162,8 +174,8 @@ def _instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Fa
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
     first = text.line_at(span.start)
-    if place.is_string(text, hunk, span):
-        return _planned(text, hunk, Tier.SAFE, place.at_string(text, span, hunk.new))
+    if render.is_string(text, hunk, span):
+        return _planned(text, hunk, Tier.SAFE, render.at_string(text, span, hunk.new))
     if not _is_row(hunk, text.rows[first] if text.rows else ""):
         return Failure(
             code=Code.NO_MATCH,
@@ -173,7 +185,7 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     end = text.line_at(max(span.start, span.end - 1)) + 1
     numbers = range(first, first + len(rows_of(hunk)[0]))
     lines = tuple(line if line < end else None for line in numbers)
-    made = place.at_rows(text, hunk, lines, fitted=True)
+    made = render.at_rows(text, hunk, lines, fitted=True)
     return made if isinstance(made, Failure) else _planned(text, hunk, Tier.SAFE, made)
 
 
@@ -185,7 +197,7 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
     is all that differs.
     """
     flat, content = to_lf(text.content), to_lf(content)
-    if wrong := unwritable(content) or _omission(text, content):
+    if wrong := unwritable(content) or omission(text, content.split("\n"), text.rows):
         return wrong
     if flat and content and flat.rstrip("\n") != content.rstrip("\n"):
         if flat.endswith("\n"):
@@ -193,7 +205,7 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
         else:
             content = content.removesuffix("\n")
     return _planned(
-        text, None, Tier.SAFE, place.at_string(text, Span(start=0, end=len(text.content)), content)
+        text, None, Tier.SAFE, render.at_string(text, Span(start=0, end=len(text.content)), content)
     )
 
 
@@ -205,7 +217,9 @@ def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, .
             steps=("Leave these lines as they are, or give the document one kind of line end first.",),
         )
     made = () if _comes_to_nothing(text, edits) else edits
-    return PlannedHunk(number=hunk.number if hunk else None, tier=tier, edits=made)
+    return PlannedHunk(
+        number=hunk.number if hunk else None, tier=tier, edits=made, notes=hunk.notes if hunk else ()
+    )
 
 
 def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
@@ -219,11 +233,11 @@ def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
 
 def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
     if found.lines:
-        return place.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
+        return render.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
     there = to_lf(text.content[found.span.start : found.span.end])
     new = spelling.kept(found.hunk.new, found.hunk.old, there)
     new = spelling.without(new, spelling.foreign([(found.hunk.old, there)], text.content))
-    return place.at_string(text, found.span, new)
+    return render.at_string(text, found.span, new)
 
 
 def _is_row(hunk: Hunk, there: str) -> bool:
@@ -244,7 +258,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
         )
     if wrong := unwritable(hunk.old) or unwritable(hunk.new):
         return wrong
-    if not hunk.whole_lines and not hunk.old:
+    if not hunk.whole_lines and not hunk.old and text.content:
         return Failure(
             code=Code.EMPTY_SEARCH,
             message="The search text is empty.",
@@ -262,18 +276,12 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
             message="The search text is nothing but blank lines.",
             steps=("Add a line that is not blank.",),
         )
-    return _omission(text, hunk.new, hunk.old)
+    return _left_out(text, hunk)
 
 
-def _omission(text: Text, new: str, old: str = "") -> Failure | None:
-    for row in new.split("\n"):
-        if OMISSION.match(row) and row.strip() not in text.content and row.strip() not in old:
-            return Failure(
-                code=Code.OMISSION,
-                message=f"The new text leaves out lines: {row.strip()!r} stands where they should be.",
-                steps=("Send the lines in full.", "Or edit only the lines that change."),
-            )
-    return None
+def _left_out(text: Text, hunk: Hunk) -> Failure | None:
+    old, new = rows_of(hunk)
+    return omission(text, new, old)
 
 
 def _opens(text: Text, line: int, header: str) -> bool:
@@ -294,7 +302,9 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
     if hunk.scope:
         lines = scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
         header = hunk.scope[-1].strip()
-        places = [at for at in header_lines(text, plain(header)) if at in lines and _opens(text, at, header)]
+        places = [
+            at for at in text.index.header_lines(plain(header)) if at in lines and _opens(text, at, header)
+        ]
         if len(places) != 1:
             return Failure(
                 code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
@@ -304,4 +314,4 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
         line = places[0] + 1
     first = line if hunk.scope else line - len(new)
     is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
-    return _planned(text, hunk, Tier.SAFE, () if is_there else place.at_line(text, line, new))
+    return _planned(text, hunk, Tier.SAFE, () if is_there else render.at_line(text, line, new))

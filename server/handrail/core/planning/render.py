@@ -9,13 +9,13 @@ indentation. Where a hunk belongs is decided in `match`, whether it is to be mad
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from handrail.core.documents import spelling
 from handrail.core.documents.edit import TextEdit, opcodes, trimmed
 from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.matching import align, indent
-from handrail.core.matching import similar as match
+from handrail.core.matching import align, indent, row_match, similar
 from handrail.core.matching.align import Lines
 from handrail.core.patches.hunk import Hunk, rows_of
 
@@ -63,9 +63,11 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
     around = text.rows[max(0, known[0] - NEAR_ROWS) : known[-1] + NEAR_ROWS]
     alike = _alike(old, there)
     fit = indent.fit(alike, [*old, *new], around) if fitted else None
+    if fit is not None and indent.is_at_depth(alike, new):
+        fit = replace(fit, is_as_written=True)
     foreign = spelling.foreign(alike, text.content) if fitted else ""
     edits = []
-    for block in opcodes(old, new):
+    for block in align.changes(hunk):
         i, j, k, m = block
         place = align.gap(lines, block)
         if place is None:
@@ -147,7 +149,7 @@ def _neighbour_eol(text: Text, line: int) -> str:
 def _alike(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
     """The pairs of rows that say the same; all of them if none does."""
     pairs = [(row, twin) for row, twin in zip(old, there, strict=True) if twin is not None]
-    return [pair for pair in pairs if pair[0].strip() and match.is_alike(*pair)] or pairs
+    return [pair for pair in pairs if pair[0].strip() and row_match.is_alike(*pair)] or pairs
 
 
 def _written(
@@ -164,8 +166,10 @@ def _written(
         if not row.strip():
             written.append(row if fit.is_identity else "")
             continue
-        if twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
-            fitted: str | Failure = indent.leading(twin[1])
+        if fit.is_as_written:
+            fitted: str | Failure = depth
+        elif twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
+            fitted = indent.leading(twin[1])
         else:
             fitted = fit.indent(depth)
         if isinstance(fitted, Failure):
@@ -177,14 +181,14 @@ def _written(
 def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """The pair of replaced rows whose old one shares most with *row*; None unless most of it is shared."""
     pairs = [pair for pair in replaced if not pair[1].isascii() or not pair[0].isascii()]
-    scored = [(match.likeness(pair[0], row), pair) for pair in pairs]
+    scored = [(similar.likeness(pair[0], row), pair) for pair in pairs]
     best = max(scored, key=lambda each: each[0], default=(0.0, None))
     return best[1] if best[0] > 0.5 else None
 
 
 def _spelled(new: str, twin: tuple[str, str] | None) -> str:
     """*new* with the characters that it keeps of the old row spelled as the document spells them."""
-    if twin is None or not match.is_alike(*twin):
+    if twin is None or not row_match.is_alike(*twin):
         return new
     old, there = (row[len(indent.leading(row)) :].rstrip(" \t") for row in twin)
     return spelling.kept(new, old, there)

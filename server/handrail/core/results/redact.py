@@ -1,14 +1,21 @@
 """
-Take the values of keys out of text before a model reads it.
+Take the values of keys out of text before a model reads it, and keys out of an environment.
 
-Which values are keys is decided where the environment is known.
+A variable is a key by its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 REDACTED = "[key removed by handrail]"
+KEY_NAME = re.compile(
+    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT)S?(?:_|$)"
+    r"|PASSWORD$",
+    re.IGNORECASE,
+)
+SHORTEST_CHARS = 8  # what is shorter would be found in any text
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
@@ -32,6 +39,17 @@ def settled(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     while (earlier := min((_across(text, secret, start) for secret in secrets), default=start)) < start:
         start = earlier
     return redact(text[:start], secrets), text[start:]
+
+
+def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
+    """The values of *environment* that are keys by their name, or by being called *also*."""
+    values = (value.strip() for name, value in environment.items() if name == also or KEY_NAME.search(name))
+    return tuple(value for value in values if len(value) >= SHORTEST_CHARS)
+
+
+def without(environment: Mapping[str, str]) -> dict[str, str]:
+    """*environment* as commands may have it: without keys."""
+    return {name: value for name, value in environment.items() if not KEY_NAME.search(name)}
 
 
 def _begun(text: str, secret: str) -> int:

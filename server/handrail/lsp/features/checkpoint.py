@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from urllib.parse import quote, unquote, urlsplit
-
-from lsprotocol import types as lsp
 
 from handrail.agent.restore.compare import having
 from handrail.agent.restore.restore import Wish
 from handrail.lsp import convert, protocol
+from handrail.lsp.features import virtual
 from handrail.lsp.state import State, Wrong
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
-SCHEME = "handrail"
 CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
 IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the next one sooner
 
@@ -54,48 +49,8 @@ async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.
     """Compare a checkpoint, and have a document ready that shows the difference."""
     text = await state.host.compare(params.checkpoint, params.against, params.uri)
     name = "-".join(part for part in (params.checkpoint, params.against) if part) + ".diff"
-    if not state.client.virtual_documents:
-        return protocol.CheckpointDiff(uri=await state.checkpoints.put_down(name, text), text=text)
-    uri = f"{SCHEME}:///{quote(params.checkpoint, safe='')}.diff"
-    if params.against is not None or params.uri is not None:
-        uri += f"?{_packed([params.against, params.uri])}"
-    return protocol.CheckpointDiff(uri=uri, text=text)
-
-
-async def content(state: State, uri: str) -> str:
-    """The text of a virtual document. Raises Wrong, CheckpointError."""
-    found = urlsplit(uri)
-    checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
-    if found.scheme != SCHEME or not checkpoint:
-        raise Wrong(f"{uri} is no document of handrail.")
-    against, document = _unpacked(found.query, uri) if found.query else (None, None)
-    return await state.host.compare(checkpoint, against, document)
-
-
-def _packed(asked: list[str | None]) -> str:
-    """As letters and digits only: VS Code decodes a query and encodes all of it anew, also what parts it."""
-    return urlsafe_b64encode(json.dumps(asked).encode()).decode().rstrip("=")
-
-
-def _unpacked(query: str, uri: str) -> tuple[str | None, str | None]:
-    try:
-        found = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
-    except ValueError:
-        found = None
-    match found:
-        case [str() | None as against, str() | None as document]:
-            return against, document
-        case _:
-            raise Wrong(f"{uri} is no document of handrail.")
-
-
-def show(state: State, found: protocol.CheckpointDiff) -> None:
-    """Have the editor open the document: it drops the result of a command."""
-    if state.client.shows_documents:
-        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True)
-        state.server.window_show_document(params)
-    else:
-        state.say(f"The difference is in {found.uri}")
+    uri = virtual.of_checkpoint(params.checkpoint, params.against, params.uri)
+    return protocol.CheckpointDiff(uri=await virtual.document(state, uri, name, text), text=text)
 
 
 async def prune(state: State, params: protocol.CheckpointPruneParams) -> protocol.CheckpointPruned:
@@ -115,8 +70,12 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     if report.conversation is not None:
         turns = len(report.conversation.turns)
         state.say(f"session {report.conversation.session} has gone back; turns that it has now: {turns}.")
+    for part in report.partial[:CONFLICTS_SHOWN]:
+        state.say(f"Only a part of {state.shown(part.uri)} was restored: {part.reason}")
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
         state.say(f"{state.shown(conflict.uri)} was not restored: {conflict.reason}")
+    if more := len(report.partial[CONFLICTS_SHOWN:]):
+        state.say(f"{more} more were restored in part.")
     if more := len(report.conflicts[CONFLICTS_SHOWN:]):
         state.say(f"{more} more were not restored.")
 

@@ -6,17 +6,20 @@ Each publish carries the whole set of a document; a document without failures ge
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from lsprotocol import types as lsp
 
-from handrail.core.ledger import report
-from handrail.core.verify import Ledger, OpenFailure
+from handrail.core.ledger import offer, report
+from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import OpenFailure
 from handrail.lsp import protocol
 from handrail.lsp.state import State
 
 
 def publish(state: State, ledger: Ledger) -> None:
     """Show *ledger*; nothing is shown while the setting is off."""
-    shown = report.diagnostics(ledger) if state.shows_diagnostics() else {}
+    shown = _by_uri(state, ledger) if state.shows_diagnostics() else {}
     for uri in state.published - shown.keys():
         _send(state, uri, ())
     for uri, known in shown.items():
@@ -24,6 +27,15 @@ def publish(state: State, ledger: Ledger) -> None:
             _send(state, uri, known)
     state.published = {uri for uri in shown if uri}
     state.follow_closed(ledger)
+
+
+def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:
+    """The open failures by the URI by which the client knows their document now."""
+    found: dict[str, tuple[report.Diagnostic, ...]] = {}
+    for uri, known in report.diagnostics(ledger).items():
+        spelled = state.spelled(uri)
+        found[spelled] = (*found.get(spelled, ()), *known)
+    return found
 
 
 def _send(state: State, uri: str, known: tuple[report.Diagnostic, ...]) -> None:
@@ -43,15 +55,14 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     if not state.shows_diagnostics():
         return []
-    document = state.documents.find(params.text_document.uri)
-    uri = document.uri if document is not None else params.text_document.uri
-    shown = {each.failure: each for each in report.diagnostics(state.host.ledger).get(uri, ())}
+    uri = state.spelled(params.text_document.uri)
+    shown = {each.failure: each for each in _by_uri(state, state.host.ledger).get(uri, ())}
     actions: list[lsp.CodeAction] = []
     for known in state.host.ledger.open:
         if known.id in shown:
             diagnostic = state.converter.diagnostic(shown[known.id])
             if _meets(diagnostic.range, params.range):
-                actions += _fixes(known, shown[known.id], diagnostic)
+                actions += _fixes(known, diagnostic)
     return actions
 
 
@@ -63,28 +74,27 @@ def _meets(one: lsp.Range, other: lsp.Range) -> bool:
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
-def _fixes(known: OpenFailure, shown: report.Diagnostic, diagnostic: lsp.Diagnostic) -> list[lsp.CodeAction]:
+def _fixes(known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeAction]:
+    """One action for each place, one that shows what they would write, and one that closes the failure."""
+    offers = offer.offers(known)
+    failure = {"failure": known.id}
     actions = [
-        _action(
-            f"Apply at line {near.line + 1}",
-            protocol.FAILURE_APPLY,
-            {"failure": known.id, "candidate": index},
-            diagnostic,
-        )
-        for index, near in enumerate(shown.choices)
+        _action(each.title, protocol.FAILURE_APPLY, {**failure, "candidate": each.candidate}, diagnostic)
+        for each in offers
     ]
-    if actions:
-        actions[0].is_preferred = True
-    dismiss = _action("Dismiss", protocol.FAILURE_DISMISS, {"failure": known.id}, diagnostic)
-    return [*actions, dismiss]
+    if len(offers) == 1 and offers[0].is_sure:
+        actions[0].is_preferred = True  # editors make the preferred one without showing the others
+    if offers:
+        actions.append(_action("Show what this would change", protocol.FAILURE_DIFF, failure, diagnostic))
+    return [*actions, _action("Dismiss", protocol.FAILURE_DISMISS, failure, diagnostic)]
 
 
 def _action(
-    title: str, request: protocol.Request, argument: dict[str, object], diagnostic: lsp.Diagnostic
+    title: str, request: protocol.Request, argument: Mapping[str, object], diagnostic: lsp.Diagnostic
 ) -> lsp.CodeAction:
     return lsp.CodeAction(
         title=title,
         kind=lsp.CodeActionKind.QuickFix,
         diagnostics=[diagnostic],
-        command=lsp.Command(title=title, command=request.command, arguments=[argument]),
+        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
     )

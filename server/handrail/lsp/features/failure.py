@@ -1,9 +1,11 @@
-"""List, mend and dismiss the edits that did not land."""
+"""List, show, mend and dismiss the edits that did not land."""
 
 from __future__ import annotations
 
 from handrail.core.failure import Failure
+from handrail.core.ledger import offer
 from handrail.lsp import protocol
+from handrail.lsp.features import virtual
 from handrail.lsp.state import State, Wrong
 
 
@@ -29,8 +31,19 @@ async def dismiss(state: State, params: protocol.FailureDismissParams) -> None:
 
 async def apply(state: State, params: protocol.FailureApplyParams) -> list[protocol.Outcome]:
     """Make a failed edit at one of its candidates."""
-    outcomes = await state.host.apply(params.failure, params.candidate)
-    return [state.converter.outcome(outcome) for outcome in outcomes]
+    fixed = await state.host.apply(params.failure, params.candidate)
+    for warning in fixed.warnings:
+        state.say(warning)
+    return [state.converter.outcome(fixed.outcome)]
+
+
+async def diff(state: State, params: protocol.FailureDiffParams) -> protocol.FailureDiff:
+    """Show what a failed edit would change, and have a document ready that does."""
+    text = offer.shown(state.host.failure(params.failure), params.candidate)
+    if not text:
+        raise Wrong("params.candidate must be the index of a candidate at which the edit can be made.")
+    uri = virtual.of_failure(params.failure, params.candidate, text)
+    return protocol.FailureDiff(uri=await virtual.document(state, uri, "edit.diff", text), text=text)
 
 
 def tell(state: State, outcomes: list[protocol.Outcome]) -> None:

@@ -14,12 +14,15 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
     document = state.documents.opened(params.text_document)
     state.host.observe_text(document.identity, document.text)
+    _show_anew(state, document.identity)
 
 
 def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     """The user, or an edit of ours, has changed a document."""
     identifier = params.text_document
     document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
+    if document is not None:
+        state.editor.changed(document)
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
 
@@ -35,7 +38,14 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     """The editor holds a document no longer: the disk counts."""
     document = state.documents.closed(params.text_document.uri)
     if document is not None:
+        _show_anew(state, document.identity)
         state.look(document.uri)
+
+
+def _show_anew(state: State, identity: str) -> None:
+    """Show the failures of a document by the URI that the client has for it now."""
+    if state.is_watched(identity):
+        state.publish(state, state.host.ledger)
 
 
 async def look(state: State, uri: str) -> None:

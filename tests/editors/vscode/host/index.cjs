@@ -78,7 +78,7 @@ const STEPS = {
     const [problem] = failures();
     const offered = await command("vscode.executeCodeActionProvider", document.uri, problem.range, "quickfix");
     const titles = offered.map(({ title }) => title);
-    const fix = offered.find(({ title }) => title === `Apply at line ${scenario.problemLine + 1}`);
+    const fix = offered.find(({ title }) => title.startsWith(`Apply at line ${scenario.problemLine + 1}: `));
     assert(fix, `offered: ${titles.join(", ")}`);
     assert(titles.includes("Dismiss"), `offered: ${titles.join(", ")}`);
     await vscode.window.showTextDocument(document);

@@ -1,0 +1,85 @@
+"""
+Paths as strings that can be compared: one identity for every spelling of a file, and what people call it.
+
+Nothing is judged here; links are followed where the identity of a file asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from handrail.adapters.files.files import uri_of
+
+VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
+FOLDS_CASE = sys.platform in ("darwin", "win32")
+
+
+def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
+    """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
+    parts, names = Path(path).parts, Path(folded(path)).parts
+    best: tuple[int, Path] | None = None
+    depth = -1
+    for number, root in enumerate(roots):
+        above = Path(folded(os.fspath(root))).parts
+        if len(above) > depth and names[: len(above)] == above:
+            best, depth = (number, Path(*parts[len(above) :])), len(above)
+    return best
+
+
+def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
+    """
+    What people and the model call a file; `Folders.resolve` knows what is meant.
+
+    Args:
+        real: Its path, with every link resolved.
+        roots: The workspace folders, likewise.
+        names: What the folders are called.
+
+    Returns:
+        The path relative to its folder, after the folder's name if there are several; absolute outside
+        all folders; the URI of a name that is no text.
+    """
+    home = inside(real, roots)
+    if home is None:
+        path = Path(real).as_posix()
+    else:
+        path = Path(*names[home[0] : home[0] + 1] if len(roots) > 1 else (), home[1]).as_posix()
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return uri_of(real)
+    return path
+
+
+def identity_of(path: Path | str) -> str:
+    """The same string for every spelling of a file: links followed, and case where it does not matter."""
+    return folded(os.path.realpath(path))
+
+
+def place_of(path: Path | str) -> str:
+    """The same string for every spelling of a place; a link that lies there is meant itself."""
+    folder, name = os.path.split(path)
+    return folded(os.path.join(os.path.realpath(folder), name))
+
+
+def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
+    """A name for each of several folders: its own, with a number where an earlier one has it."""
+    names: list[str] = []
+    for root in roots:
+        name = wanted = root.name or "root"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{wanted}-{number}"
+        names.append(name)
+    return tuple(names)
+
+
+def folded(path: str) -> str:
+    """A path by the platform's rule for letter case; nothing is followed."""
+    normal = os.path.normcase(path)
+    return unicodedata.normalize("NFC", normal).casefold() if FOLDS_CASE else normal

@@ -1,0 +1,81 @@
+"""
+How a model behind HTTP is reached: its wire format, its server, its key.
+
+Names are those of pydantic-ai; `openai:NAME` means Chat Completions wherever a base URL is set, since that is
+what other servers speak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handrail.adapters.models.keys import SERVICE, Keys
+from handrail.ports import ModelChoice, ProviderError
+
+KEYS = {
+    "openai": "OPENAI_API_KEY",
+    "openai-chat": "OPENAI_API_KEY",
+    "openai-responses": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "ollama": "OLLAMA_API_KEY",
+}
+BASE_URLS = {
+    "openai": "OPENAI_BASE_URL",
+    "openai-chat": "OPENAI_BASE_URL",
+    "openai-responses": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "ollama": "OLLAMA_BASE_URL",
+}
+OLLAMA = "http://localhost:11434/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """
+    A model, and how it is reached.
+
+    Attributes:
+        kind: The wire format, as pydantic-ai names it.
+        name: As the server knows the model.
+        base_url: Empty for the format's own.
+        key: Empty where none is needed.
+    """
+
+    kind: str
+    name: str
+    base_url: str = ""
+    key: str = ""
+
+
+def key_name(model: str) -> str:
+    """The variable, or keyring entry, that holds the key for *model* unless the user names another."""
+    kind = model.partition(":")[0]
+    return KEYS.get(kind, f"{kind.upper().replace('-', '_')}_API_KEY")
+
+
+def address(choice: ModelChoice, keys: Keys) -> Address:
+    """
+    How a model is reached, whose name is `kind:name`.
+
+    Without a base URL in the settings, the environment's variable for that kind holds. Asks the keyring.
+    """
+    kind, _, name = choice.model.partition(":")
+    base_url = choice.base_url or keys.variable(BASE_URLS.get(kind, ""))
+    if kind == "openai":
+        kind = "openai-chat" if base_url else "openai-responses"
+    if kind == "ollama":
+        base_url = base_url or OLLAMA
+    key = keys.find(choice.key_name or key_name(choice.model))
+    return Address(kind=kind, name=name, base_url=base_url, key=key)
+
+
+def usable(choice: ModelChoice, keys: Keys) -> Address:
+    """How a model is reached; raises ProviderError if its provider wants a key, and there is none."""
+    found = address(choice, keys)
+    if not found.key and not found.base_url and found.kind in KEYS:
+        name = choice.key_name or key_name(choice.model)
+        raise ProviderError(
+            f"There is no key for {choice.model}: set the environment variable {name}, or put it into the "
+            f"system's keyring (service {SERVICE}, user name {name})."
+        )
+    return found

@@ -1,0 +1,29 @@
+"""Where state is kept: this user's folder, and the one of each workspace in it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import platformdirs
+
+from handrail.adapters.files.paths import identity_of
+
+
+def state_folder() -> Path:
+    """Where programs keep their state for this user; `XDG_STATE_HOME` decides on every system."""
+    given = os.environ.get("XDG_STATE_HOME", "")
+    return Path(given) if os.path.isabs(given) else platformdirs.user_state_path()
+
+
+def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
+    """Where the state of a workspace is kept below *state*: named for its main folder, unlike any other's."""
+    if not roots:
+        return state / "handrail" / "no-folder"
+    real = os.path.realpath(roots[0])
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real)).strip(".-")[:40] or "folder"
+    digest = hashlib.sha256(os.fsencode(identity_of(real))).hexdigest()[:12]
+    return state / "handrail" / f"{readable}-{digest}"

@@ -1,0 +1,113 @@
+"""
+Tell again of edits that show after they were told not to.
+
+An editor may apply an edit long after its answer. Then the outcome, the checkpoint and whoever was told of
+the failure are corrected: a verdict is what the document shows, whenever it shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from handrail.agent.turn.edits import PlannedFile, outcomes
+from handrail.agent.turn.preimage import Held, results, targets, written
+from handrail.core.checkpoint import StepId
+from handrail.core.documents.change import Applied, Change, Landing
+from handrail.core.failure import Failure
+from handrail.core.ledger.outcome import Outcome
+from handrail.ports import CheckpointError, Ports
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listener:
+    """
+    Whoever is told of corrections.
+
+    Attributes:
+        tell: Given the outcomes of a file as they are now.
+        pending: Corrections that have begun, and are not told yet.
+    """
+
+    tell: Callable[[Sequence[Outcome]], None]
+    pending: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+@dataclass(kw_only=True)
+class Corrections:
+    """
+    The edits of one batch that have not landed.
+
+    Attributes:
+        step: Whose checkpoint has the pre-images.
+        before: What the documents held before the batch.
+    """
+
+    ports: Ports
+    step: StepId
+    before: Held
+    listener: Listener
+
+    def watch(
+        self, files: Sequence[PlannedFile], changes: Sequence[Change], landings: Sequence[Landing]
+    ) -> None:
+        """Watch those *changes* that have not landed; the changes of all *files*, and what became of each."""
+        at = 0
+        for file in files:
+            count = len(file.changes)
+            of_file = list(landings[at : at + count])
+            for number, change in enumerate(changes[at : at + count]):
+                if not isinstance(of_file[number], Applied):
+                    tell = partial(self._shown, file, of_file, number, change)
+                    self.ports.editor.when_shown(change, tell)
+            at += count
+
+    def _shown(
+        self, file: PlannedFile, of_file: list[Landing], number: int, change: Change, landing: Landing
+    ) -> None:
+        of_file[number] = landing
+        task = asyncio.ensure_future(self._correct(file, tuple(of_file), change, landing))
+        self.listener.pending.add(task)
+        task.add_done_callback(self.listener.pending.discard)
+
+    async def _correct(
+        self, file: PlannedFile, of_file: Sequence[Landing], change: Change, landing: Landing
+    ) -> None:
+        found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, of_file)]
+        if change.uri in self.before:
+            before = {change.uri: self.before[change.uri]}
+            await keep_late(self.ports, self.step, before, change, landing)
+        self.listener.tell(found)
+
+
+async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, landing: Landing) -> None:
+    """
+    Keep in a checkpoint what a change has made that shows late.
+
+    Args:
+        ports: The world.
+        step: Whose checkpoint it is; one that was withdrawn, since nothing had landed, is taken anew.
+        before: What the document held before.
+        change: What was sent.
+        landing: What became of it.
+    """
+    try:
+        await ports.checkpoints.ensure(step, targets(before))
+        after = await results(ports.editor, before, written(before, [change], [landing]))
+        await ports.checkpoints.record(step, after)
+    except CheckpointError as error:
+        logger.warning("What showed late of %s is in no checkpoint: %s", change.uri, error)
+
+
+def renamed(ports: Ports, outcome: Outcome) -> Outcome:
+    """*outcome* under the document's new name, if it was renamed while it was edited."""
+    mutation = outcome.mutation
+    place = ports.workspace.resolve(mutation.uri)
+    if isinstance(place, Failure) or place.identity == mutation.identity:
+        return outcome
+    return replace(outcome, mutation=replace(mutation, identity=place.identity, path=place.path))

@@ -1,0 +1,152 @@
+"""
+Make planned changes of documents: the one road of every edit, of calls and of quick fixes.
+
+The checkpoint is taken first, then the changes are sent and read back, then what came of them is kept with
+the checkpoint. A call that lands in part is taken back, unless it asks for what fits. What is planned here
+was allowed before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from handrail.agent.turn.corrections import Corrections, Listener, renamed
+from handrail.agent.turn.edits import PlannedFile, outcomes
+from handrail.agent.turn.preimage import Held, held, intended, results, targets, written
+from handrail.agent.turn.takeback import whole_or_nothing
+from handrail.core.checkpoint import StepId, Target
+from handrail.core.documents.change import Change, Landing, Status, Update
+from handrail.core.documents.text import Text
+from handrail.core.ledger.outcome import Outcome
+from handrail.ports import CheckpointError, Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCall:
+    """
+    The planned files of one call, or of a quick fix.
+
+    Attributes:
+        title: What the user's undo list shows.
+        partial: Whether what fits may stand although the rest does not.
+    """
+
+    title: str
+    files: tuple[PlannedFile, ...]
+    partial: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeCall:
+    """What came of each mutation of a call, and what of it cannot be taken back, in sentences."""
+
+    outcomes: tuple[Outcome, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """
+    What came of planned calls.
+
+    Attributes:
+        calls: One value for each call, in order, as far as they came to run.
+        checkpoint: The id of the checkpoint that has what was there before; None if none was taken.
+        note: What taking the changes back will go by, if it is not what was read back.
+    """
+
+    calls: tuple[MadeCall, ...]
+    checkpoint: str | None = None
+    note: str = ""
+
+
+async def make(
+    ports: Ports,
+    step: StepId,
+    calls: Sequence[PlannedCall],
+    is_stopped: Callable[[], bool],
+    listener: Listener | None = None,
+) -> Made:
+    """
+    Make what was planned, call by call.
+
+    Args:
+        ports: The world.
+        step: Whose checkpoint is taken.
+        calls: No two of them change the same document.
+        is_stopped: Asked before each call; once it is, no other begins.
+        listener: Told what came of mutations that show after this has returned that they did not land.
+
+    Raises:
+        CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.
+    """
+    coming = [change for call in calls for file in call.files for change in file.changes]
+    before = await held(ports.editor, [change.uri for change in coming])
+    checkpoint, lacking = None, dict[str, str]()
+    if coming:
+        checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
+    made, ours = [], dict[str, Text]()
+    tried: list[tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]] = []
+    for call in calls:
+        if is_stopped():
+            break
+        changes = [
+            replace(change, is_divisible=call.partial) if isinstance(change, Update) else change
+            for file in call.files
+            for change in file.changes
+        ]
+        landings = await ports.editor.apply(changes, f"handrail: {call.title}")
+        if not call.partial:
+            landings = tuple(await whole_or_nothing(ports, step, changes, landings))
+        ours |= written(before, changes, landings)
+        made.append(await _made(ports, call.files, list(landings), lacking))
+        tried.append((call.files, changes, landings))
+    covered = {uri: document for uri, document in before.items() if uri not in lacking}
+    note = await _recorded(ports, step, covered, ours) if covered else ""
+    if listener is not None:  # not before what is known now has been kept
+        late = Corrections(ports=ports, step=step, before=before, listener=listener)
+        for files, sent, told in tried:
+            late.watch(files, sent, told)
+    return Made(calls=tuple(made), checkpoint=checkpoint, note=note)
+
+
+async def _kept(ports: Ports, step: StepId, wanted: Sequence[Target]) -> tuple[str | None, dict[str, str]]:
+    """Take the checkpoint; its id, and why it lacks documents that the user lets be changed all the same."""
+    try:
+        return await ports.checkpoints.ensure(step, wanted), {}
+    except CheckpointError:
+        if ports.terms.needs_checkpoint:
+            raise
+    checkpoint, lacking = None, {}
+    for target in wanted:
+        try:
+            checkpoint = await ports.checkpoints.ensure(step, [target])
+        except CheckpointError as error:
+            lacking[target.uri] = str(error)
+    return checkpoint, lacking
+
+
+async def _recorded(ports: Ports, step: StepId, before: Held, ours: Mapping[str, Text]) -> str:
+    """Keep the post-images; without them a restore goes by what was intended, which is returned as a note."""
+    try:
+        await ports.checkpoints.record(step, await results(ports.editor, before, ours))
+    except CheckpointError as error:
+        return f"Taking this back will go by what was to be written, not by what was: {error}"
+    return ""
+
+
+async def _made(
+    ports: Ports, files: Sequence[PlannedFile], landings: list[Landing], lacking: Mapping[str, str]
+) -> MadeCall:
+    found: list[Outcome] = []
+    warnings = []
+    for file in files:
+        of_file = [landings.pop(0) for _ in file.changes]
+        why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
+        for outcome in await outcomes(ports.editor, file, of_file):
+            landed = outcome.status is Status.LANDED
+            found.append(renamed(ports, replace(outcome, uncovered=why)) if landed else outcome)
+        if why is not None:
+            warnings.append(f"{file.path} is changed although that cannot be taken back: {why}")
+    return MadeCall(outcomes=tuple(found), warnings=tuple(warnings))

@@ -1,0 +1,62 @@
+"""
+Turns that run or have ended, and what was told anew of them since.
+
+An editor may show an edit after the turn has told that it did not land. The turn's report then has the later
+outcome, and the model reads of it before it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.core.documents.change import Status
+from handrail.core.ledger.outcome import Outcome
+from handrail.core.ledger.report import TurnReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """
+    A running or ended turn.
+
+    Attributes:
+        task: Ends with its report and never raises.
+        began: The order of the last step of any turn before it.
+        late: The outcomes that replace those of the report, by their ids.
+    """
+
+    session: str
+    id: str
+    task: asyncio.Task[TurnReport]
+    began: int = 0
+    late: dict[str, Outcome] = field(default_factory=dict)
+
+    async def report(self) -> TurnReport:
+        """Returns the turn's report as it is now, once the turn has ended."""
+        report = await asyncio.shield(self.task)
+        found = tuple(self.late.get(each.mutation.id, each) for each in report.outcomes)
+        landed = any(each.status is Status.LANDED for each in self.late.values())
+        return replace(report, outcomes=found, checkpoint=report.checkpoint or (self.id if landed else None))
+
+
+def corrections(found: Sequence[Outcome]) -> list[str]:
+    """Returns what the model reads of outcomes that replace earlier ones."""
+    texts = []
+    for each in found:
+        hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
+        has_landed = each.status is Status.LANDED
+        now = "has landed after all" if has_landed else "is not in the document after all"
+        texts.append(f"Correction: the edit of {each.mutation.path}{hunk} that was reported otherwise {now}.")
+    return texts
+
+
+async def stop(turns: Sequence[Turn]) -> None:
+    """Stop turns at once, and wait until nothing is edited any more."""
+    running = [turn.task for turn in turns if not turn.task.done()]
+    for task in running:
+        if not task.cancelling():  # a second one would interrupt what the first one waits for
+            task.cancel()
+    if running:
+        await asyncio.wait(running)

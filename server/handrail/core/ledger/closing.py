@@ -1,0 +1,125 @@
+"""
+Decide what becomes of an open failure once its document has changed.
+
+Its places move along with the text, which is compared with the text that they were seen in, so that no
+change can be missed or counted twice. What the user types closes a failure at its place only; a landed
+mutation of a later step closes it also by writing its text elsewhere, since whoever wrote that knew of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from handrail.core.documents import edit
+from handrail.core.documents.change import Status
+from handrail.core.documents.edit import carry
+from handrail.core.documents.text import Text
+from handrail.core.failure import Candidate, Code
+from handrail.core.ledger import presence
+from handrail.core.ledger.outcome import OpenFailure, Outcome
+from handrail.core.patches.hunk import Hunk
+
+
+def is_same_edit(one: Hunk | None, other: Hunk) -> bool:
+    """Whether a hunk is the edit that *other* is, wherever either is meant."""
+    return one is not None and (one.old, one.new) == (other.old, other.new)
+
+
+def is_rewritten(known: OpenFailure, outcome: Outcome) -> bool:
+    """Whether the document was rewritten or removed as a whole in a later step."""
+    mine, other = known.mutation, outcome.mutation
+    return mine.identity == other.identity and other.hunk is None and mine.order < other.order
+
+
+def after_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
+    """*known* once *outcome*, of the same document, has landed; None if it is closed by that."""
+    if known.mutation.order >= outcome.mutation.order:
+        return known if outcome.text is None else moved_to(known, outcome.text)
+    if is_rewritten(known, outcome):
+        return None
+    seen = known if outcome.text is None else seen_at(known, outcome.text)
+    made = outcome.mutation.hunk
+    if seen is None or made is None:
+        return None
+    is_made = is_same_edit(seen.mutation.hunk, made)
+    if is_made or _touches(seen, outcome) or _brings(seen, outcome):
+        if seen.mutation.hunk is None or not seen.mutation.hunk.replace_all or (is_made and made.replace_all):
+            return None
+        return _what_is_left(replace(seen, is_begun=True), outcome.text)
+    return replace(seen, lowered=True) if outcome.status is Status.LANDED else seen
+
+
+def _places(known: OpenFailure) -> tuple[Candidate, ...]:
+    """The places that may have been meant: the nearest, or all if several match equally."""
+    hunk = known.mutation.hunk
+    is_any = known.failure.code is Code.AMBIGUOUS_MATCH or (hunk is not None and hunk.replace_all)
+    return known.failure.near if is_any else known.failure.near[:1]
+
+
+def _touches(known: OpenFailure, outcome: Outcome) -> bool:
+    """Whether *outcome* changed the place."""
+    return any(
+        span.start <= each.span.end and each.span.start <= span.end
+        for span in outcome.spans
+        for each in _places(known)
+    )
+
+
+def _brings(known: OpenFailure, outcome: Outcome) -> bool:
+    """Whether *outcome* wrote the text that was to be written, wherever."""
+    hunk, made = known.mutation.hunk, outcome.mutation.hunk
+    if hunk is None or made is None or outcome.status is not Status.LANDED:
+        return False
+    return presence.is_distinct(hunk) and presence.brings(made, hunk)
+
+
+def seen_at(known: OpenFailure, now: Text | None) -> OpenFailure | None:
+    """*known* with its places in *now*; None if its text has come to its place."""
+    if now is None:
+        return replace(known, seen=None, failure=replace(known.failure, near=()))
+    if known.seen is not None and known.seen.content == now.content:
+        return known
+    hunk, moved = known.mutation.hunk, moved_to(known, now)
+    if hunk is None or not presence.is_distinct(hunk):
+        return moved
+    if hunk.replace_all:
+        has_more = presence.count(now, hunk) > presence.count(known.seen, hunk)
+        return _what_is_left(replace(moved, is_begun=known.is_begun or has_more), now)
+    return None if _has_come(known, moved, hunk) else moved
+
+
+def _what_is_left(known: OpenFailure, now: Text | None) -> OpenFailure | None:
+    """A failure to replace all occurrences; None once some were replaced and none is left."""
+    hunk = known.mutation.hunk
+    if not known.is_begun or hunk is None:
+        return known
+    return known if now is not None and presence.is_left(now, hunk, known.there) else None
+
+
+def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
+    """
+    Whether the new text has come since the document was last seen, to the place that was meant.
+
+    It may have come anywhere if no place is known, or if what stood there, and only there, was removed.
+    """
+    assert moved.seen is not None
+    before, after = _places(known), _places(moved)
+    if known.seen is not None and any(
+        presence.count_at(moved.seen, hunk, there.span) > presence.count_at(known.seen, hunk, here.span)
+        for here, there in zip(before, after, strict=True)
+    ):
+        return True
+    is_removed = known.is_only and all(each.span.start == each.span.end for each in after)
+    if after and not (is_removed and known.there not in moved.seen.content):
+        return False
+    return presence.count(moved.seen, hunk) > presence.count(known.seen, hunk)
+
+
+def moved_to(known: OpenFailure, now: Text) -> OpenFailure:
+    """*known* with its places where they lie in *now*; without any if it was seen in no text."""
+    near: list[Candidate] = []
+    made = edit.between(known.seen.content, now.content) if known.seen is not None else ()
+    for candidate in known.failure.near if known.seen is not None else ():
+        span = carry(candidate.span, made)
+        near.append(replace(candidate, span=span, line=now.line_at(span.start)))
+    return replace(known, seen=now, failure=replace(known.failure, near=tuple(near)))

@@ -1,0 +1,256 @@
+"""
+The ledger: which mutations failed, and for how long that matters.
+
+A failure stays open until a landed mutation of a later step touches its place, brings its text or
+rewrites the document, until its text comes to its place by other means, until its turn is restored, or
+until it is dismissed. One that was to replace all occurrences stays open while any is left. A mutation of
+the same document that lands elsewhere in a later step lowers it; one of the same step changes nothing. The
+first error is kept, repeats raise its count. A quick fix that is undone opens its failure again. What the
+user denied is no failure. Nothing here claims anything about a text it was not shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents import edit
+from handrail.core.documents.change import Status
+from handrail.core.documents.edit import carry
+from handrail.core.documents.text import Text
+from handrail.core.failure import Failure, Span
+from handrail.core.ledger.closing import after_landing, is_rewritten, is_same_edit, moved_to, seen_at
+from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
+
+FIXES = 20  # quick fixes that are remembered; each holds a document's text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """
+    A quick fix that landed, for as long as it may be undone.
+
+    Attributes:
+        failure: What it mended, as it was before.
+        text: The document as last seen.
+        lines: The lines of `text` that it changed, and one line around them.
+        without, made: What these lines read before it, and after.
+    """
+
+    failure: OpenFailure
+    text: Text
+    lines: Span
+    without: str
+    made: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ledger:
+    """All open failures, in the order in which they came up, and the quick fixes that may be undone."""
+
+    open: tuple[OpenFailure, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+    @property
+    def mutations(self) -> tuple[Mutation, ...]:
+        """Those whose documents matter: of what failed, and of what was mended and may be undone."""
+        return tuple(each.mutation for each in (*self.open, *(fix.failure for fix in self.fixes)))
+
+    def find(self, failure: str) -> OpenFailure | None:
+        """The open failure of that id."""
+        return next((known for known in self.open if known.id == failure), None)
+
+    def without(self, failures: Collection[str]) -> Ledger:
+        """The same ledger, these failures closed for good."""
+        return Ledger(
+            open=tuple(known for known in self.open if known.id not in failures),
+            fixes=tuple(fix for fix in self.fixes if fix.failure.id not in failures),
+        )
+
+
+def record(ledger: Ledger, outcome: Outcome) -> Ledger:
+    """Enter one outcome."""
+    match outcome.status:
+        case Status.FAILED:
+            return _entered(ledger, outcome)
+        case Status.DENIED:
+            return ledger
+        case Status.LANDED | Status.ALREADY:
+            kept = []
+            for known in ledger.open:
+                if known.mutation.identity != outcome.mutation.identity:
+                    kept.append(known)
+                elif (left := after_landing(known, outcome)) is not None:
+                    kept.append(left)
+            fixes = [fix for fix in ledger.fixes if not is_rewritten(fix.failure, outcome)]
+            return Ledger(open=tuple(kept), fixes=tuple(fixes))
+
+
+def replaced(ledger: Ledger, outcome: Outcome) -> Ledger:
+    """Enter an outcome in the place of an earlier one with the same mutation, which was told too soon."""
+    mutation = outcome.mutation
+    if outcome.status is Status.FAILED:
+        return record(ledger.without((mutation.id,)), outcome)
+    # A repeat is counted with the first attempt, whose order is then that of the repeat.
+    same = (
+        known.id
+        for known in ledger.open
+        if known.id == mutation.id
+        or (
+            (known.mutation.identity, known.mutation.order) == (mutation.identity, mutation.order)
+            and mutation.hunk is not None
+            and is_same_edit(known.mutation.hunk, mutation.hunk)
+        )
+    )
+    return record(ledger.without(tuple(same)), outcome)
+
+
+def fixed(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
+    """
+    Remember a quick fix, beside `record`, so that its failure is open again once it is undone.
+
+    Args:
+        ledger: As `record` left it.
+        failure: What was mended, as it was seen just before.
+        outcome: Of the quick fix.
+    """
+    if outcome.status is not Status.LANDED or outcome.text is None or failure.seen is None:
+        return ledger
+    fix = _fix(failure, failure.seen, outcome.text)
+    return ledger if fix is None else replace(ledger, fixes=(*ledger.fixes, fix)[-FIXES:])
+
+
+def missed(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
+    """
+    How many calls in a row have failed to edit a document, of those that one call has touched.
+
+    Args:
+        misses: By the identity of the document, before the call.
+        outcomes: Of one call; anything of it that landed resets the count.
+    """
+    found: dict[str, int] = {}
+    for outcome in outcomes:
+        identity = outcome.mutation.identity
+        if not identity or found.get(identity) == 0:
+            continue
+        match outcome.status:
+            case Status.LANDED:
+                found[identity] = 0
+            case Status.FAILED:
+                found[identity] = misses.get(identity, 0) + 1
+            case Status.ALREADY | Status.DENIED:
+                pass
+    return found
+
+
+def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
+    """
+    Take note that a document's text is *now* as given (None: it is gone).
+
+    Places move along with the text. A failure whose text has come to its place is closed, and one whose
+    quick fix is gone again is open.
+    """
+    if not any(mutation.identity == identity for mutation in ledger.mutations):
+        return ledger
+    kept = []
+    for known in ledger.open:
+        if known.mutation.identity != identity:
+            kept.append(known)
+        elif (left := seen_at(known, now)) is not None:
+            kept.append(left)
+    found = Ledger(open=tuple(kept))
+    for fix in ledger.fixes:
+        if fix.failure.mutation.identity != identity:
+            found = replace(found, fixes=(*found.fixes, fix))
+        elif now is not None:
+            found = _look_at_fix(found, fix, now)
+    return found
+
+
+def closed(before: Ledger, after: Ledger) -> list[str]:
+    """The ids of the failures that were open *before* and are not any more."""
+    return [known.id for known in before.open if after.find(known.id) is None]
+
+
+def _entered(ledger: Ledger, outcome: Outcome) -> Ledger:
+    assert outcome.failure is not None
+    fresh = _fresh(outcome, outcome.failure)
+    known = next((other for other in ledger.open if _repeats(fresh, other)), None)
+    if known is None:
+        return replace(ledger, open=(*ledger.open, fresh))
+    again = replace(
+        known,
+        attempts=known.attempts + 1,
+        lowered=False,
+        mutation=replace(known.mutation, order=outcome.mutation.order),
+    )
+    return replace(ledger, open=tuple(again if other is known else other for other in ledger.open))
+
+
+def _fresh(outcome: Outcome, failure: Failure) -> OpenFailure:
+    there, times = "", 0
+    if outcome.text is not None and failure.near:
+        span = failure.near[0].span
+        there = outcome.text.content[span.start : span.end]
+        times = outcome.text.content.count(there) if there.strip() else 0
+    return OpenFailure(
+        mutation=outcome.mutation, failure=failure, seen=outcome.text, there=there, is_only=times == 1
+    )
+
+
+def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
+    """Whether *fresh* is another attempt at what *known* stands for."""
+    if fresh.mutation.identity != known.mutation.identity:
+        return False
+    one, other = fresh.mutation.hunk, known.mutation.hunk
+    if one is None or other is None:
+        return one is other and fresh.failure.code is known.failure.code
+    if is_same_edit(one, other):
+        return True
+    later = fresh.mutation.order > known.mutation.order
+    near, before = fresh.failure.near, known.failure.near
+    return later and bool(near and before) and near[0].line == before[0].line and one.old == other.old
+
+
+# ---- Quick fixes ------------------------------------------------------------------------------------
+
+
+def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
+    """What to remember of a quick fix that made *now* of *base*; None if it changed nothing."""
+    made = edit.between(base.content, now.content)
+    if not made:
+        return None
+    first = base.line_at(made[0].span.start) - 1
+    last = base.line_at(made[-1].span.end) + 1
+    start = base.starts[max(0, first)]
+    lines = Span(start=start, end=base.row_end(last) if last < len(base.starts) else len(base.content))
+    there = carry(lines, made)
+    if made[-1].span.end == len(base.content):
+        there = replace(there, end=len(now.content))
+    if made[0].span.start == 0:
+        there = replace(there, start=0)
+    return Fix(
+        failure=failure,
+        text=now,
+        lines=there,
+        without=base.content[lines.start : lines.end],
+        made=now.content[there.start : there.end],
+    )
+
+
+def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
+    """Close the failure again if its quick fix is there, open it if what was there before it is."""
+    lines = carry(fix.lines, edit.between(fix.text.content, now.content))
+    there = now.content[lines.start : lines.end]
+    is_open = ledger.find(fix.failure.id) is not None
+    found = replace(ledger, fixes=(*ledger.fixes, replace(fix, text=now, lines=lines)))
+    was = fix.failure.seen
+    is_undone = there == fix.without or (was is not None and was.content == now.content)
+    if is_undone and not is_open:
+        return replace(found, open=(*found.open, moved_to(fix.failure, now)))
+    hunk = fix.failure.mutation.hunk
+    is_one_of_many = hunk is not None and hunk.replace_all
+    if is_open and there == fix.made and not is_undone and not is_one_of_many:
+        kept = tuple(known for known in found.open if known.id != fix.failure.id)
+        return replace(found, open=kept)
+    return found

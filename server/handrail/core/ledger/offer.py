@@ -1,0 +1,134 @@
+"""
+What an open failure's quick fixes would write, so that nobody has to make one to see it.
+
+An edit whose search text is only like what stands at a place writes its new text there all the same. So
+each offer says which line goes and which comes, and its diff shows the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from handrail.core.documents import diff, edit
+from handrail.core.documents.change import PlannedHunk
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Code, Failure
+from handrail.core.ledger.outcome import OpenFailure
+from handrail.core.planning import plan
+
+ROW = 40  # characters of a line in a title; menus are not wider
+LEAD = 10  # characters before the first difference, where that is far behind
+EXACT = 1.0  # the score of a place where the search text stands
+
+GONE = Failure(
+    code=Code.NO_MATCH,
+    message="The lines that this edit was offered for have been removed.",
+    steps=("Dismiss the failure, or make the edit by hand.",),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """
+    A quick fix.
+
+    Attributes:
+        candidate: The index of its place in the failure's `near`.
+        title: Where it is, and what becomes of the first line that changes there.
+        diff: All that it would change, as a unified diff.
+        sought: How its search text differs from the lines there, as a unified diff; empty if it does not.
+        is_sure: Whether the edit, sent again, would be made there and so.
+    """
+
+    candidate: int
+    title: str
+    diff: str
+    sought: str
+    is_sure: bool
+
+
+def offers(known: OpenFailure) -> tuple[Offer, ...]:
+    """The quick fixes of a failure: one for each of its places at which the edit can be made."""
+    hunk, text = known.mutation.hunk, known.seen
+    if hunk is None or text is None:
+        return ()
+    found = []
+    for index, near in enumerate(known.failure.near):
+        planned = planned_at(known, index)
+        if isinstance(planned, PlannedHunk):
+            shown = diff.unified(known.mutation.path, text, planned.edits)
+            is_sure = near.score == EXACT and plan.plan_hunk(text, hunk) == planned
+            title = f"Apply at line {near.line + 1}: {_in_short(shown)}"
+            sought = _sought(known, index)
+            found.append(Offer(candidate=index, title=title, diff=shown, sought=sought, is_sure=is_sure))
+    return tuple(found)
+
+
+def shown(known: OpenFailure, candidate: int | None = None) -> str:
+    """The quick fixes of a failure, or one of them, to be read before one is made; empty if there is none."""
+    chosen = [each for each in offers(known) if candidate in (None, each.candidate)]
+    parts = []
+    for each in chosen:
+        parts.append(f"{each.title}\n\n{each.diff}")
+        if each.sought:
+            parts.append(f"What the edit looks for is not quite what stands there:\n\n{each.sought}")
+    return "\n".join(parts)
+
+
+def planned_at(known: OpenFailure, candidate: int) -> PlannedHunk | Failure:
+    """What the failed hunk comes to at the place with the index *candidate*, in the text last seen."""
+    hunk, text, place = known.mutation.hunk, known.seen, known.failure.near[candidate].span
+    if hunk is None or text is None or place.start == place.end:
+        return GONE
+    return plan.plan_at(text, hunk, place)
+
+
+def _sought(known: OpenFailure, candidate: int) -> str:
+    hunk, text, near = known.mutation.hunk, known.seen, known.failure.near[candidate]
+    if hunk is None or text is None:
+        return ""
+    old, there = to_lf(hunk.old).strip("\n"), to_lf(text.content[near.span.start : near.span.end])
+    if old == there or old in there:
+        return ""
+    found = diff.unified("", Text(old), edit.between(old, there)).split("\n")
+    header = ["--- what the edit looks for", f"+++ {known.mutation.path}, line {near.line + 1}"]
+    return "\n".join([*header, *found[2:]])
+
+
+def _in_short(shown: str) -> str:
+    """The first line that a unified diff takes away and the first that it brings, and how many there are."""
+    body = shown.split("\n")[3:]
+    old, new = ([row[1:] for row in body if row.startswith(sign)] for sign in "-+")
+    if not old and not new:
+        return "nothing changes there"
+    gone, comes = _first(old), _first(new)
+    gone, comes = (_cut(row, _lead(gone, comes)) for row in (gone, comes))
+    if not new:
+        return f"− {gone}{_more(old)}"
+    if not old:
+        return f"+ {comes}{_more(new)}"
+    both = f" ({len(old)} lines become {len(new)})" if len(old) + len(new) > 2 else ""
+    return f"{gone} → {comes}{both}"
+
+
+def _first(rows: list[str]) -> str:
+    return next((row.strip() for row in rows if row.strip()), "")
+
+
+def _lead(one: str, other: str) -> int:
+    """How much of both rows is left out, where they differ beyond what is shown."""
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    return common - LEAD if common > ROW - LEAD else 0
+
+
+def _cut(row: str, lead: int) -> str:
+    """A row for a menu: no longer than helps, and without characters that a menu would obey."""
+    row = ("…" if lead else "") + row[lead:]
+    row = row if len(row) <= ROW else row[: ROW - 1] + "…"
+    shown = (each if each.isprintable() else " " if each == "\t" else f"\\u{ord(each):04x}" for each in row)
+    return f"‘{''.join(shown)}’" if row else "a blank line"
+
+
+def _more(rows: list[str]) -> str:
+    return f" and {len(rows) - 1} more" if len(rows) > 1 else ""

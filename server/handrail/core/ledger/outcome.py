@@ -1,0 +1,97 @@
+"""
+What came of the mutations of calls, and what the user should see of those that failed, as values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handrail.core.documents.change import Status, Tier
+from handrail.core.documents.text import Text
+from handrail.core.failure import Failure, Span
+from handrail.core.patches.hunk import Hunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutation:
+    """
+    One hunk, or one whole document, that a tool call tried to change.
+
+    Attributes:
+        id: Its outcome's id; for a failure, the id by which clients name it.
+        turn, call, tool: Whose it is.
+        order: The step, counted over all turns of the process, so that later steps compare as greater.
+        step: The step, counted in its turn; 0 outside of turns.
+        uri, identity, path: The document, as the client spells it, as it is identified, as people read it.
+        hunk: What was to be written; None for a whole document.
+    """
+
+    id: str
+    turn: str
+    call: str
+    tool: str
+    order: int
+    uri: str
+    identity: str
+    path: str
+    hunk: Hunk | None = None
+    step: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """
+    What came of a mutation.
+
+    Attributes:
+        mutation: What was tried.
+        status: Whether it is in the document now.
+        tier: How the hunk matched, if it did.
+        failure: Why it is not there.
+        text: The document as last seen: what was read back, or what the hunk was searched in.
+        spans: Where the change stands in `text`.
+        diff: The change that landed, for people; None if nothing landed.
+        uncovered: Why no checkpoint has what was there before it landed; None if one has.
+        notes: What was put right to understand it, and what the editor changed of it, in sentences.
+    """
+
+    mutation: Mutation
+    status: Status
+    tier: Tier | None = None
+    failure: Failure | None = None
+    text: Text | None = None
+    spans: tuple[Span, ...] = ()
+    diff: str | None = None
+    uncovered: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFailure:
+    """
+    A failure that the user should see.
+
+    Attributes:
+        mutation: What was tried first.
+        failure: The first error; its places are those of `seen`.
+        seen: The document's text that `failure.near` refers to; None if it has none.
+        attempts: How often it was tried.
+        lowered: Whether later edits of the document landed elsewhere.
+        there: What stood at the nearest place when it failed; empty if no place is known.
+        is_only: Whether that stood nowhere else.
+        is_begun: Whether some of the places at which all occurrences were to be replaced have the new text.
+    """
+
+    mutation: Mutation
+    failure: Failure
+    seen: Text | None
+    attempts: int = 1
+    lowered: bool = False
+    there: str = ""
+    is_only: bool = False
+    is_begun: bool = False
+
+    @property
+    def id(self) -> str:
+        """By which clients name it."""
+        return self.mutation.id

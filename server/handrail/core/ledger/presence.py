@@ -1,0 +1,71 @@
+"""
+Tell whether the text that a failed hunk was to write has come into a document since.
+
+Counting decides, not finding: the text may have stood there before. Texts that are too short to tell
+anything count for nothing. What follows for a failure is decided in `ledger`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from handrail.core.documents.index import plain
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Span
+from handrail.core.matching import match
+from handrail.core.patches.hunk import Hunk
+
+DISTINCT = 4  # characters; a shorter text may be anywhere by chance
+
+
+def is_distinct(hunk: Hunk) -> bool:
+    """Whether the hunk's new text can be told from what stands anywhere by chance."""
+    return len(hunk.new.strip()) >= DISTINCT
+
+
+def count(text: Text | None, hunk: Hunk) -> int:
+    """How often the hunk's new text stands in *text*."""
+    if text is None:
+        return 0
+    new = hunk.new.strip("\n")
+    if hunk.whole_lines:
+        return match.count(text, new.split("\n"))
+    return to_lf(text.content).count(new)
+
+
+def count_at(text: Text, hunk: Hunk, place: Span) -> int:
+    """How often the new text stands in lines of *place*; of one that was removed, in those that met there."""
+    rows = hunk.new.strip("\n").split("\n")
+    first, last = text.line_at(place.start), text.line_at(place.end)
+    start, end = text.starts[first], text.row_end(first)
+    if place.start == place.end and start < end:
+        first -= place.start == start
+        last += place.end == end
+    # Of so many lines, any that are as many as the new text has are lines of the place in part.
+    around = text.rows[max(0, first - len(rows) + 1) : max(0, last + len(rows))]
+    if hunk.whole_lines:
+        return _as_lines(map(plain, around)).count(_as_lines(map(plain, rows)))
+    return "\n".join(around).count("\n".join(rows))
+
+
+def brings(made: Hunk, hunk: Hunk) -> bool:
+    """Whether making the hunk *made* writes the new text of *hunk*."""
+    return count(Text(made.new), hunk) > count(Text(made.old), hunk)
+
+
+def is_left(text: Text, hunk: Hunk, place: str) -> bool:
+    """Whether anything is left to replace: the hunk's old text, or what stood at its nearest *place*."""
+    flat = to_lf(text.content)
+    if any(old and old in _without_new(flat, hunk, old) for old in (hunk.old, to_lf(place))):
+        return True
+    return bool(hunk.old) and bool(match.matches(Text(_without_new(flat, hunk, hunk.old)), hunk))
+
+
+def _without_new(flat: str, hunk: Hunk, old: str) -> str:
+    """The text without what was replaced, where the new text has the old one in it."""
+    return flat.replace(hunk.new, "\0") if old in hunk.new else flat
+
+
+def _as_lines(rows: Iterable[str]) -> str:
+    """Rows as a text in which no row is a part of another."""
+    return "".join(f"\n{row}\r" for row in rows)

@@ -1,0 +1,100 @@
+"""
+Literal escapes that a model wrote in the place of characters, such as a backslash and an n for a line end.
+
+They are resolved only where the search text shows that they are not meant; a tab at the start of a new row
+also where the document indents by tabs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.patches.hunk import Hunk
+
+ESCAPE = re.compile(r"\\([nrt\"'\\`]|\$(?=\{))")
+MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "`": "`", "$": "$"}
+
+ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27|#34|#x22);", re.IGNORECASE)
+CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
+CHARACTERS |= {"#39": "'", "#039": "'", "#x27": "'", "#34": '"', "#x22": '"'}
+BARE = re.compile(rf"[<>]|&(?!{ENTITY.pattern[1:]})", re.IGNORECASE)
+
+TABS = re.compile(r"^([ \t]*)((?:\\t)+)(?=[^\\\s])", re.MULTILINE)
+TEX = re.compile(
+    r"^[ \t]*\\(?!t)[A-Za-z]|^[ \t]*\\t(?:ext|itle|able|abular|oday|iny|op|oprule|heta|au|imes|ilde|o|an)\b",
+    re.MULTILINE,
+)
+TABS_NOTE = "A literal \\t at the start of new rows was written as a tab."
+
+
+def resolved(hunk: Hunk) -> Hunk | None:
+    """
+    *hunk* as it was meant, if its search text has literal escapes in the place of characters.
+
+    A search text in one line with a literal line end is escaped throughout, and so is what replaces it, if
+    that is in one line too; a replacement that has line ends is as it is meant. Otherwise only those escapes
+    are resolved in the new text that the old text has as well. None if there is nothing to resolve, or if
+    what the new text means is not certain.
+    """
+    escapes = set(ESCAPE.findall(hunk.old))
+    if not escapes:
+        return None
+    in_one_line = "\n" not in hunk.old.removesuffix("\n")
+    new_in_one_line = "\n" not in hunk.new.removesuffix("\n")
+    new_meant = None
+    if "n" in escapes and in_one_line:
+        meant = set(MEANT)
+        new_meant = meant if new_in_one_line else set()
+    elif "n" in escapes or (in_one_line and new_in_one_line and "n" in ESCAPE.findall(hunk.new)):
+        return None
+    else:
+        meant = escapes
+    old = _unescaped(hunk.old, meant)
+    new = _unescaped(hunk.new, meant if new_meant is None else new_meant)
+    if (old, new) == (hunk.old, hunk.new) or not old.strip():
+        return None
+    return replace(hunk, old=old, new=new, notes=(*hunk.notes, "Literal escapes were resolved."))
+
+
+def _unescaped(text: str, meant: set[str]) -> str:
+    return ESCAPE.sub(lambda found: MEANT[found[1]] if found[1] in meant else found[0], text)
+
+
+def without_entities(hunk: Hunk) -> Hunk | None:
+    """
+    *hunk* with the characters that HTML entities stand for, if its search text has entities.
+
+    A search text without a bare `<`, `>` or `&` is escaped throughout, and so is what replaces it. None if
+    there is nothing to resolve, or if what the new text means is not certain.
+    """
+    kinds = {_character(found) for found in ENTITY.findall(hunk.old)}
+    others = {_character(found) for found in ENTITY.findall(hunk.new)} - kinds
+    if not kinds or (others and (BARE.search(hunk.old) or BARE.search(hunk.new))):
+        return None
+    old, new = (ENTITY.sub(lambda found: _character(found[1]), text) for text in (hunk.old, hunk.new))
+    if not old.strip():
+        return None
+    return replace(hunk, old=old, new=new, notes=(*hunk.notes, "HTML entities were resolved."))
+
+
+def _character(entity: str) -> str:
+    return CHARACTERS[entity.lower()]
+
+
+def with_tabs(hunk: Hunk, document: str, place: Sequence[str]) -> Hunk:
+    """
+    *hunk* with a tab for a literal one that begins the indentation of a new row, where tabs indent.
+
+    Args:
+        hunk: What is to be made.
+        document: All of the document, in which no row begins with a backslash that is meant, as TeX's do.
+        place: Its rows around the place.
+    """
+    if not TABS.search(hunk.new) or TABS.search(hunk.old) or not any(row.startswith("\t") for row in place):
+        return hunk
+    if TEX.search(document) or TEX.search(hunk.new) or TABS.search(document):
+        return hunk
+    new = TABS.sub(lambda found: found[1] + "\t" * (len(found[2]) // 2), hunk.new)
+    return replace(hunk, new=new, notes=(*hunk.notes, TABS_NOTE))

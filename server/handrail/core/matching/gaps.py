@@ -1,0 +1,129 @@
+"""
+Decide how many blank lines stand in each gap, where search text and document differ in them.
+
+Blank lines belong to the gaps between rows that are not blank. In a gap that the hunk does not change the
+document decides, in one that it changes the new text. So old rows `a`, `b` that stand in the document as `a`,
+blank, `b` keep the blank if the new rows are `a`, `c`, and lose it only if the hunk takes a blank away there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from handrail.core.documents.edit import Block, opcodes
+
+Gap = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spaced:
+    """
+    Rows that are not blank, and the blank ones around them.
+
+    Attributes:
+        filled: The rows that are not blank.
+        gaps: The blank rows above each of them, and those below the last.
+    """
+
+    filled: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+
+    @staticmethod
+    def of(rows: Sequence[str]) -> Spaced:
+        """*rows*, told apart."""
+        filled: list[str] = []
+        gaps: list[list[str]] = [[]]
+        for row in rows:
+            if row.strip():
+                filled.append(row)
+                gaps.append([])
+            else:
+                gaps[-1].append(row)
+        return Spaced(filled=tuple(filled), gaps=tuple(map(tuple, gaps)))
+
+    @property
+    def rows(self) -> list[str]:
+        """All rows, in order."""
+        found = list(self.gaps[0])
+        for row, gap in zip(self.filled, self.gaps[1:], strict=True):
+            found += (row, *gap)
+        return found
+
+
+def settled(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
+    """
+    The new rows of a hunk with the blank lines that belong between them.
+
+    Args:
+        old, new: The rows of the hunk.
+        document: The blank lines of the document in each gap of the old rows.
+
+    Returns:
+        None if it cannot be told on which side of a blank line new rows belong, or which of two are left.
+    """
+    gaps: dict[int, Gap] = {}
+    line = at = 0
+    blocks = opcodes(old.filled, new.filled)
+    for i, j, k, m in [*blocks, (len(old.filled) + 1,) * 2 + (len(new.filled) + 1,) * 2]:
+        for number in range(at, k):  # the gaps above rows that stay, and the last one
+            here = line + number - at
+            gaps.setdefault(number, _decided(old.gaps[here], new.gaps[number], document[here]))
+        if i > len(old.filled):
+            break
+        found = _around(old, new, document, (i, j, k, m))
+        if found is None:
+            return None
+        gaps |= found
+        line, at = j, m
+    return Spaced(filled=new.filled, gaps=tuple(gaps[number] for number in range(len(new.gaps))))
+
+
+def _decided(old: Gap, new: Gap, document: Gap) -> Gap:
+    """A gap of the new rows: the document's, unless the hunk changes it."""
+    return document if len(old) == len(new) else _as_new(new, document)
+
+
+def _as_new(new: Gap, document: Gap) -> Gap:
+    """As many blank lines as the new rows have, the document's own first."""
+    return (*document[: len(new)], *new[len(document) :])
+
+
+def _around(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> dict[int, Gap] | None:
+    """The gaps around and between rows that change, by their number in the new rows."""
+    i, j, k, m = block
+    if k == m:
+        gap = _left(old, new, document, block)
+        return None if gap is None else {k: gap}
+    if i == j:
+        return _beside(old.gaps[i], new, document[i], (k, m))
+    found = {number: new.gaps[number] for number in range(k + 1, m)}
+    if j - i == m - k:
+        found = {n: _decided(old.gaps[i + n - k], new.gaps[n], document[i + n - k]) for n in found}
+    found[k] = _decided(old.gaps[i], new.gaps[k], document[i])
+    found[m] = _decided(old.gaps[j], new.gaps[m], document[j])
+    return found
+
+
+def _left(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Gap | None:
+    """The gap that is left where rows are removed, between which there were two."""
+    i, j, k, _ = block
+    ours, theirs = (*old.gaps[i], *old.gaps[j]), (*document[i], *document[j])
+    is_alike = len(old.gaps[i]) == len(document[i]) and len(old.gaps[j]) == len(document[j])
+    if is_alike or len(new.gaps[k]) != len(ours):
+        return _as_new(new.gaps[k], theirs)
+    return None if document[i] and document[j] else theirs
+
+
+def _beside(old: Gap, new: Spaced, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
+    """The gaps on both sides of rows that are put in where there was one, and those between them."""
+    first, last = rows
+    found = {number: new.gaps[number] for number in range(first, last + 1)}
+    above, below = found[first], found[last]
+    if len(old) == len(document) or (not old and (above or below)):
+        return found
+    if not old:
+        return None
+    found[first] = document if len(above) == len(old) else above
+    found[last] = document if len(below) == len(old) else below
+    return found

@@ -1,0 +1,127 @@
+"""
+Find the one place in a document that a hunk describes.
+
+Strategies run from strict to lenient; the first that matches anywhere decides. *Safe* and *normalised*
+matches say all that the search text says. An *anchored* match may differ in its context, never in what it
+removes or in what bounds an insertion, and must beat every other place by a margin. What is only alike is
+never applied: such places are candidates for the user to choose. More than one match is refused unless
+the evidence picks one, and so is a place outside of the scope that the hunk names. Reading documents and
+applying edits happen elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.documents.change import Tier
+from handrail.core.documents.index import BLANKS, plain
+from handrail.core.documents.text import Text
+from handrail.core.failure import Failure, Span
+from handrail.core.matching import escapes, numbers, refusal, row_match, scope, similar, spacing, strings
+from handrail.core.matching.result import Match
+from handrail.core.matching.strings import LIMIT_PLACES
+from handrail.core.matching.tie_break import ANYWHERE, Bounds, chosen
+from handrail.core.patches.hunk import Hunk, rows_of
+
+
+def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ...] | Failure:
+    """
+    Find where *hunk* belongs in *text*.
+
+    Args:
+        text: The document as last read.
+        hunk: What to find; its `old` must not be empty.
+        bounds: Where the hunks before and behind it belong.
+
+    Returns:
+        One match, or all of them for `replace_all`; else `no-match` with the nearest places, or
+        `ambiguous-match` with all of them.
+
+    Cost: a few scans of the text by `str.find` for each strategy; if nothing matches, one for each of some
+    rows, and a scored look at a dozen windows.
+    Origin: roo-comparison 2a-2d; performance.md A.
+    """
+    found = _located(text, hunk, bounds)
+    if isinstance(found, Failure) or len(found) != 1:
+        return found
+    missed = scope.missed(text, hunk, found[0].span)
+    return refusal.outside_scope(text, found[0].span, missed) if missed is not None else found
+
+
+def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
+    """As `locate`, wherever the scope is."""
+    found = matches(text, hunk) or _put_right(text, hunk)
+    if found:
+        return _choose(text, found, bounds)
+    wanted = rows_of(hunk)[0]
+    windows = similar.windows(text, wanted)
+    if not hunk.replace_all and (match := similar.anchored(text, hunk, windows)):
+        return (match,) if isinstance(match, Match) else match
+    return refusal.no_match(text, wanted, similar.candidates(text, windows))
+
+
+def _put_right(text: Text, hunk: Hunk) -> list[Match]:
+    """The matches of *hunk* once what a model often writes wrongly in it is put right."""
+    for name, meant in (("escapes", escapes.resolved), ("entities", escapes.without_entities)):
+        right = meant(hunk)
+        if right is not None and (found := matches(text, right)):
+            return [replace(each, tier=Tier.NORMALISED, strategy=name) for each in found]
+    if found := spacing.matches(text, hunk):
+        return found
+    return [
+        replace(each, tier=Tier.NORMALISED, strategy="row-numbers") for each in numbers.matches(text, hunk)
+    ]
+
+
+def matches(text: Text, hunk: Hunk) -> list[Match]:
+    """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
+    if not hunk.whole_lines and (spans := strings.exact(text, hunk)):
+        return _strings(text, hunk, spans)
+    return row_match.whole(text, hunk) or _spelled(text, hunk) or row_match.around_blanks(text, hunk)
+
+
+def _strings(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[Match]:
+    """The hunk at *spans*; where its new text has the indentation before a place, it replaces that too."""
+    placed = [strings.with_indentation(text, hunk, span) for span in spans]
+    is_deep = any(place != span for (_, place), span in zip(placed, spans, strict=True))
+    if is_deep and len(placed) > 1 and "\n" not in hunk.new.removesuffix("\n"):
+        bare = replace(hunk, new=hunk.new.lstrip(BLANKS))  # one row, at the depth of each place
+        placed = [
+            (bare, span) if place == span else (wider, place)
+            for (wider, place), span in zip(placed, spans, strict=True)
+        ]
+    tier, name = (Tier.NORMALISED, "indentation") if is_deep else (Tier.SAFE, "exact")
+    return [Match(span=place, tier=tier, strategy=name, hunk=each) for each, place in placed]
+
+
+def _spelled(text: Text, hunk: Hunk) -> list[Match]:
+    spans = [] if hunk.whole_lines else strings.spelled(text, hunk.old)
+    return [Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk) for span in spans]
+
+
+def _choose(text: Text, found: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
+    hunk = found[0].hunk
+    if hunk.replace_all:
+        return _without_overlap(found)
+    if len(found) == 1:
+        return tuple(found)
+    if len(found) >= LIMIT_PLACES:
+        return refusal.ambiguous(text, [match.span for match in found])
+    left = [found[at] for at in chosen(text, hunk, [match.span for match in found], bounds)]
+    return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
+
+
+def _without_overlap(found: Sequence[Match]) -> tuple[Match, ...] | Failure:
+    if len(found) >= LIMIT_PLACES:
+        return refusal.too_often()
+    kept: list[Match] = []
+    for match in found:
+        if not kept or match.span.start >= kept[-1].span.end:
+            kept.append(match)
+    return tuple(kept)
+
+
+def count(text: Text, wanted: Sequence[str]) -> int:
+    """How often *wanted* rows stand in *text*, indentation and punctuation aside."""
+    return len(text.index.plain.find([plain(row) for row in wanted]))

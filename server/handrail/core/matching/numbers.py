@@ -1,0 +1,173 @@
+"""
+Take row numbers off a hunk that was copied from where rows are shown with them, such as `12|    return`.
+
+Rows are numbered if all that are not blank begin with numbers in sequence and the same separator. Where the
+document itself has numbers like these, they are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents.change import Tier
+from handrail.core.documents.text import Text
+from handrail.core.matching import align, row_match
+from handrail.core.matching.indent import leading
+from handrail.core.matching.result import Match
+from handrail.core.patches.hunk import Hunk, rows_of
+
+NUMBER = r"^[ \t]*(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
+STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many rows that are not numbered
+BLANK_NUMBER = re.compile(r"^[ \t]+[|│→](.*)$")
+NEAR_ROWS = 100  # around a place, of which none may be numbered
+NOTE = "The row numbers were removed."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numbered:
+    """
+    Rows and their numbers.
+
+    Attributes:
+        mark: What separates a number from its row.
+        first, last: The numbers of the first and the last row.
+        rows: The rows, with what stands between mark and text.
+    """
+
+    mark: str
+    first: int
+    last: int
+    rows: tuple[str, ...]
+
+    @property
+    def is_set_off(self) -> bool:
+        """Whether there is a blank behind each mark."""
+        return all(row.startswith(" ") for row in self.rows if row.strip())
+
+
+def _pattern(mark: str) -> re.Pattern[str]:
+    before = "" if mark.isspace() else " *"
+    return re.compile(NUMBER + before + re.escape(mark) + "(.*)$")
+
+
+PATTERNS = {mark: _pattern(mark) for mark in (*STRONG, *WEAK)}
+
+
+def _read(rows: Sequence[str], *, has_gaps: bool = False) -> _Numbered | None:
+    """The numbers of *rows*; None unless all that are not blank have one, in sequence, or ascending."""
+    first = next((row for row in rows if row.strip()), "")
+    mark = next((mark for mark, pattern in PATTERNS.items() if pattern.match(first)), None)
+    if mark is None:
+        return None
+    numbers: list[tuple[int, int]] = []
+    rests = []
+    for at, row in enumerate(rows):
+        found = PATTERNS[mark].match(row)
+        if found is None and row.strip():
+            return None
+        rests.append(found[2] if found is not None else "")
+        numbers += [(at, int(found[1]))] if found is not None else []
+    (start, least), (_, most) = numbers[0], numbers[-1]
+    shown = [number for _, number in numbers]
+    is_sequence = all(number - least == at - start for at, number in numbers)
+    if not is_sequence and shown != (sorted(shown) if has_gaps else list(range(least, least + len(shown)))):
+        return None
+    return _Numbered(mark=mark, first=least, last=most, rows=tuple(rests))
+
+
+def matches(text: Text, hunk: Hunk) -> list[Match]:
+    """The places of *hunk* without the numbers of its rows; whole rows only."""
+    old, new = rows_of(hunk)
+    numbered = _read(old)
+    if numbered is None or _has_numbers(text, numbered):
+        return []
+    lenient: list[Match] = []
+    for cut in (1, 0) if numbered.is_set_off else (0,):
+        rows = _new_rows(new, numbered, cut)
+        if rows is None:
+            return []
+        found = row_match.whole(text, _with_rows(hunk, [row[cut:] for row in numbered.rows], rows))
+        if found and found[0].tier is Tier.SAFE:
+            return found if _is_likely(text, numbered, found) else []
+        lenient = lenient or found
+    return lenient if numbered.mark in STRONG else []
+
+
+def _has_numbers(text: Text, numbered: _Numbered) -> bool:
+    """Whether the document has rows that begin with numbers like these."""
+    return re.search(PATTERNS[numbered.mark].pattern, text.flat, re.MULTILINE) is not None
+
+
+def _is_likely(text: Text, numbered: _Numbered, found: Sequence[Match]) -> bool:
+    """Whether numbers are row numbers: of one row with a weak mark, only if it has this number."""
+    if numbered.mark in STRONG or numbered.first != numbered.last:
+        return True
+    return any(text.line_at(match.span.start) + 1 == numbered.first for match in found)
+
+
+def _new_rows(new: Sequence[str], numbered: _Numbered, cut: int) -> list[str] | None:
+    """*new* rows without their numbers, which may repeat, skip or miss; None if some are of another kind."""
+    rows = []
+    for row in new:
+        found = PATTERNS[numbered.mark].match(row)
+        if found is not None and not numbered.first <= int(found[1]) + 1 <= numbered.last + len(new) + 2:
+            return None
+        rest = found[2] if found is not None else None
+        if rest is None and numbered.mark in STRONG and (bare := BLANK_NUMBER.match(row)):
+            rest = bare[1]
+        if rest is None:
+            rows.append(row)
+        else:
+            rows.append(rest[cut:] if not cut or rest.startswith(" ") else rest)
+    return rows
+
+
+def _with_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> Hunk:
+    old, new = ([row if row.strip() else "" for row in rows] for rows in (old, new))
+    end = "" if hunk.whole_lines or not hunk.old.endswith("\n") else "\n"
+    ends = (end, end if hunk.new.endswith("\n") else "")
+    old_text, new_text = ("\n".join(rows) + last for rows, last in zip((old, new), ends, strict=True))
+    return replace(hunk, old=old_text, new=new_text, notes=(*hunk.notes, NOTE))
+
+
+def without_new_numbers(text: Text, found: Match) -> Hunk:
+    """The hunk that was *found*, without row numbers that its added rows alone have."""
+    hunk = found.hunk
+    old, new = rows_of(hunk)
+    blocks = align.changes(hunk)
+    places = [at for _, _, k, m in blocks for at in range(k, m)]
+    numbered = _read([new[at] for at in places], has_gaps=True)
+    if numbered is None or any(PATTERNS[numbered.mark].match(row) for row in old):
+        return hunk
+    line = text.line_at(found.span.start)
+    near = text.rows[max(0, line - NEAR_ROWS) : line + len(old) + NEAR_ROWS]
+    if any(PATTERNS[numbered.mark].match(row) for row in near):
+        return hunk
+    there = (*old, *text.rows[line : text.line_at(found.span.end) + 1])
+    first = line + next(i for i, _, k, m in blocks if k < m) + 1
+    choices = []
+    for cut in (0, 1) if numbered.is_set_off else (0,):
+        rows = [row[cut:] for row in numbered.rows]
+        signs = _signs(numbered, rows, there, first)
+        choices.append((sum(signs), _depth(rows) in map(leading, there), -cut, rows))
+    count, _, _, rows = max(choices)
+    if count <= (numbered.mark not in STRONG):
+        return hunk
+    rest = dict(zip(places, rows, strict=True))
+    return _with_rows(hunk, old, [rest.get(at, row) for at, row in enumerate(new)])
+
+
+def _signs(numbered: _Numbered, rows: Sequence[str], there: Sequence[str], line_number: int) -> list[bool]:
+    """What speaks for row numbers: the place, a row that stays, and indentation that fits."""
+    return [
+        numbered.first == line_number and not any(numbered.mark in row for row in there),
+        len(rows) > 1 and bool({row for row in rows if row.strip()} & set(there)),
+        bool(_depth(rows)) and _depth(rows) in map(leading, there),
+    ]
+
+
+def _depth(rows: Sequence[str]) -> str:
+    """The indentation of the first row that is not blank."""
+    return next((leading(row) for row in rows if row.strip()), "")

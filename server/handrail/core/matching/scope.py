@@ -1,0 +1,110 @@
+"""
+Find what the `@@` headers of a hunk name: the lines that a header holds.
+
+A header holds the rows below it up to where something else begins that is no deeper. A header that opens
+nothing, such as a statement, holds all that follows.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from handrail.core.documents.index import plain
+from handrail.core.documents.text import Text
+from handrail.core.failure import Span
+from handrail.core.matching.indent import leading
+from handrail.core.patches.hunk import Hunk
+
+# `else:`, `except ValueError:`, `public:`: part of the block around it.
+LABEL = re.compile(r"(?:\w+|(?:elif|else|except|catch|case|when|public|private|protected)\b.*):$")
+LIMIT_HEADERS = 20  # equal headers above a place that are asked whether they hold it, nearest first
+
+
+def scope_lines(text: Text, scope: Sequence[str]) -> range:
+    """The lines (from 0) of a scope, from the last header, each below the one before; none if in doubt."""
+    lines = range(-1, len(text.rows))
+    for header in map(plain, scope):
+        places = [at for at in text.index.header_lines(header) if at in lines[1:]]
+        if len(places) != 1:
+            return range(0)
+        lines = range(places[0], _scope_end(text.rows, places[0]))
+    return lines if scope else range(0)
+
+
+def missed(text: Text, hunk: Hunk, span: Span) -> tuple[str, int] | None:
+    """
+    The first header of *hunk* that stands in *text* but does not hold any of *span*, and its first line.
+
+    The header of a unified diff that has line numbers is only the nearest one above the place, so it is
+    missed only where it stands below.
+    """
+    first, last = text.line_at(span.start), text.line_at(span.end)
+    for header in hunk.scope:
+        lines = _binding_lines(text, plain(header))
+        above = lines[: bisect_right(lines, last)]
+        is_held = bool(above) if hunk.line_number is not None else _holds(text.rows, above, first)
+        if lines and not is_held:
+            return header.strip(), lines[0]
+    return None
+
+
+def _binding_lines(text: Text, header: str) -> Sequence[int]:
+    """The lines that are certainly the *header* (plain), and do not only mention it."""
+    lines = text.index.header_lines(header)
+    if lines and plain(text.rows[lines[0]]) == header:
+        return lines
+    rows = ((line, plain(text.rows[line])) for line in lines)
+    return [line for line, row in rows if row.startswith(header) or row.endswith((":", "{"))]
+
+
+def _holds(rows: Sequence[str], headers: Sequence[int], line: int) -> bool:
+    """Whether one of the nearest *headers*, ascending, stands at or below *line* or holds it."""
+    return any(
+        header >= line or (_scope_end(rows, header, line + 1) > line)
+        for header in reversed(headers[-LIMIT_HEADERS:])
+    )
+
+
+def _scope_end(rows: Sequence[str], header: int, stop: int | None = None) -> int:
+    """The line past the scope of a header, where something else begins that is no deeper; at most *stop*."""
+    end = len(rows) if stop is None else stop
+    depth, name = len(leading(rows[header])), rows[header].strip()
+    if not _opens_block(rows, header):
+        return end
+    for line in range(header + 1, end):
+        row = rows[line].strip()
+        if row and len(leading(rows[line])) <= depth and _begins_another(rows, line, name):
+            return line
+    return end
+
+
+def _opens_block(rows: Sequence[str], header: int) -> bool:
+    """Whether rows belong to a header: a heading, or a row that is followed by deeper ones or a brace."""
+    row = rows[header].strip()
+    if not row[0].isalnum() or row.endswith((":", "{", "(", "[")):
+        return True
+    below = _next_filled(rows, header)
+    return below.strip() == "{" or len(leading(below)) > len(leading(rows[header]))
+
+
+def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
+    """Whether a row is a header like *header*, or opens a block; brackets and labels do neither."""
+    row = rows[line].strip()
+    if row[0] == header[0] and not row[0].isalnum():
+        return _run(row) <= _run(header)  # Markdown: only a heading of the same or a higher level
+    if row.split()[0] == header.split(maxsplit=1)[0]:
+        return True
+    if row[0] in "{}()[]#\"'`" or LABEL.match(row):
+        return False
+    below = _next_filled(rows, line)
+    return below.strip() == "{" or len(leading(below)) > len(leading(rows[line]))
+
+
+def _next_filled(rows: Sequence[str], line: int) -> str:
+    return next((rows[at] for at in range(line + 1, len(rows)) if rows[at].strip()), "")
+
+
+def _run(row: str) -> int:
+    return len(row) - len(row.lstrip(row[0]))

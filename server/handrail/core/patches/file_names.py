@@ -1,0 +1,85 @@
+"""
+Decide which file a patch means, where the name that it gives is not the name of a file.
+
+Diffs often name one file twice, by different names: a folder or an ending before and after. Models leave out
+folders, or write them with backslashes. A file is taken for the one that is meant only if no other can be.
+Whether there is a file is asked elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from handrail.core.failure import Code, Failure
+from handrail.core.patches.hunk import FilePatch, Operation
+
+ENDINGS = (".orig", ".old", ".bak", ".new", ".modified", ".updated", ".patched", "~")
+
+
+def claims(old: str, new: str) -> tuple[str, ...]:
+    """The names by which a diff's two file names may mean its one file, the most likely first."""
+    if old == new:
+        return (old,)
+    for ending in ENDINGS:
+        if old == new + ending:
+            return new, old
+        if new == old + ending:
+            return old, new
+    tail = old.partition("/")[2]
+    common = (tail,) if tail and tail == new.partition("/")[2] else ()
+    return (old, new, *common)
+
+
+def spellings(patch: FilePatch) -> tuple[str, ...]:
+    """All names to look for, to tell which file *patch* means; empty if only one can be meant."""
+    names = (patch.path, *patch.others)
+    slashed = (name.replace("\\", "/") for name in names if "\\" in name)
+    found = tuple(dict.fromkeys((*names, *slashed)))
+    return found if len(found) > 1 else ()
+
+
+def is_short(patch: FilePatch) -> bool:
+    """Whether the name of the file to update may lack its folders."""
+    return patch.operation is Operation.UPDATE and "/" not in patch.path and "\\" not in patch.path
+
+
+def chosen(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) -> FilePatch | Failure:
+    """
+    *patch* for the file that it means.
+
+    Args:
+        patch: As it was read.
+        there: Those of its `spellings`, and of its path, that are the name of a file.
+        below: The files of the same name in folders.
+    """
+    target = patch.move_to.replace("\\", "/") if patch.move_to is not None else None
+    patch = patch if target == patch.move_to else replace(patch, move_to=target)
+    names = [name for name in spellings(patch) if name in there]
+    if patch.path in there and (len(names) < 2 or _is_first(patch, names)):
+        return patch if not patch.others else _named(patch, patch.path)
+    if len(names) > 1:
+        return Failure(
+            code=Code.BAD_PATCH,
+            message=f"The patch may mean {' or '.join(names)}; each of them is a file.",
+            steps=("Name the file that is to be changed, the same in both lines.",),
+        )
+    if names:
+        return _named(patch, names[0])
+    if not there and is_short(patch) and len(below) == 1:
+        return _named(patch, below[0])
+    slashed = patch.path.replace("\\", "/")
+    return patch if slashed == patch.path else _named(patch, slashed)
+
+
+def _is_first(patch: FilePatch, names: Sequence[str]) -> bool:
+    """Whether its path goes before all other names: a backup's, or one without git's prefix."""
+    path = patch.path
+    lesser = (path, path.removeprefix("a/"), path.removeprefix("b/"), *(path + ending for ending in ENDINGS))
+    return all(name in lesser for name in names)
+
+
+def _named(patch: FilePatch, name: str) -> FilePatch:
+    given = " and ".join(dict.fromkeys((patch.path, *patch.others)))
+    note = () if given == name else (f"The patch names {given}; it was applied to {name}.",)
+    return replace(patch, path=name, others=(), notes=(*patch.notes, *note))

@@ -1,0 +1,102 @@
+"""
+Read what V4A envelopes and unified diffs have in common: hunks of rows with a sign, in sections by file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.failure import Code, Failure
+from handrail.core.patches.hunk import UNSIGNED, FilePatch, Hunk, Operation, bad
+
+END_OF_FILE = "*** End of File"
+NO_NEWLINE = "\\ No newline"
+MARKER_LIKE = re.compile(
+    r"^\*\*\*\s?(?:(?:Begin|End) Patch|(?:Add|Update|Delete) File|Move to|End of File)"
+    r"|^@@|^diff --git |^(?:<{5,}|>{5,}|={5,})(?: |$)|^`{3}|^~{3}",
+    re.IGNORECASE,
+)
+
+
+def signed_hunk(
+    lines: Sequence[str], body: tuple[int, int], number: int, scope: tuple[str, ...]
+) -> Hunk | Failure | None:
+    """
+    The hunk of these lines; None if it changes nothing. Blank lines behind it are padding.
+
+    A row without a sign may be context that lost its blank; whether it is, the document decides.
+    """
+    first, end = body
+    while end > first and not lines[end - 1]:
+        end -= 1
+    at_end = end > first and lines[end - 1].rstrip() == END_OF_FILE
+    numbers = [at for at in range(first, end - at_end) if not lines[at].startswith(NO_NEWLINE)]
+    signs = [_signed(lines[at]) for at in numbers]
+    bare = [at for at, (sign, _) in zip(numbers, signs, strict=True) if sign == UNSIGNED]
+    markers = [at for at in bare if MARKER_LIKE.match(lines[at])]
+    wrong = [
+        bad(at + 1, lines[at], "a hunk line beginning with ' ', '+' or '-'") for at in (markers or bare)[:1]
+    ]
+    if wrong and (markers or not any(sign in "+-" for sign, _ in signs)):
+        return wrong[0]
+    old = [row for sign, row in signs if sign != "+"]
+    new = [row for sign, row in signs if sign != "-"]
+    if not any(sign in "+-" for sign, _ in signs):
+        return None
+    if old and not any(row.strip() for row in old):
+        return bad(first + 1, lines[first], "a line that is not blank among those that tell the place")
+    blank = new == [""]
+    return Hunk(
+        number=number,
+        old="\n".join(old),
+        new="\n".join(new),
+        scope=scope,
+        at_end=at_end,
+        leaves_blank=blank,
+        signs="".join(sign for sign, _ in signs),
+        unsigned=wrong[0] if wrong else None,
+    )
+
+
+def _signed(line: str) -> tuple[str, str]:
+    """The sign of a line and its row; a line that is wholly empty is a blank row of context."""
+    if line[:1] in ("", " ", "+", "-"):
+        return line[:1] or " ", line[1:]
+    return UNSIGNED, line
+
+
+def joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
+    """Sections for one file become one; two that cannot both hold are a bad patch."""
+    files: dict[str, FilePatch] = {}
+    hunks: dict[str, list[Hunk]] = {}
+    for section in sections:
+        earlier = files.get(section.path)
+        if earlier is None:
+            files[section.path] = section
+        elif earlier.operation is section.operation is Operation.UPDATE and earlier.move_to is None:
+            notes = tuple(dict.fromkeys((*earlier.notes, *section.notes)))
+            files[section.path] = replace(section, notes=notes)
+        else:
+            return exclusive(section.path)
+        hunks.setdefault(section.path, []).extend(section.hunks)
+    left = [path for patch in files.values() for path in (patch.path, patch.move_to) if path]
+    twice = [path for path, times in Counter(left).items() if times > 1]
+    if twice:
+        return exclusive(twice[0])
+    return tuple(replace(patch, hunks=_numbered(hunks[path])) for path, patch in files.items())
+
+
+def _numbered(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
+    return tuple(replace(hunk, number=number) for number, hunk in enumerate(hunks, 1))
+
+
+def exclusive(path: str) -> Failure:
+    """The failure for a patch that says two things of one file that cannot both hold."""
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"The patch has two sections for {path} that exclude each other.",
+        steps=("Send one section for each file.",),
+    )

@@ -1,0 +1,97 @@
+"""
+Find a patch in what models put around it: code fences, heredocs, cell magics, a row of prose.
+
+What stands around a patch is left out only if it cannot belong to the patch, and does not change what the
+patch means: a command that goes to another folder, or that writes the patch into a file, is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from handrail.core.failure import Failure
+from handrail.core.patches.hunk import bad
+
+LEFT_OUT = "The rows around the patch were left out."
+FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^`~]*$")
+HEREDOC = re.compile(
+    r"""
+    ^\s* [$!%]* \s*
+    (?: (?:bash|sh|zsh) \s+ -l?c \s+ ["'] )?
+    (?: [\w./-]*apply[_-]?patch \s* (?: "?\$\(\s*cat )?
+      | (?: git\s+apply | patch ) OPTIONS | cat | bash | sh )? \s*
+    <<-? \s* (?: '(?P<single>\w+)' | "(?P<double>\w+)" | \\(?P<slash>\w+) | (?P<bare>\w+) )
+    \s* (?: \| \s* (?: [\w./-]*apply[_-]?patch | (?: git\s+apply | patch ) OPTIONS ) )? \s*
+    $""".replace("OPTIONS", r"(?: \s+ (?: -p\d | -v | --verbose | --index | - ) )*"),
+    re.VERBOSE,
+)
+ELSEWHERE = re.compile(r"^\W*(?:cd|pushd|chdir)\s|<<|(?:^|[^-=])>>?\s*[\w./~$\"']+\s*$")
+SIGNED = re.compile(r"^[\s+\-@\\]|^\*\*\*|^diff --git |^[<>=]{4}")
+EXPANDED = re.compile(r"\\[$`\\]")
+
+
+def passed_over(lines: Sequence[str], around: Sequence[int], inside: tuple[int, int]) -> Failure | None:
+    """
+    Why the lines *around* a patch cannot be left out; None if they can.
+
+    Args:
+        lines: All lines.
+        around: The numbers of those before and behind the patch.
+        inside: The first line of the patch, and the one past its last.
+    """
+    for at in around:
+        line = lines[at]
+        heredoc = HEREDOC.match(line)
+        if not line.strip() or FENCE.match(line):
+            continue
+        if heredoc is None and ELSEWHERE.search(line):
+            return bad(at + 1, line, "nothing around the patch that changes where it is applied")
+        if heredoc is None and SIGNED.match(line):
+            return bad(at + 1, line, "nothing around the patch that may be a part of it")
+        if heredoc is not None and heredoc["bare"] and (wrong := _expanded(lines, inside)) is not None:
+            return wrong
+    return None
+
+
+def _expanded(lines: Sequence[str], inside: tuple[int, int]) -> Failure | None:
+    """A shell would take these backslashes away; whether the file has them cannot be told."""
+    for at in range(*inside):
+        if EXPANDED.search(lines[at]):
+            return bad(at + 1, lines[at], "no escaped '$', '`' or '\\' in a heredoc whose word is not quoted")
+    return None
+
+
+def filled(lines: Sequence[str]) -> tuple[int, int]:
+    """The first of *lines* that is not blank, and the one past the last."""
+    first, end = 0, len(lines)
+    while first < end and not lines[first].strip():
+        first += 1
+    while end > first and not lines[end - 1].strip():
+        end -= 1
+    return first, end
+
+
+def pair_around(lines: Sequence[str]) -> tuple[int, int]:
+    """
+    The lines inside a fence or a heredoc, if one stands around all of *lines* that are not blank.
+
+    Returns:
+        The first line inside, and the one past the last; all lines if nothing stands around them.
+    """
+    first, end = filled(lines)
+    while end - first >= 2 and _is_pair(lines[first], lines[end - 1]):
+        first, end = first + 1, end - 1
+        while first < end and not lines[first].strip():
+            first += 1
+        while end > first and not lines[end - 1].strip():
+            end -= 1
+    return first, end
+
+
+def _is_pair(opening: str, closing: str) -> bool:
+    if fence := FENCE.match(opening):
+        mark = fence[0].strip()[:3]
+        return closing.strip().startswith(mark) and not closing.strip().strip(mark[0])
+    heredoc = HEREDOC.match(opening)
+    return heredoc is not None and closing.strip().rstrip("\"')") in heredoc.groups()

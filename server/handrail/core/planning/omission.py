@@ -1,0 +1,216 @@
+"""
+Find rows of a new text that stand for code which was left out.
+
+Some rows say so beyond doubt ("... existing code ..."). Others may say it ("# rest of the code"), and are
+placeholders only where code goes that they could stand for; where none does, they are comments. A row that
+the search text or the document has already is text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from handrail.core.documents.edit import Block, opcodes
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.core.matching import similar
+
+LIMIT_CHARS = 300  # no placeholder is as long
+LIMIT_WORDS = 14
+LIMIT_UNKNOWN = 3  # words of a remark that has other signs of being a placeholder
+LIMIT_COMPARED = 10_000  # pairs of rows; beyond this only their number tells what goes
+COUNTERPART = 0.5  # likeness of a row that goes with one that comes in its place
+BEGINS = (*"#/-;%!*{[(<@'\".…", "rem", "REM", "Rem", "dnl", "rest", "Rest", "the rest", "The rest")
+
+LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
+SURE = re.compile(
+    r"^(?:(?P<comment>#|//|\{?/\*|<!--|--|;|%)\s*)?"
+    r"(?:(?:\.{3}|…)(?:\s+|(?(comment)|(?!)))\(?" + LEFT_OUT + r".*"
+    r"|(?:\.{3}|…)\(?" + LEFT_OUT + r"\s+(?:of|code|content|lines?|file|unchanged|remains?|is|stays?)\b.*"
+    r"|(?:\.{3}|…)\s*\[?truncated\]?.*"
+    r"|\(?(?:the )?rest (?:of (?:the |your |this )?(?:\w+ ){1,2})?"
+    r"(?:(?:is |remains |stays )?(?:unchanged|the same)|(?:goes |stays )?here)\)?\.?)"
+    r"\s*(?:\*/\}?|-->)?$",
+    re.IGNORECASE,
+)
+OPENING = re.compile(
+    r"(?:\{?/\*+|<!--+|\{\{!(?:--)?|\{#-?|<%(?:--|#)|@\*|\(\*+|\{-|--\[\[|/{2,}!?|#+|--+|;+|%+|!+|\*+"
+    r"|['\"](?=\s)|(?:rem|dnl)\b)[\s=*~-]*",
+    re.IGNORECASE,
+)
+CLOSING = re.compile(r"\s*(?:\*+/\}?|--+>|[#/;%=*~-]{2,}|(?:--)?\}\}|-?#\}|(?:--)?%>|\*@|\*+\)|-\}|\]\])$")
+BRACKETS = re.compile(r"^(?:\[(.*)\]|\((.*)\)|<(.*)>|\{(.*)\})$")
+DOTS_FIRST, DOTS_LAST = re.compile(r"^(?:\.{3,}|…)"), re.compile(r"(?:\.{3,}|…)$")
+PROSE = re.compile(r"^[\w\s,/&()'.:;!…-]*$")
+REMARK = re.compile(r"^[\w\s,/&()'.:;!…\[\]<>`\"-]*$")
+WORD = re.compile(r"[^\W\d_]+")
+
+WORDS = {  # that say it on their own, such that need another, what is left out, and what stands between
+    "alone": """
+        unchanged omitted elided snip snipped etc truncated rest remainder same unmodified untouched
+        abbreviated continued continues skipped
+    """,
+    "marks": """
+        existing remaining other others previous prior original keep kept preserve preserved leave
+        more brevity before again intact
+    """,
+    "things": """
+        code content contents file files function functions method methods implementation
+        implementations body logic class classes line lines part parts stuff everything section
+        sections component components import imports definition definitions statement statements
+        program script module test tests handler handlers field fields property properties rule
+        rules style styles entry entries item items element elements text source block blocks setup
+        declarations members variables constants routes cases config configuration options settings
+        types html css markup template document arguments parameters
+    """,
+    "fill": """
+        the your this that these those of all and or in into to for from my our any with it its here
+        go goes stay stays remain remains is are be been was were as at below above now left out on
+        has have had not no changes change changed modifications needed required exactly just like
+        will would should so forth alone shown also else i ve re s
+    """,
+}
+ALONE, MARKS, THINGS, FILL = (frozenset(WORD.findall(words)) for words in WORDS.values())
+KNOWN = ALONE | MARKS | THINGS | FILL
+PHRASES = ({"as", "is"}, {"as", "before"}, {"no", "changes"}, {"not", "changed"}, {"keep"}, {"kept"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remark:
+    """
+    A row that may be a placeholder.
+
+    Attributes:
+        words: What it says, in lower case; the whole row if it has no words.
+        is_sure: Whether it is one even if no code goes.
+        is_vague: Whether it may well speak of something else.
+    """
+
+    words: tuple[str, ...]
+    is_sure: bool
+    is_vague: bool
+
+
+def _remark(row: str) -> _Remark | None:
+    """What *row* says if it may stand for code that was left out."""
+    row = row.strip()
+    if len(row) > LIMIT_CHARS or not (row.startswith(BEGINS) or row.endswith(("...", "…"))):
+        return None
+    opened = OPENING.match(row)
+    core = row[opened.end() :] if opened else row
+    core = CLOSING.sub("", core) if opened else core
+    bracketed = BRACKETS.match(core.strip())
+    core = next(filter(None, bracketed.groups()), "") if bracketed else core
+    core = core.strip()
+    words = tuple(WORD.findall(core.lower()))
+    if SURE.match(row):
+        return _Remark(words=words, is_sure=True, is_vague=False)
+    if not (REMARK if opened else PROSE).match(core) or len(words) > LIMIT_WORDS:
+        return None
+    first, last = DOTS_FIRST.match(core), DOTS_LAST.search(core)
+    if first and not opened and core[first.end() :][:1] not in ("", " ") and len(words) < 2:
+        return None  # a spread: `...rest`
+    dots = (first is not None) + (last is not None and last.start() > 0)
+    if not words:
+        return _Remark(words=(row,), is_sure=False, is_vague=False) if dots else None
+    return _told(words, dots + (bracketed is not None), is_comment=opened is not None)
+
+
+def _told(words: tuple[str, ...], signs: int, *, is_comment: bool) -> _Remark | None:
+    """The remark that *words* are, beside so many *signs* that something is left out: dots and brackets."""
+    said = set(words)
+    unknown = sum(word not in KNOWN for word in words)
+    is_phrase = any(phrase <= said for phrase in PHRASES)
+    is_marked = bool(said & (ALONE | MARKS)) or is_phrase
+    if not is_comment:
+        is_told = signs and is_marked and not unknown
+    elif signs:
+        is_told = signs > 1 or not unknown or (is_marked and unknown <= LIMIT_UNKNOWN)
+    else:
+        is_told = not unknown and is_marked and (is_phrase or bool(said & (ALONE | THINGS)))
+    is_vague = not is_told and is_comment and unknown < LIMIT_UNKNOWN and "rest of" in " ".join(words)
+    return _Remark(words=words, is_sure=False, is_vague=is_vague) if is_told or is_vague else None
+
+
+class _Change:
+    """Rows of a text that become others."""
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        self.old = old
+        self.new = new
+        self._taken: dict[tuple[int, bool], bool] = {}
+
+    @cached_property
+    def groups(self) -> list[Block]:
+        """The blocks in which the texts differ; two with nothing but brackets between them are one."""
+        old, new = [row.strip() for row in self.old], [row.strip() for row in self.new]
+        found = opcodes(old, new)
+        joined = found[:1]
+        for (_, above, _, _), block in pairwise(found):
+            if any(WORD.search(row) for row in old[above : block[0]]):
+                joined.append(block)
+            else:
+                joined[-1] = (joined[-1][0], block[1], joined[-1][2], block[3])
+        return joined
+
+    def takes_code(self, at: int, *, is_vague: bool) -> bool:
+        """Whether code goes for which row *at* could stand; for a vague one, more must go than comes."""
+        number = bisect_right(self.groups, at, key=lambda block: block[2]) - 1
+        if number < 0 or at >= self.groups[number][3]:
+            return False
+        known = self._taken.get((number, is_vague))
+        if known is None:
+            known = self._taken[number, is_vague] = self._takes_code(self.groups[number], is_vague=is_vague)
+        return known
+
+    def _takes_code(self, block: Block, *, is_vague: bool) -> bool:
+        i, j, k, m = block
+        goes, comes = list(_code(self.old[i:j])), list(_code(self.new[k:m]))
+        if len(goes) > len(comes) or is_vague or len(goes) * len(comes) > LIMIT_COMPARED:
+            return len(goes) > len(comes)
+        return any(all(similar.likeness(row, other) < COUNTERPART for other in comes) for row in goes)
+
+
+def _code(rows: Sequence[str]) -> Iterator[str]:
+    """The rows that are neither blank, nor brackets, nor comments."""
+    for row in map(str.strip, rows):
+        if WORD.search(row) and not OPENING.match(row) and _remark(row) is None:
+            yield row
+
+
+def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | None:
+    """
+    The `omission` failure if a row of *new* stands for code that was left out.
+
+    Args:
+        text: The document.
+        new: The rows to be written.
+        old: The rows that they replace.
+    """
+    remarks = {row: remark for row in set(new) if (remark := _remark(row)) is not None}
+    found = [(at, remarks[row]) for at, row in enumerate(new) if row in remarks]
+    if not found:
+        return None
+    known = {remark.words for row in {*text.rows, *old} if (remark := _remark(row)) is not None}
+    change = _Change(old, new)
+    for at, remark in found:
+        if remark.words in known or _is_stub(new, at):
+            continue
+        if remark.is_sure or change.takes_code(at, is_vague=remark.is_vague):
+            return Failure(
+                code=Code.OMISSION,
+                message=f"The new text leaves out lines: {new[at].strip()!r} stands where they should be.",
+                steps=("Send the lines in full.", "Or edit only the lines that change."),
+            )
+    return None
+
+
+def _is_stub(new: Sequence[str], at: int) -> bool:
+    """Whether the row *at* may be the three dots that are all of a Python block."""
+    above = next((new[line].rstrip() for line in range(at - 1, -1, -1) if new[line].strip()), ":")
+    return new[at].strip() == "..." and above.endswith((":", '"""', "'''"))

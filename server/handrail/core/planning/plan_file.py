@@ -1,0 +1,194 @@
+"""
+Say what a patch does to one file: which of its parts can be made, and what becomes of the file as a whole.
+
+This is the only place that decides what an addition, an update, a move or a deletion means for a file that
+is there, empty, or missing. Files are read and written elsewhere; how the bytes are encoded is decided there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk, Tier
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation
+from handrail.core.planning import plan, readings
+
+
+class Effect(StrEnum):
+    """What becomes of a file as a whole, once the parts that fit are made."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    MOVE = "move"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartPlan:
+    """What one hunk comes to, or the whole file where `hunk` is None: edits, or why not."""
+
+    hunk: Hunk | None
+    result: PlannedHunk | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePlan:
+    """
+    What a patch does to a file.
+
+    Attributes:
+        effect: UPDATE even if all of it is there already.
+        parts: Never empty; their edits are those of the text that the file has now.
+    """
+
+    effect: Effect
+    parts: tuple[PartPlan, ...]
+
+    @property
+    def made(self) -> tuple[PlannedHunk, ...]:
+        """The parts that fit."""
+        return tuple(part.result for part in self.parts if isinstance(part.result, PlannedHunk))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the file as a whole is made, moved or removed, and not only its text changed."""
+        return self.effect is not Effect.UPDATE
+
+    @property
+    def edits(self) -> tuple[edit.TextEdit, ...]:
+        """All edits of the parts that fit, ascending."""
+        return _edits(self.parts)
+
+
+def plan_file(patch: FilePatch, text: Text | None, *, taken: bool = False) -> FilePlan | Failure:
+    """
+    Plan *patch* for its file.
+
+    Args:
+        patch: What is to become of the file.
+        text: What the file holds; None if there is no such file.
+        taken: Whether there is something at the path that the file is to be moved to.
+
+    Returns:
+        A plan, in which single hunks may fail; or why nothing of the patch can be made.
+    """
+    if (wrong := _why_not(patch, text, taken=taken)) is not None:
+        return wrong
+    planned = _planned(patch, text)
+    if isinstance(planned, Failure):
+        return planned
+    return replace(planned, parts=tuple(_noted(part, patch.notes) for part in planned.parts))
+
+
+UNCHANGED = PlannedHunk(number=None, tier=Tier.SAFE, edits=())
+
+
+def _planned(patch: FilePatch, text: Text | None) -> FilePlan | Failure:
+    if text is None:
+        raw = Text("").encode(patch.content)
+        return raw if isinstance(raw, Failure) else _whole(Effect.CREATE, UNCHANGED)
+    match patch.operation:
+        case Operation.UPDATE:
+            return _updated(patch, text)
+        case Operation.DELETE:
+            return _whole(Effect.DELETE, UNCHANGED)
+        case Operation.ADD:
+            return _added(patch, text)
+        case Operation.WRITE:
+            return _whole(Effect.UPDATE, plan.plan_whole(text, patch.content))
+
+
+def _noted(part: PartPlan, notes: tuple[str, ...]) -> PartPlan:
+    """*part*, which says what was put right in its hunk and in the patch: then it is no exact match."""
+    if isinstance(part.result, Failure):
+        return part
+    own = part.hunk.notes if part.hunk is not None else ()
+    said = tuple(dict.fromkeys((*notes, *own, *part.result.notes)))
+    tier = Tier.NORMALISED if said and part.result.tier is Tier.SAFE else part.result.tier
+    return replace(part, result=replace(part.result, tier=tier, notes=said))
+
+
+def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | None:
+    """Why the patch cannot be made, whatever its hunks say."""
+    made = patch.move_to if patch.move_to is not None else patch.path
+    if text is None and patch.operation in (Operation.UPDATE, Operation.DELETE):
+        return Failure(
+            code=Code.NO_SUCH_FILE,
+            message=f"There is no file {patch.path}.",
+            steps=("Check the path; list the folder.", "To make a new file, add it."),
+        )
+    if made.endswith(("/", "\\")):
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"{made} names a folder, not a file. Nothing was changed.",
+            steps=("Name the file to be made; its folders are made with it.",),
+        )
+    if patch.move_to is not None and taken:
+        return Failure(
+            code=Code.FILE_EXISTS,
+            message=f"{patch.move_to} exists already; {patch.path} cannot be moved there.",
+            steps=("Choose another name.", "Or delete that file first."),
+        )
+    return plan.too_many(patch.hunks)
+
+
+def _whole(effect: Effect, made: PlannedHunk | Failure) -> FilePlan | Failure:
+    if isinstance(made, Failure):
+        return made
+    return FilePlan(effect=effect, parts=(PartPlan(hunk=None, result=made),))
+
+
+def _added(patch: FilePatch, text: Text) -> FilePlan | Failure:
+    """An addition of a file that is there: made if nothing is lost, done already if it says the same."""
+    made = plan.plan_whole(text, patch.content)
+    if not text.content or (isinstance(made, PlannedHunk) and not made.edits):
+        return _whole(Effect.UPDATE, made)
+    return Failure(
+        code=Code.FILE_EXISTS,
+        message=f"{patch.path} exists already; adding it would overwrite it. Nothing was changed.",
+        steps=("Update the file instead.", "Or write it whole with write_file."),
+    )
+
+
+def _updated(patch: FilePatch, text: Text) -> FilePlan:
+    parts = _parts(patch, text)
+    if _undo_each_other(text, parts):
+        parts = tuple(_without_edits(part) for part in parts)
+    effect = Effect.UPDATE if patch.move_to is None else Effect.MOVE
+    return FilePlan(effect=effect, parts=parts or (PartPlan(hunk=None, result=UNCHANGED),))
+
+
+def _parts(patch: FilePatch, text: Text) -> tuple[PartPlan, ...]:
+    settled = [readings.settled(text, hunk) for hunk in patch.hunks]
+    planned = iter(plan.plan(text, [each for each in settled if isinstance(each, Hunk)]))
+    parts = []
+    for hunk, each in zip(patch.hunks, settled, strict=True):
+        if isinstance(each, Failure):
+            parts.append(PartPlan(hunk=hunk, result=each))
+        else:
+            parts.append(PartPlan(hunk=each, result=next(planned).result))
+    return tuple(parts)
+
+
+def _undo_each_other(text: Text, parts: Sequence[PartPlan]) -> bool:
+    """Whether the edits of the parts, made together, leave the text as it is."""
+    edits = _edits(parts)
+    if len(edits) < 2 or sum(each.growth for each in edits) != 0:
+        return False
+    return edit.apply(text.content, edits) == text.content
+
+
+def _without_edits(part: PartPlan) -> PartPlan:
+    if isinstance(part.result, Failure):
+        return part
+    return replace(part, result=replace(part.result, edits=()))
+
+
+def _edits(parts: Sequence[PartPlan]) -> tuple[edit.TextEdit, ...]:
+    found = [each for part in parts if isinstance(part.result, PlannedHunk) for each in part.result.edits]
+    return tuple(sorted(found, key=lambda each: (each.span.start, each.span.end)))

@@ -1,0 +1,119 @@
+"""
+The request `workspace/applyEdit`: what is sent for an edit, and what the client answers.
+
+An answer alone proves nothing; `sending` and `editor` read back what became of the edit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.lsp import convert
+from handrail.lsp.answers import Answer
+from handrail.lsp.client import Client
+from handrail.lsp.documents import Documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """
+    How long is waited, in seconds.
+
+    Attributes:
+        answer_s, echo_s: For an answer of the client, and for the change to show after it.
+        command_s: For a command that edits; then it is answered with null and goes on, since an editor may
+            stand still until its command is answered, and show the edit only then.
+    """
+
+    answer_s: float = 10.0
+    echo_s: float = 5.0
+    command_s: float = 0.5
+
+    @property
+    def overtaken_s(self) -> float:
+        """For a message that another one has overtaken: it is on its way."""
+        return self.echo_s / 5
+
+    def after(self, answer: Answer) -> float:
+        """How long a change may take to show after *answer*: a refusal is rarely wrong, silence often is."""
+        if answer.applied is False:
+            return self.overtaken_s
+        return self.echo_s if answer.applied or answer.reason else 0.0
+
+
+@dataclass(kw_only=True)
+class ApplyEdit:
+    """Sends edits to one client."""
+
+    server: LanguageServer
+    documents: Documents
+    patience: Patience
+    client: Client
+
+    def text_edit(
+        self, uri: str, version: int | None, base: Text, edits: Sequence[TextEdit]
+    ) -> lsp.WorkspaceEdit:
+        """The edits of one document; *version* is None for one that the client does not hold."""
+        made = convert.text_edits(base, edits, self.documents.encoding)
+        if not self.client.versioned:
+            return lsp.WorkspaceEdit(changes={uri: made})
+        named = max(version, self.client.least_version) if version is not None else None
+        identifier = lsp.OptionalVersionedTextDocumentIdentifier(uri=uri, version=named)
+        return lsp.WorkspaceEdit(
+            document_changes=[lsp.TextDocumentEdit(text_document=identifier, edits=list(made))]
+        )
+
+    async def send(
+        self, made: lsp.WorkspaceEdit, label: str, shows: Callable[[], bool] = lambda: False
+    ) -> Answer:
+        """
+        Send an edit.
+
+        Args:
+            made: The edit.
+            label: What the user's undo list shows.
+            shows: Whether the edit shows already: then its answer is not waited for much longer.
+        """
+        if not self.client.apply_edit:
+            return Answer(applied=False, reason="this editor does not take edits from a language server")
+        params = lsp.ApplyWorkspaceEditParams(edit=made, label=label)
+        sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
+        sent.add_done_callback(lambda _: self.documents.wake())
+        if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):
+            await asyncio.wait([sent], timeout=self.patience.overtaken_s)
+        if not sent.done():
+            return Answer(applied=None)
+        try:
+            result: lsp.ApplyWorkspaceEditResult = sent.result()
+        except JsonRpcException as error:
+            return Answer(applied=False, reason=str(error))
+        if result is None:
+            return Answer(applied=None, reason="answered with nothing")
+        return Answer(applied=bool(result.applied), reason=result.failure_reason or "")
+
+    def unsafe(self, base: Text, edits: Sequence[TextEdit]) -> Failure | None:
+        """Why an edit would not land where and as it should in this editor, whatever it answers."""
+        if "\r" in base.eols:
+            # To LSP a lone carriage return ends a line, to the editors that keep one it is a character.
+            why = "The document has carriage returns that end no CRLF, and editors disagree about its lines."
+        elif not self.client.keeps_cr and not base.has_one_eol and any("\r" in each.new for each in edits):
+            why = "The document has mixed line ends, and this editor would change those of new lines."
+        else:
+            return None
+        return Failure(
+            code=Code.EDIT_REJECTED,
+            message=f"{why} Nothing was changed.",
+            steps=(
+                "Close the document: a closed one is changed on disk, byte for byte.",
+                "Or convert its line ends.",
+            ),
+        )

@@ -1,0 +1,89 @@
+"""
+Documents that only show something: what a checkpoint differs in, and what a quick fix would write.
+
+A client that can ask for their text is given a URI of a scheme of ours; for others they are files.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Protocol
+from urllib.parse import quote, unquote, urlsplit
+from zlib import crc32
+
+from lsprotocol import types as lsp
+
+from handrail.core.ledger import offer
+from handrail.lsp.state import State, Wrong
+
+SCHEME = "handrail"
+FAILURE = "/failure/"  # no checkpoint has a slash in its name
+
+
+class Shown(Protocol):
+    """A result that comes with a document."""
+
+    @property
+    def uri(self) -> str:
+        """The URI of that document."""
+        ...
+
+
+def of_checkpoint(checkpoint: str, against: str | None, uri: str | None) -> str:
+    """The URI of the document that shows what a checkpoint differs in."""
+    found = f"{SCHEME}:///{quote(checkpoint, safe='')}.diff"
+    return found if against is None and uri is None else f"{found}?{_packed([against, uri])}"
+
+
+def of_failure(failure: str, candidate: int | None, text: str) -> str:
+    """The URI of the document that shows what a failed edit would change at its candidates, or at one."""
+    # Another text has another URI: editors keep what they have read.
+    name = f"{crc32(text.encode('utf-8', 'surrogatepass')):08x}.diff"
+    query = _packed([failure, None if candidate is None else str(candidate)])
+    return f"{SCHEME}://{FAILURE}{name}?{query}"
+
+
+async def document(state: State, uri: str, name: str, text: str) -> str:
+    """The URI that this client can open to read *text*: *uri*, or that of a file with that *name*."""
+    return uri if state.client.virtual_documents else await state.checkpoints.put_down(name, text)
+
+
+async def content(state: State, uri: str) -> str:
+    """The text of a virtual document. Raises Wrong, UnknownId, CheckpointError."""
+    found = urlsplit(uri)
+    checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
+    if found.scheme != SCHEME or not checkpoint:
+        raise Wrong(f"{uri} is no document of handrail.")
+    first, second = _unpacked(found.query, uri) if found.query else (None, None)
+    if not found.path.startswith(FAILURE):
+        return await state.host.compare(checkpoint, first, second)
+    if first is None or not (second is None or second.isdecimal()):
+        raise Wrong(f"{uri} is no document of handrail.")
+    return offer.shown(state.host.failure(first), None if second is None else int(second))
+
+
+def _packed(asked: list[str | None]) -> str:
+    """As letters and digits only: VS Code decodes a query and encodes all of it anew, also what parts it."""
+    return urlsafe_b64encode(json.dumps(asked).encode()).decode().rstrip("=")
+
+
+def _unpacked(query: str, uri: str) -> tuple[str | None, str | None]:
+    try:
+        found = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
+    except ValueError:
+        found = None
+    match found:
+        case [str() | None as first, str() | None as second]:
+            return first, second
+        case _:
+            raise Wrong(f"{uri} is no document of handrail.")
+
+
+def show(state: State, found: Shown) -> None:
+    """Have the editor open the document: it drops the result of a command."""
+    if state.client.shows_documents:
+        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True)
+        state.server.window_show_document(params)
+    else:
+        state.say(f"The difference is in {found.uri}")

@@ -1,0 +1,276 @@
+"""
+Send the edits of an open document, and decide what became of them by what the editor shows.
+
+What became of an edit is decided from what was there, what was sent and what is there now
+(`readback.fates`), whatever the client answered and whenever the change shows. An edit is sent again only on
+proof that it does not stand: the client compares versions, it shows a later version, and in that the place
+of each edit is as it was. If the same lines were typed in, it is a conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents import edit
+from handrail.core.documents.change import Applied, Fitted, Landing, Partial, Rejected, Update, fitted
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import LANDED, Fate, fates, standing
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.lsp.answers import Answer, not_as_written, overwritten, refused
+from handrail.lsp.apply_edit import ApplyEdit
+from handrail.lsp.documents import OpenDocument
+from handrail.ports import Editor
+
+TRIES = 3  # how often an edit is carried over to a text that the user keeps changing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """
+    An edit that was sent.
+
+    Attributes:
+        uri: The document, as the client spells it.
+        base: The text that was there.
+        edits: What was sent, edits of `base`.
+        kept: For each edit of the update, whether it was sent.
+        conflicts: The numbers of the hunks that were not, since their lines had changed.
+        numbers: For each edit that was sent, the number of its hunk.
+        version: The client's version of `base`.
+        opened: How many documents had been opened by then.
+    """
+
+    uri: str
+    base: Text
+    edits: tuple[TextEdit, ...]
+    kept: tuple[bool, ...]
+    conflicts: tuple[int, ...]
+    numbers: tuple[int, ...]
+    version: int
+    opened: int
+
+    def fates(self, now: str) -> tuple[Fate, ...]:
+        """What became of each edit that was sent, if the document reads *now*."""
+        return fates(self.base, self.edits, now)
+
+    def landing(self, now: Text, failure: Failure | None) -> Landing:
+        """
+        What is told of the update.
+
+        Args:
+            now: What the document reads.
+            failure: Why edits that were sent and are not there did not land; None if they all did.
+        """
+        found = self.fates(now.content)
+        landed = [fate in LANDED for fate in found]
+        if all(landed) and not self.conflicts:
+            text = replace(now, encoding=self.base.encoding, bom=self.base.bom)
+            return Applied(text=text, is_reformatted=Fate.REFORMATTED in found)
+        if failure is None:
+            failure = edit.stale(self.conflicts, "The document")
+        if not any(landed):
+            return Rejected(failure=failure.at(self.uri))
+        each = iter(landed)
+        return Partial(stands=tuple(keep and next(each) for keep in self.kept), failure=failure.at(self.uri))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """Sends the updates of open documents through one client."""
+
+    wire: ApplyEdit
+    disk: Editor
+
+    async def update(self, update: Update, label: str) -> tuple[Landing, Sent | None]:
+        """Make an update; also returns what was sent last, None if nothing was."""
+        left, lost = update, tuple[int, ...]()
+        sent: Sent | None = None
+        landing: Landing | None = None
+        for _ in range(TRIES):
+            document = self._shown(update.uri)
+            if document is None:
+                (landing,) = await self.disk.apply([update], label)
+                return landing, None
+            now = replace(document.text, encoding=update.base.encoding, bom=update.base.bom)
+            fit = fitted(left, now.content)
+            conflicts = tuple(sorted({*lost, *fit.conflicts}))
+            if conflicts and not (update.is_divisible and any(fit.kept)):
+                return _conflict(update, conflicts, document), sent
+            if unsafe := self.wire.unsafe(now, fit.edits):
+                return Rejected(failure=unsafe.at(document.uri)), sent
+            sent = _sent(update, left, fit, document, self.wire.documents.count)
+            sent = replace(sent, base=now, conflicts=conflicts)
+            landing, absent = await self._try(sent, document, label)
+            if absent is None:
+                break
+            lost = tuple({*lost, *set(sent.numbers) - absent})
+            left = replace(left, hunks=tuple(each for each in left.hunks if (each.number or 1) in absent))
+        assert landing is not None
+        return landing, sent
+
+    async def _try(
+        self, sent: Sent, document: OpenDocument, label: str
+    ) -> tuple[Landing, frozenset[int] | None]:
+        """
+        Send it once.
+
+        Returns:
+            What is told of it; and the numbers of the hunks that may be sent again, since nothing of any
+            hunk stands or will stand. None if nothing may be sent again.
+        """
+        watches = not self.wire.client.versioned
+        document.seen = [] if watches else None
+        try:
+            answer = await self._answered(sent, label)
+            if self._shown(sent.uri) is None:
+                return await self._gone(sent), None
+            if watches and (failure := _overwritten(sent, document.seen or [], document.text.content)):
+                return Rejected(failure=failure), None
+        finally:
+            document.seen = None
+        now = self._shown(sent.uri)
+        assert now is not None
+        found = sent.fates(now.text.content)
+        if all(fate in LANDED for fate in found):
+            return sent.landing(now.text, None), None
+        landing = sent.landing(now.text, self._why(sent, now, found, answer))
+        is_undone = bool(answer.applied) and now.text.content == sent.base.content
+        is_proven = self.wire.client.versioned and now.version != sent.version and not is_undone
+        if not is_proven or any(fate in LANDED for fate in found):
+            return landing, None
+        unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
+        return landing, frozenset(sent.numbers) - unclear
+
+    async def _answered(self, sent: Sent, label: str) -> Answer:
+        """Send it and wait until it shows, or until it is not to be expected any more."""
+        documents, patience = self.wire.documents, self.wire.patience
+
+        def stands() -> bool:
+            document = self._shown(sent.uri)
+            return document is not None and all(standing(sent.base, sent.edits, document.text.content))
+
+        def is_newer() -> bool:
+            document = self._shown(sent.uri)
+            return document is None or document.version != sent.version
+
+        made = self.wire.text_edit(sent.uri, sent.version, sent.base, sent.edits)
+        answer = await self.wire.send(made, label, stands)
+        can_be_stale = self.wire.client.versioned
+
+        def is_decided() -> bool:
+            return stands() or (is_newer() and (can_be_stale or self._has_landed(sent)))
+
+        if await documents.until(is_decided, patience.after(answer)):
+            # Once a newer text has come without it, it is not waited for long.
+            await documents.until(stands, 0 if self._has_landed(sent) else patience.overtaken_s)
+        return answer
+
+    def _has_landed(self, sent: Sent) -> bool:
+        document = self._shown(sent.uri)
+        return document is not None and all(fate in LANDED for fate in sent.fates(document.text.content))
+
+    def _shown(self, uri: str) -> OpenDocument | None:
+        return self.wire.documents.find(uri)
+
+    def _why(self, sent: Sent, now: OpenDocument, found: Sequence[Fate], answer: Answer) -> Failure:
+        """Why edits that were sent are not there."""
+        if Fate.UNCLEAR in found and now.version != sent.version:
+            lost = [at for at, fate in enumerate(found) if fate is Fate.UNCLEAR]
+            texts = edit.clash(sent.base, [sent.edits[at] for at in lost], now.text.content)
+            return edit.stale(sorted({sent.numbers[at] for at in lost}), "The document", texts)
+        landed = [fate in LANDED for fate in found]
+        if any(landed):
+            return not_as_written(sent.uri, landed)
+        return refused(sent.uri, answer, self.wire.patience.answer_s)
+
+    async def _gone(self, sent: Sent) -> Landing:
+        """The document is open no longer: it was renamed, or closed; the new one or the disk decides."""
+
+        def renamed() -> OpenDocument | None:
+            later = (each for each in self.wire.documents if each.number > sent.opened)
+            found = (each for each in later if all(f in LANDED for f in sent.fates(each.text.content)))
+            return next(found, None)
+
+        await self.wire.documents.until(lambda: renamed() is not None, self.wire.patience.overtaken_s)
+        if (there := renamed()) is not None:
+            landing = sent.landing(there.text, None)
+            return replace(landing, uri=there.uri) if isinstance(landing, Applied) else landing
+        saved = await self.disk.read(sent.uri)
+        if not isinstance(saved, Failure) and all(fate in LANDED for fate in sent.fates(saved.text.content)):
+            return sent.landing(saved.text, None)
+        return Rejected(
+            failure=Failure(
+                code=Code.NOT_AS_WRITTEN,
+                uri=sent.uri,
+                message="The document was closed without saving while it was edited.",
+                steps=("Send the edit again.",),
+            )
+        )
+
+
+def _sent(update: Update, left: Update, fit: Fitted, document: OpenDocument, opened: int) -> Sent:
+    """What is about to be sent of *update*: those hunks of *left* that are kept."""
+    kept = {each for each, keep in zip(left.edits, fit.kept, strict=True) if keep}
+    return Sent(
+        uri=document.uri,
+        base=document.text,
+        edits=fit.edits,
+        kept=tuple(each in kept for each in update.edits),
+        conflicts=(),
+        numbers=tuple(number for number, keep in zip(_numbers(left), fit.kept, strict=True) if keep),
+        version=document.version,
+        opened=opened,
+    )
+
+
+def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument) -> Rejected:
+    """What is told of an update of which some hunks are in conflict with what was typed."""
+    edits = [each for hunk in update.hunks if (hunk.number or 1) in conflicts for each in hunk.edits]
+    texts = edit.clash(update.base, edits, document.text.content)
+    failure = edit.stale(conflicts, "The document", texts)
+    others = len(conflicts) < len(update.hunks)
+    return Rejected(failure=failure.at(document.uri), conflicts=conflicts if others else ())
+
+
+def _numbers(update: Update) -> list[int]:
+    """For each edit of *update*, the number of its hunk."""
+    of = {each: hunk.number or 1 for hunk in update.hunks for each in hunk.edits}
+    return [of[each] for each in update.edits]
+
+
+def _overwritten(sent: Sent, seen: Sequence[str], now: str) -> Failure | None:
+    """
+    The failure if a client that compares no versions applied the edit over what was typed at the same time.
+
+    Args:
+        sent: The edit.
+        seen: The texts that the document had since, in order.
+        now: The one that it has.
+    """
+    typed = [text for text in seen if not any(fate in LANDED for fate in sent.fates(text))]
+    if not typed or typed[-1] == now:
+        return None
+    last = Text(typed[-1])
+    is_kept = all(each.new.strip() in now for each in edit.between(sent.base.content, last.content))
+    moved = edit.rebase(sent.base, sent.edits, last.content)
+    if any(each.conflict for each in moved):
+        if is_kept and all(fate in LANDED for fate in sent.fates(now)):
+            return None
+    elif edit.apply(last.content, [each.edit for each in moved]) in (*seen, now):
+        return None
+    before, after = _differing_lines(last.content, now)
+    return overwritten(sent.uri, before, after)
+
+
+def _differing_lines(one: str, other: str) -> tuple[str, str]:
+    """The lines from the first to the last in which two texts differ, in either, as people read them."""
+    made = edit.between(one, other)
+    if not made:
+        return "", ""
+    text, growth = Text(one), sum(each.growth for each in made)
+    first, last = made[0].span.start, made[-1].span.end
+    lines = edit.whole_lines(text, TextEdit(span=replace(made[0].span, start=first, end=last), new=""))
+    there = other[lines.start : lines.end + growth]
+    return edit.shown(one[lines.start : lines.end]), edit.shown(there)

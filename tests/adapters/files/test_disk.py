@@ -1,0 +1,316 @@
+"""Documents on disk are read and edited byte for byte: real files, real links, real errors of the system."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
+from handrail.adapters.files import disk as disk_module
+from handrail.adapters.files.disk import Disk, uri_of
+from handrail.core.documents.change import Applied, Create, Delete, Partial, Rejected, Update
+from handrail.core.documents.text import Text
+from handrail.core.failure import Code, Failure
+from handrail.ports import Document, Editor
+
+
+@pytest.mark.parametrize(
+    ("raw", "charset", "expected"),
+    [
+        (b"a\r\nb\n\xc3\xa4", None, Text("a\r\nb\nä")),
+        (b"", None, Text("")),
+        (b"\xef\xbb\xbfa", None, Text("a", "utf-8", True)),
+        (b"\xff\xfea\0", None, Text("a", "utf-16-le", True)),
+        (b"caf\xe9", "latin1", Text("café", "latin-1")),
+        (b"\xc3\xa4", "latin1", Text("Ã¤", "latin-1")),
+        (b"a", "utf-8-bom", Text("a")),
+        (b"\xef\xbb\xbfa", "utf-8-bom", Text("a", "utf-8", True)),
+        (b"a\0", "utf-16le", Text("a", "utf-16-le")),
+        (b"\0a", "utf-16be", Text("a", "utf-16-be")),
+        (b"a", "no-such-charset", Text("a")),
+    ],
+)
+async def test_reading_takes_the_named_encoding(
+    disk: Editor, tmp_path: Path, raw: bytes, charset: str | None, expected: Text
+) -> None:
+    path = written(tmp_path, raw, charset)
+    assert await disk.read(uri_of(path)) == Document(uri=uri_of(path), text=expected)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"\xff\xfe\xff",
+        b"[*\ncharset",
+        b"[{a,[b]\ncharset = latin1",
+        b"[*.{9..99999999999999999999}]\ncharset=x",
+    ],
+)
+async def test_a_broken_editorconfig_does_not_keep_a_file_from_being_read(
+    disk: Editor, tmp_path: Path, broken: bytes
+) -> None:
+    (tmp_path / ".editorconfig").write_bytes(broken)
+    (tmp_path / "a.txt").write_bytes(b"a")
+    assert await read(disk, tmp_path / "a.txt") == Text("a")
+
+
+async def test_an_editorconfig_that_is_a_folder_says_nothing(disk: Editor, tmp_path: Path) -> None:
+    (tmp_path / ".editorconfig").mkdir()
+    (tmp_path / "a.txt").write_bytes(b"a")
+    assert await read(disk, tmp_path / "a.txt") == Text("a")
+
+
+async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "binary").write_bytes(b"\x89PNG\0\xff")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "plain").write_bytes(b"")
+    os.mkfifo(tmp_path / "pipe")
+    large(tmp_path / "large", 60_000_000)
+    expected = {
+        "missing": (Code.NO_SUCH_FILE, "There is no file missing."),
+        "plain/below": (Code.NO_SUCH_FILE, "There is no file below."),
+        "folder": (Code.BAD_ARGUMENTS, "folder is a folder, not a file."),
+        "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, a socket or a device, not a file."),
+        "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links lead in a circle."),
+        "x" * 300: (Code.NO_SUCH_FILE, "x" * 300 + " cannot be read: the name is too long."),
+        "large": (Code.TOO_LARGE, "The file has 60,000,000 bytes; the limit for editing is 50,000,000."),
+    }
+    for name, (wanted, message) in expected.items():
+        failure = await disk.read(uri_of(tmp_path / name))
+        assert isinstance(failure, Failure)
+        assert (failure.code, failure.message, failure.uri) == (wanted, message, uri_of(tmp_path / name))
+        assert failure.steps
+    failure = await disk.read(uri_of(tmp_path / "binary"))
+    assert isinstance(failure, Failure)
+    assert failure.code is Code.BAD_ENCODING
+    failure = await disk.read("untitled:Untitled-1")
+    assert isinstance(failure, Failure)
+    assert (failure.code, failure.uri) == (Code.NO_SUCH_FILE, "untitled:Untitled-1")
+
+
+async def test_reading_does_not_hold_up_the_event_loop(disk: Editor, tmp_path: Path) -> None:
+    """The read waits for a pipe; only if the loop runs meanwhile can it open the other end."""
+    (tmp_path / "a.txt").write_bytes(b"a")
+    os.mkfifo(tmp_path / ".editorconfig")
+    reading = asyncio.ensure_future(disk.read(uri_of(tmp_path / "a.txt")))
+    async with asyncio.timeout(30):
+        while True:
+            await asyncio.sleep(0)
+            with suppress(OSError):
+                os.close(os.open(tmp_path / ".editorconfig", os.O_WRONLY | os.O_NONBLOCK))
+                break
+        assert isinstance(await reading, Document)
+
+
+async def test_read_bytes(tmp_path: Path) -> None:
+    disk = Disk()
+    (tmp_path / "binary").write_bytes(b"\0\xff")
+    assert await disk.read_bytes(uri_of(tmp_path / "binary")) == b"\0\xff"
+    assert await disk.read_bytes(uri_of(tmp_path / "missing")) is None
+    assert await disk.read_bytes(uri_of(tmp_path)) is None
+    assert await disk.read_bytes("untitled:1") is None
+
+
+# ---- Updating ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "hunk", "expected"),
+    [
+        ((b"a\r\nb\r\n", None), ("b", "c"), b"a\r\nc\r\n"),
+        ((b"a\nb\r\nc\rd", None), ("c", "\f\u2028"), b"a\nb\r\n\x0c\xe2\x80\xa8\rd"),
+        ((b"\xef\xbb\xbfa\n", None), ("a", "b"), b"\xef\xbb\xbfb\n"),
+        ((b"\xfe\xff\0a\0b", None), ("b", "c"), b"\xfe\xff\0a\0c"),
+        ((b"caf\xe9 b", "latin1"), ("b", "\u00fc"), b"caf\xe9 \xfc"),
+        ((b"x", None), ("x", ""), b""),
+    ],
+)
+async def test_only_the_edited_bytes_change(
+    disk: Editor, tmp_path: Path, given: tuple[bytes, str | None], hunk: tuple[str, str], expected: bytes
+) -> None:
+    path = written(tmp_path, *given)
+    before = names(tmp_path)
+    base = await read(disk, path)
+    landing = await one(disk, update(path, base, hunk))
+    assert landing == Applied(text=Text(base.content.replace(*hunk), base.encoding, base.bom))
+    assert path.read_bytes() == expected
+    assert names(tmp_path) == before
+
+
+async def test_mode_owner_and_attributes_are_kept(disk: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "a.sh"
+    path.write_bytes(b"a")
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 23456)
+    path.chmod(0o2755)
+    with suppress(OSError):  # not every file system has them
+        os.setxattr(path, "user.origin", b"here")
+    before, attributes = path.stat(), os.listxattr(path)
+    assert isinstance(await one(disk, update(path, Text("a"), ("a", "b"))), Applied)
+    after = path.stat()
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert os.listxattr(path) == attributes
+    assert after.st_ino != before.st_ino, "replaced at once, not written over"
+
+
+async def test_a_symbolic_link_stays_and_its_target_changes(disk: Editor, tmp_path: Path) -> None:
+    (tmp_path / "target").write_bytes(b"a")
+    (tmp_path / "middle").symlink_to("target")
+    (tmp_path / "link").symlink_to(tmp_path / "middle")
+    assert isinstance(await one(disk, update(tmp_path / "link", Text("a"), ("a", "b"))), Applied)
+    assert (tmp_path / "target").read_bytes() == b"b"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "middle").is_symlink()
+    assert not (tmp_path / "target").is_symlink()
+
+
+async def test_a_hard_link_holds(disk: Editor, tmp_path: Path) -> None:
+    one_name, other = tmp_path / "one", tmp_path / "other"
+    one_name.write_bytes(b"a longer text")
+    os.link(one_name, other)
+    assert isinstance(
+        await one(disk, update(one_name, Text("a longer text"), ("a longer text", "b"))), Applied
+    )
+    assert other.read_bytes() == b"b"
+    assert one_name.stat().st_ino == other.stat().st_ino
+    assert one_name.stat().st_nlink == 2
+
+
+async def test_an_update_is_carried_over_to_what_the_file_holds_by_now(disk: Editor, tmp_path: Path) -> None:
+    path, base = tmp_path / "a", Text("one\ntwo\nthree\n")
+    path.write_bytes(b"zero\r\none\ntwo\nthree\n")
+    landing = await one(disk, update(path, base, ("three", "drei")))
+    assert landing == Applied(text=Text("zero\r\none\ntwo\ndrei\n"))
+    assert path.read_bytes() == b"zero\r\none\ntwo\ndrei\n"
+
+
+async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_path: Path) -> None:
+    path, base = tmp_path / "a", Text("one\ntwo\n")
+    path.write_bytes(b"one\nTWO\n")
+    before = stamp(path)
+    landing = await one(disk, update(path, base, ("two", "zwei")))
+    assert code(landing) is Code.STALE_DOCUMENT
+    assert isinstance(landing, Rejected)
+    assert "They read 'two' and now read 'TWO'" in landing.failure.message
+    assert path.read_bytes() == b"one\nTWO\n"
+    assert stamp(path) == before
+
+
+async def test_a_conflict_of_one_hunk_does_not_keep_the_other_from_landing(
+    disk: Editor, tmp_path: Path
+) -> None:
+    path, base = tmp_path / "a", Text("one\ntwo\nthree\n")
+    path.write_bytes(b"ONE\ntwo\nthree\n")
+    both = update(path, base, ("one", "eins"), ("three", "drei"))
+    assert isinstance(await one(disk, both), Rejected)
+    assert path.read_bytes() == b"ONE\ntwo\nthree\n"
+    landing = await one(disk, replace(both, is_divisible=True))
+    assert isinstance(landing, Partial)
+    assert landing.stands == (False, True)
+    assert (landing.failure.code, landing.failure.uri) == (Code.STALE_DOCUMENT, uri_of(path))
+    assert "hunk 1" in landing.failure.message
+    assert path.read_bytes() == b"ONE\ntwo\ndrei\n"
+
+
+async def test_a_hunk_lands_whole_or_not_at_all(disk: Editor, tmp_path: Path) -> None:
+    path, base = tmp_path / "a", Text("one\nsame\nthree\nfour\n")
+    path.write_bytes(b"ONE\nsame\nthree\nfour\n")
+    both = update(path, base, ("one\nsame\nthree", "eins\nsame\ndrei"), ("four", "vier"))
+    landing = await one(disk, replace(both, is_divisible=True))
+    assert isinstance(landing, Partial)
+    assert landing.stands == (False, False, True)
+    assert path.read_bytes() == b"ONE\nsame\nthree\nvier\n"
+
+
+async def test_a_file_that_has_become_binary_is_left_alone(disk: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"\xff\0")
+    assert code(await one(disk, update(path, Text("a"), ("a", "b")))) is Code.BAD_ENCODING
+    assert path.read_bytes() == b"\xff\0"
+
+
+async def test_an_update_without_edits_writes_nothing(disk: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a")
+    before = stamp(path)
+    landing = await one(disk, Update(uri=uri_of(path), base=Text("a"), hunks=()))
+    assert landing == Applied(text=Text("a"))
+    assert stamp(path) == before
+
+
+async def test_what_the_encoding_cannot_write_is_refused(disk: Editor, tmp_path: Path) -> None:
+    (tmp_path / ".editorconfig").write_text("[*]\ncharset = latin1\n")
+    path = tmp_path / "a"
+    path.write_bytes(b"\xe9")
+    landing = await one(disk, update(path, await read(disk, path), ("é", "→")))
+    assert code(landing) is Code.BAD_ENCODING
+    assert path.read_bytes() == b"\xe9"
+
+
+async def test_a_missing_file_cannot_be_updated(disk: Editor, tmp_path: Path) -> None:
+    assert code(await one(disk, update(tmp_path / "a", Text("a"), ("a", "b")))) is Code.NO_SUCH_FILE
+    assert names(tmp_path) == []
+
+
+async def test_a_read_only_file_is_left_alone(disk: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a")
+    path.chmod(0o444)
+    for change in (update(path, Text("a"), ("a", "b")), Delete(uri=uri_of(path), base=Text("a"))):
+        landing = await one(disk, change)
+        assert code(landing) is Code.EDIT_REJECTED
+        assert isinstance(landing, Rejected)
+        assert "read-only" in landing.failure.message
+    assert path.read_bytes() == b"a"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+async def test_a_full_disk_leaves_the_file_as_it_was(disk: Editor, tmp_path: Path, linked: bool) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"short")
+    if linked:
+        os.link(path, tmp_path / "b")
+    with full_disk(1000):
+        landing = await one(disk, update(path, Text("short"), ("short", "long" * 1000)))
+    assert code(landing) is Code.EDIT_REJECTED
+    assert isinstance(landing, Rejected)
+    assert landing.failure.message == "a cannot be changed: the file would be too large. It is as it was."
+    assert path.read_bytes() == b"short"
+    assert names(tmp_path) == (["a", "b"] if linked else ["a"])
+
+
+async def test_one_change_that_fails_does_not_stop_the_next(disk: Editor, tmp_path: Path) -> None:
+    landings = await disk.apply(
+        [
+            Create(uri=uri_of(tmp_path / "a"), text=Text("1")),
+            Create(uri=uri_of(tmp_path / "a"), text=Text("2")),
+            Create(uri="untitled:1", text=Text("3")),
+            Create(uri=uri_of(tmp_path / "b"), text=Text("4")),
+        ],
+        "test",
+    )
+    assert [type(landing) for landing in landings] == [Applied, Rejected, Rejected, Applied]
+    assert [code(landing) for landing in landings[1:3]] == [Code.FILE_EXISTS, Code.NO_SUCH_FILE]
+
+
+def test_what_was_altered_after_writing_has_not_landed(tmp_path: Path) -> None:
+    ready = disk_module._fitted(
+        tmp_path / "a", update(tmp_path / "a", Text("a\nb\n"), ("a", "A"), ("b", "B")), b"a\nb\n"
+    )
+    assert isinstance(ready, disk_module._Ready)
+    half = disk_module._outcome(tmp_path / "a", ready, Text("A\nsomething else\n"))
+    assert isinstance(half, Partial)
+    assert half.stands == (True, False)
+    assert half.failure.code is Code.NOT_AS_WRITTEN
+    for gone in (Text("a\nb\n"), Failure(code=Code.NO_SUCH_FILE, message="")):
+        nothing = disk_module._outcome(tmp_path / "a", ready, gone)
+        assert isinstance(nothing, Rejected)
+        assert nothing.failure.code is Code.NOT_AS_WRITTEN
+    more = Text("A\nB\nand what somebody appended\n")
+    assert disk_module._outcome(tmp_path / "a", ready, more) == Applied(text=more)

@@ -1,0 +1,244 @@
+"""Whole turns with a model behind HTTP that misbehaves: what the user sees, and what the history holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.backend import KeyringBackend
+
+from adapters.model_server import FORMATS, SIGNED, Call, Drop, ModelServer, Refuse, Say, model_server
+from bench import Bench
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.providers import Providers
+from handrail.adapters.models.record import Record
+from handrail.adapters.models.remote import Remote
+from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.state.session_log import SessionLog
+from handrail.agent.archive import Archive
+from handrail.core.conversation import journal
+from handrail.core.conversation.message import AssistantMessage, ToolMessage
+from handrail.core.ledger.report import Retried, State, ThoughtDelta, TurnReport
+from handrail.core.results import redact
+from handrail.ports import ModelChoice, Provider, ProviderError
+from handrail.testing import lay_out
+
+KEY = "sk-very-secret-key-0123456789"
+each_format = pytest.mark.parametrize("kind", FORMATS)
+READ = Call(arguments='{"path": "a.txt"}')
+EDIT = Call(
+    name="patch", arguments='{"path": "a.txt", "old_string": "one", "new_string": "ONE"}', id="call_2"
+)
+
+
+def remote(server: ModelServer, kind: str) -> Provider:
+    # Only of models that are known to reason is reasoning taken back by OpenAI's newer format.
+    name = "gpt-5" if kind == "openai-responses" else "m"
+    return Remote(lambda: Address(kind=kind, name=name, base_url=server.url(kind), key=KEY), 0.3)
+
+
+async def turn(bench: Bench, server: ModelServer, kind: str) -> TurnReport:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    bench.provider = remote(server, kind)
+    report = await bench.turn()
+    open_calls: list[str] = []
+    for message in bench.history():
+        if isinstance(message, ToolMessage):
+            assert [result.call for result in message.results] == open_calls
+            open_calls = []
+        elif isinstance(message, AssistantMessage):
+            open_calls = [call.id for call in message.calls]
+    assert not open_calls
+    assert KEY not in repr(bench.events)
+    assert KEY not in repr(bench.history())
+    return report
+
+
+@each_format
+async def test_a_turn_that_survives_everything(kind: str, bench: Bench) -> None:
+    """Each step fails first, in another way, and is begun anew."""
+    answers = (
+        Refuse(status=429, code="rate_limit_error", headers={"Retry-After": "3"}),
+        Refuse(status=500, message="Your key {key} broke us."),
+        Say(text="Let me look.", calls=(READ,), finish="tools", breaks_after=3),
+        Say(text="Let me look.", calls=(READ,), finish="tools"),
+        Drop(),
+        Say(text="Now I change it.", calls=(EDIT,), finish="tools", ends_after=4),
+        Say(text="Now I change it.", calls=(EDIT,), finish="tools", hangs_after=4),
+        Say(text="Now I change it.", calls=(EDIT,), finish="tools"),
+        Say(text="Done with it, all of it.", garbles=2),
+        Say(text="Done with it, all of it."),
+    )
+    async with model_server(*answers) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.FINISHED, "Done with it, all of it.")
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    assert len([event for event in bench.events if isinstance(event, Retried)]) == 7
+    assert bench.pauses[0] == 3.0
+    assert (report.usage.steps, report.usage.input_tokens) == (3, 33)
+
+
+@each_format
+async def test_a_call_that_was_cut_is_told_and_made_anew(kind: str, bench: Bench) -> None:
+    cut = Call(name="patch", arguments=EDIT.arguments[:30])
+    async with model_server(
+        Say(calls=(cut,), finish="length"), Say(calls=(EDIT,), finish="tools"), Say(text="Done.")
+    ) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert "patch (30 characters arrived)" in json.dumps(server.asked[1])
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
+
+
+@each_format
+async def test_two_empty_answers_and_a_refusal(kind: str, bench: Bench) -> None:
+    async with model_server(Say(), Say()) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.STOPPED, "")
+    async with model_server(Say(text="I will not.", finish="filter")) as server:
+        bench.provider = remote(server, kind)
+        report = await bench.turn()
+    assert report.state is State.STOPPED
+
+
+@each_format
+async def test_a_wrong_key_ends_the_turn_at_once(kind: str, bench: Bench) -> None:
+    async with model_server(Refuse(status=401, message="Incorrect API key provided: {key}.")) as server:
+        report = await turn(bench, server, kind)
+    assert report.state is State.FAILED
+    assert "HTTP 401: Incorrect API key provided" in (report.reason or "")
+    assert KEY not in (report.reason or "")
+
+
+@each_format
+async def test_a_server_that_is_not_there(kind: str, bench: Bench) -> None:
+    async with model_server() as server:
+        pass
+    report = await turn(bench, server, kind)
+    assert report.state is State.FAILED
+    assert bench.pauses == [0.5, 1.0, 2.0, 4.0, 8.0]
+
+
+@each_format
+async def test_reasoning_goes_back_with_the_results(kind: str, bench: Bench) -> None:
+    """What a provider signs it wants to have back as it was; without it the next step is refused."""
+    again = Call(arguments='{"path": "a.txt", "start_line": 2}')  # by the same id, which is made another one
+    async with model_server(
+        Say(thinking="I must look first.", text="Let me look.", calls=(READ,), finish="tools"),
+        Say(thinking="And once more.", calls=(again,), finish="tools"),
+        Say(text="Done."),
+    ) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert "".join(e.delta for e in bench.events if isinstance(e, ThoughtDelta)) == (
+        "I must look first.And once more."
+    )
+    for asked, times in ((server.asked[1], 1), (server.asked[2], 2)):
+        said = json.dumps(asked)
+        assert said.count("I must look first.") == 1
+        assert said.count("Let me look.") == 1
+        assert said.count(SIGNED) == (0 if kind == "openai-chat" else times)
+    last = json.dumps(server.asked[2])
+    assert last.count("call_1-2") == 2, "the call and its result go by the same name"
+
+
+@each_format
+async def test_reasoning_outlives_the_server(kind: str, bench: Bench, tmp_path: Path) -> None:
+    """It is in the journal, so a session that is taken up again is the same for its provider."""
+    log = SessionLog(lambda: tmp_path / "sessions")
+    bench.host.archive = Archive(journals=log)
+    async with model_server(
+        Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done.")
+    ) as server:
+        await turn(bench, server, kind)
+    entries = await log.load("s-1")
+    assert entries is not None
+    assert journal.replay(entries).messages == bench.history()
+    assert any(isinstance(each, AssistantMessage) and each.private for each in bench.history())
+
+
+async def test_reasoning_of_one_provider_is_not_sent_to_another(bench: Bench) -> None:
+    async with model_server(
+        Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done."), Say(text="Yes.")
+    ) as server:
+        await turn(bench, server, "anthropic")
+        bench.provider = remote(server, "openai-responses")
+        report = await bench.turn("s-1")
+    assert report.state is State.FINISHED
+    said = json.dumps(server.asked[2])
+    assert "I must look first." not in said
+    assert SIGNED not in said
+    assert "call_1" in said
+
+
+async def test_what_was_recorded_is_replayed(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    file = tmp_path / "record.json"
+    answers = (
+        Say(calls=(READ,), finish="tools"),
+        Say(),
+        Say(calls=(EDIT,)),
+        Say(text="Done."),
+    )
+    async with model_server(*answers) as server:
+        bench.provider = Record(remote(server, "openai-chat"), file)
+        first = await bench.turn()
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    bench.provider = Scripted(file)
+    second = await bench.turn()
+    assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
+    assert (second.answer, second.state) == (first.answer, first.state)
+    assert KEY not in file.read_text()
+
+
+def test_which_provider_a_setting_names(tmp_path: Path) -> None:
+    choose = Providers(Keys({}))
+    assert isinstance(choose(ModelChoice(model="anthropic:m")), Remote)
+    assert isinstance(choose(ModelChoice(model=f"record:{tmp_path}/r.json:ollama:m:7b")), Record)
+    assert isinstance(choose(ModelChoice(model=f"scripted:{tmp_path}/r.json")), Scripted)
+    kept = ModelChoice(model="ollama:m")
+    assert choose(kept) is choose(kept)
+    for wrong in ("nonsense", "", "record:x", "scripted:"):
+        with pytest.raises(ProviderError, match="not known here"):
+            choose(ModelChoice(model=wrong))
+
+
+def test_which_values_are_secrets() -> None:
+    environment = {
+        "OPENAI_API_KEY": "sk-0123456789",
+        "MY_OWN": "mine-0123456789",
+        "GITHUB_TOKEN": "ghp-0123456789",
+        "TOKENIZERS_PARALLELISM": "not-a-secret",
+        "SHORT_TOKEN": "abc",
+        "PATH": "/usr/bin:/bin",
+    }
+    assert redact.secrets(environment) == ("sk-0123456789", "ghp-0123456789")
+    assert redact.secrets(environment, "MY_OWN") == ("sk-0123456789", "mine-0123456789", "ghp-0123456789")
+    assert redact.without(environment).keys() == {"TOKENIZERS_PARALLELISM", "PATH", "MY_OWN"}
+
+
+def test_a_key_comes_from_the_environment_or_the_keyring() -> None:
+    class Memory(KeyringBackend):
+        priority = 1
+
+        def set_password(self, service: str, username: str, password: str) -> None:
+            raise NotImplementedError
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return f"{service}/{username}" if username == "MY_KEY" else None
+
+    before = keyring.get_keyring()
+    keyring.set_keyring(Memory())
+    try:
+        found = Keys({"OTHER_KEY": "from the environment"})
+        assert found.secrets() == ("from the environment",)
+        assert found.find("MY_KEY") == "handrail/MY_KEY"
+        assert found.find("OTHER_KEY") == "from the environment"
+        assert found.find("OTHER") == ""
+        assert found.secrets() == ("from the environment", "handrail/MY_KEY")
+    finally:
+        keyring.set_keyring(before)

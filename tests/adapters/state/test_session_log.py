@@ -1,0 +1,292 @@
+"""Journals on the real disk: what is torn, what is foreign, and turns that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import Bench
+from core.test_loop_properties import is_well_formed
+from handrail.adapters.state.session_log import SessionLog
+from handrail.agent.archive import Archive, UnknownSession
+from handrail.core.conversation import journal
+from handrail.core.conversation.journal import (
+    UNKNOWN,
+    Answered,
+    Begun,
+    Over,
+    Replaced,
+    Rewound,
+    Said,
+    Touched,
+)
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Excerpt,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from handrail.core.ledger.report import State
+from handrail.testing import answer, call, lay_out, script
+
+KILLS = int(os.environ.get("HANDRAIL_KILLS", "10"))
+CALL = ToolCall(id="c1", name="patch", arguments="{", item="fc_1")
+ENTRIES = (
+    Begun(turn="t-1", prompt="Do\nit.", mode="edit"),
+    Begun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True),
+    Said(message=UserMessage(text="Do\nit.", context=(Excerpt(path="a", first_line=3, text="\u2028\n"),))),
+    Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,), private="openai:m\n[]")),
+    Answered(result=ToolResult(call="c1", text="no", failure=UNKNOWN)),
+    Said(message=ToolMessage(results=(ToolResult(call="c1", text="no"),))),
+    Touched(paths=("a", "b")),
+    Replaced(messages=(UserMessage(text="short"),)),
+    Over(turn="t-1", state="finished", reason=None),
+    Rewound(id="r-1", before="t-1", call="c1"),
+    Over(
+        turn="t-1",
+        state="failed",
+        reason="No.",
+        usage=Usage(steps=2, input_tokens=9, output_tokens=4, cached_tokens=1, cost_usd=0.5),
+    ),
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> SessionLog:
+    return SessionLog(lambda: tmp_path / "sessions")
+
+
+@pytest.fixture
+def kept(bench: Bench) -> Bench:
+    """A bench that writes its sessions down."""
+    bench.host.archive = Archive(journals=SessionLog(lambda: bench.state.parent / "sessions"))
+    return bench
+
+
+async def test_what_was_written_is_read_again(log: SessionLog) -> None:
+    for entry in ENTRIES:
+        log.append("s-1", [entry])
+    read = await log.load("s-1")
+    assert read is not None
+    assert [journal.line(entry) for entry in read] == [journal.line(entry) for entry in ENTRIES]
+    (info,) = await log.list()
+    assert (info.id, info.title, info.turns) == ("s-1", "Do", 2)
+
+
+async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:
+    log.append("s-1", ENTRIES[:2])
+    await log.written()
+    file = tmp_path / "sessions" / "s-1.jsonl"
+    whole = file.read_bytes()
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        log.append("s-1", [ENTRIES[-1]])
+        read = await log.load("s-1")
+        assert read is not None
+        assert read[-1] == ENTRIES[-1]
+        assert all(entry in (*ENTRIES[:2], ENTRIES[-1]) for entry in read)
+
+
+async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> None:
+    log.append("s-1", ENTRIES[:1])
+    await log.written()
+    with (tmp_path / "sessions" / "s-1.jsonl").open("ab") as file:
+        for wrong in (b"[]", b"{}", b'{"kind": 3}', b'{"kind": "said"}', b"\xff\xfe", b"[" * 9999, b'"x"'):
+            file.write(wrong + b"\n")
+    assert await log.load("s-1") == ENTRIES[:1]
+
+
+async def test_an_id_leads_to_no_other_file(log: SessionLog, tmp_path: Path) -> None:
+    (tmp_path / "secret.jsonl").write_text(journal.line(ENTRIES[0]) + "\n")
+    for wrong in ("../secret", "", ".", "a/b", "x" * 99):
+        log.append(wrong, ENTRIES)
+        assert await log.load(wrong) is None
+    assert [path.name for path in tmp_path.rglob("*")] == ["secret.jsonl"]
+
+
+async def test_a_session_is_taken_up_by_another_server(kept: Bench) -> None:
+    lay_out(kept.root, {"a.txt": b"one\n"})
+    kept.says(answer("", call("patch", path="a.txt", old_string="one", new_string="ONE")), answer("Done."))
+    await kept.turn()
+    before = kept.history()
+    kept.host.sessions.clear()
+    kept.host.archive = Archive(journals=kept.host.archive.journals)
+    (told,) = await kept.host.resume("s-1")
+    assert (told.turn, told.prompt, told.state) == ("t-2", "Do it.", "finished")
+    assert [repr(message) for message in kept.history()] == [repr(message) for message in before]
+    assert kept.host.sessions["s-1"].touched == ("a.txt",)
+    kept.says(answer(""), answer(""), answer("Again."))
+    report = await kept.turn("s-1")
+    assert report.answer == "Again."
+    assert (report.usage.steps, report.session_usage.steps) == (1, 3)
+    with pytest.raises(UnknownSession, match="s-9"):
+        await kept.host.resume("s-9")
+
+
+async def test_a_session_that_is_taken_up_again_and_again_says_nothing_twice(kept: Bench) -> None:
+    kept.says(*map(answer, ("First.", "Second.", "Third.")))
+    session = (await kept.turn()).session
+    for _ in range(2):
+        kept.host.archive = Archive(journals=kept.host.archive.journals)
+        await kept.host.resume(session)
+        await kept.turn(session)
+    kept.host.archive = Archive(journals=kept.host.archive.journals)
+    assert len(await kept.host.resume(session)) == 3
+    said = [message.text for message in kept.history(session) if isinstance(message, AssistantMessage)]
+    assert said == ["First.", "Second.", "Third."]
+
+
+async def test_a_line_is_there_before_what_follows_from_it(kept: Bench) -> None:
+    """Whatever is asked or run next, the journal on the disk knows what led to it."""
+    lay_out(kept.root, {"a.txt": b"one\n"})
+    file = kept.state.parent / "sessions" / "s-1.jsonl"
+    seen: list[str] = []
+    copy = f"cat '{file}' > seen.txt"
+    kept.says(
+        answer("I look.", call("read_file", path="a.txt"), call("terminal", command=copy)),
+        answer("Done."),
+        acts={number: lambda: seen.append(file.read_text()) for number in (0, 1)},
+    )
+    await kept.turn()
+    assert '"kind":"begun"' in seen[0]
+    assert '"role":"user"' in seen[0]
+    ran = (kept.root / "seen.txt").read_text()
+    assert "I look." in ran, "the calls"
+    assert '"kind":"answered"' in ran, "the result of the call before it"
+    assert '"role":"tool"' in seen[1]
+
+
+async def test_a_fork_has_the_conversation_up_to_a_turn(kept: Bench) -> None:
+    kept.says(answer("First."), answer("Second."))
+    first = await kept.turn()
+    await kept.turn(first.session)
+    fork = await kept.host.fork(first.session, first.turn)
+    assert [type(message) for message in kept.history(fork)] == [UserMessage, AssistantMessage]
+    assert len(kept.history(first.session)) == 4
+    kept.says(answer(""), answer("Third."))
+    assert (await kept.turn(fork)).answer == "Third."
+    infos = await kept.host.archive.journals.list()
+    assert {info.id for info in infos} == {first.session, fork}
+    with pytest.raises(UnknownSession, match="t-99"):
+        await kept.host.fork(first.session, "t-99")
+
+
+async def test_lost_results_are_looked_for_in_the_documents(kept: Bench) -> None:
+    lay_out(
+        kept.root,
+        {"a.txt": b"THE FIRST LINE OF IT\n", "b.txt": b"the other line\n", "c.txt": b"quite another\n"},
+    )
+    texts = (("a.txt", "the first line of it"), ("b.txt", "the other line"), ("c.txt", "what was there"))
+    edits = [
+        ToolCall(
+            id=f"c{n}",
+            name="patch",
+            arguments=json.dumps({"path": path, "old_string": old, "new_string": old.upper()}),
+        )
+        for n, (path, old) in enumerate(texts)
+    ]
+    lost = (*edits, ToolCall(id="c9", name="ask_user", arguments="{}"))
+    kept.host.archive.journals.append(
+        "s-1",
+        [
+            Begun(turn="t-1", prompt="Do it.", mode="edit"),
+            Said(message=UserMessage(text="Do it.")),
+            Said(message=AssistantMessage(text="", calls=lost)),
+        ],
+    )
+    (told,) = await kept.host.resume("s-1")
+    assert told.state is None
+    there, not_there, changed, unknown = kept.texts("s-1")
+    assert "a.txt: the edit is there." in there
+    assert "b.txt: the edit is not there" in not_there
+    assert "c.txt: the document has changed" in changed
+    assert "whether it happened is not known" in unknown
+    assert is_well_formed(kept.history("s-1"))
+
+
+# ---- Kills ------------------------------------------------------------------------------------------
+
+TURN = """
+import asyncio, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+from bench import Bench
+from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.state.session_log import SessionLog
+from handrail.agent.archive import Archive
+
+async def main():
+    folder = pathlib.Path(sys.argv[2])
+    bench = Bench(folder / "work", folder / "state")
+    bench.host.archive = Archive(journals=SessionLog(lambda: folder / "sessions"))
+    bench.provider = Scripted(folder / "script.json")
+    print("begun", flush=True)
+    await bench.turn()
+    print("ended", flush=True)
+
+asyncio.run(main())
+"""
+STEPS = 12
+ROWS = 400
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+async def test_a_turn_that_is_killed_can_be_gone_on_with(number: int, kept: Bench) -> None:
+    """At a random moment of a turn; the journal resumes, and every document is a whole one."""
+    folder = kept.state.parent
+    versions = {b"".join(b"%d\n" % n for n in [*range(ROWS), step]) for step in range(STEPS + 1)}
+    lay_out(kept.root, {"a.txt": b"".join(b"%d\n" % n for n in [*range(ROWS), 0])})
+    script(
+        folder / "script.json",
+        *(
+            answer(
+                f"Step {step}.",
+                call("read_file", path="a.txt"),
+                call("patch", path="a.txt", old_string=f"399\n{step}", new_string=f"399\n{step + 1}"),
+                call("write_file", path=f"new/{step}.txt", content="whole\n" * 50),
+            )
+            for step in range(STEPS)
+        ),
+        answer("Done."),
+    )
+    tests = str(Path(__file__).resolve().parents[2])
+    process = subprocess.Popen(
+        [sys.executable, "-c", TURN, tests, str(folder)], stdout=subprocess.PIPE, bufsize=0
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    chance = random.Random(number)
+    wanted = chance.randrange(1, 6 * STEPS)
+    file = folder / "sessions" / "s-1.jsonl"
+    while process.poll() is None and (not file.exists() or file.read_bytes().count(b"\n") < wanted):
+        os.sched_yield()
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+    assert (kept.root / "a.txt").read_bytes() in versions
+    assert all(path.read_bytes() == b"whole\n" * 50 for path in (kept.root / "new").glob("*.txt"))
+    await kept.host.resume("s-1")
+    history = kept.history("s-1")
+    assert is_well_formed(history)
+    assert isinstance(history[0], UserMessage)
+    done = sum(isinstance(message, AssistantMessage) for message in history)
+    ended = script(folder / "more.json", *([answer("")] * done), answer("I go on."), answer("I go on."))
+    kept.says(*json.loads(Path(ended.removeprefix("scripted:")).read_text()))
+    report = await kept.turn("s-1")
+    assert (report.state, report.answer) == (State.FINISHED, "I go on.")
+    assert _grew(history, kept.history("s-1"))
+
+
+def _grew(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
+    return after[: len(before)] == before

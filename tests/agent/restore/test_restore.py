@@ -1,0 +1,321 @@
+"""What a restore meets on a real disk: bytes that are no text, modes, links, limits, other roots."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from bench import Bench
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.files.disk import Disk
+from handrail.agent.restore.restore import RestoreReport
+from handrail.core.checkpoint import Limits, StepId, Target
+from handrail.core.documents.change import Change, Landing, Status
+from handrail.ports import CheckpointError
+from handrail.testing import answer, call, lay_out, snapshot
+
+STEP = StepId(session="s", turn="t-9", number=1, label="A command")
+
+
+async def command(bench: Bench, act: Callable[[], object]) -> None:
+    """What a turn does that runs one command."""
+    taken = await bench.repo.before_command(STEP)
+    act()
+    await bench.repo.after_command(STEP, taken)
+
+
+def reasons(report: RestoreReport) -> list[str]:
+    return [conflict.reason for conflict in report.conflicts]
+
+
+BINARY, OTHER = bytes(range(256)), bytes(reversed(range(256)))
+
+
+async def test_bytes_that_are_no_text_come_back_as_a_whole(bench: Bench) -> None:
+    lay_out(bench.root, {"changed": BINARY, "deleted": BINARY})
+
+    def act() -> None:
+        (bench.root / "changed").write_bytes(OTHER)
+        (bench.root / "deleted").unlink()
+        (bench.root / "created").write_bytes(OTHER)
+
+    await command(bench, act)
+    report = await bench.restore("t-9")
+    assert reasons(report) == []
+    assert snapshot(bench.root) == {"changed": BINARY, "deleted": BINARY}
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert snapshot(bench.root) == {"changed": OTHER, "created": OTHER}
+
+
+async def test_bytes_that_somebody_changed_since_are_kept(bench: Bench) -> None:
+    lay_out(bench.root, {"a": BINARY})
+    await command(bench, lambda: (bench.root / "a").write_bytes(OTHER))
+    (bench.root / "a").write_bytes(OTHER + b"\0")
+    report = await bench.restore("t-9")
+    assert "changed since" in reasons(report)[0]
+    assert snapshot(bench.root) == {"a": OTHER + b"\0"}
+
+
+async def test_a_document_that_is_named_twice_is_taken_back_once(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n", "b": b"one\n"})
+    await command(bench, lambda: [(bench.root / name).write_bytes(b"two\n") for name in "ab"])
+    uri = (bench.root / "a").as_uri()
+    report = await bench.restore("t-9", uris=[uri, uri.replace("/a", "/./a"), uri])
+    assert (report.restored, report.conflicts) == ((uri,), ())
+    assert snapshot(bench.root) == {"a": b"one\n", "b": b"two\n"}
+
+
+async def test_permissions_come_back(bench: Bench) -> None:
+    lay_out(bench.root, {"run.sh": b"#!/bin/sh\n", "both.sh": b"#!/bin/sh\n"})
+    for name in ("run.sh", "both.sh"):
+        (bench.root / name).chmod(0o755)
+
+    def act() -> None:
+        (bench.root / "run.sh").chmod(0o644)
+        (bench.root / "both.sh").chmod(0o644)
+        (bench.root / "both.sh").write_bytes(b"changed\n")
+
+    await command(bench, act)
+    await bench.restore("t-9")
+    for name in ("run.sh", "both.sh"):
+        path = bench.root / name
+        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"#!/bin/sh\n", 0o755)
+
+
+async def test_equal_files_are_not_rewritten(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"two\n"))
+    (bench.root / "a").write_bytes(b"one\n")
+    before = (bench.root / "a").stat()
+    report = await bench.restore("t-9")
+    after = (bench.root / "a").stat()
+    assert report.unchanged == ((bench.root / "a").as_uri(),)
+    assert (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino)
+
+
+async def test_a_path_that_became_a_link_to_outside_is_left_alone(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    bench.says(answer("", call("write_file", path="a", content="two\n")), answer("Done."))
+    report = await bench.turn()
+    (tmp_path / "secret").write_bytes(b"two\n")
+    (bench.root / "a").unlink()
+    (bench.root / "a").symlink_to(tmp_path / "secret")
+    assert report.checkpoint is not None
+    restored = await bench.restore(report.checkpoint)
+    assert "leads to another file" in reasons(restored)[0]
+    assert (tmp_path / "secret").read_bytes() == b"two\n"
+
+
+async def test_a_file_that_became_a_folder_is_left_alone(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n", "c": b"one\n"})
+    calls = [call("write_file", path=path, content="two\n") for path in "ac"]
+    bench.says(answer("", *calls), answer("Done."))
+    report = await bench.turn()
+    (bench.root / "a").unlink()
+    lay_out(bench.root, {"a/b": b"the user's\n"})
+    assert report.checkpoint is not None
+    restored = await bench.restore(report.checkpoint)
+    assert "it is a folder" in reasons(restored)[0]
+    assert snapshot(bench.root) == {"a/b": b"the user's\n", "c": b"one\n"}
+
+
+async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_way_back(
+    bench: Bench,
+) -> None:
+    """The checkpoint before a restore may push out the one that is restored; its bytes are read first."""
+    contents = [Random(number).randbytes(40_000).hex().encode() + b"\n" for number in range(8)]
+    limit = 300_000
+    bench.repo.set_limits(Limits(max_bytes=limit))
+    lay_out(bench.root, {"a": contents[0]})
+    for after in contents[1:]:
+        bench.says(answer("", call("write_file", path="a", content=after.decode())), answer("Done."))
+        assert (await bench.turn()).checkpoint is not None
+    known = await bench.repo.list()
+    assert len(known) < 7, "the limit has been hit"
+    restored = await bench.restore(known[0].id)
+    assert (bench.root / "a").read_bytes() == contents[-2]
+    assert restored.checkpoint is not None
+    await bench.restore(restored.checkpoint)
+    assert (bench.root / "a").read_bytes() == contents[-1]
+
+
+async def test_a_patch_over_three_files_in_two_roots_is_taken_back_in_both(
+    bench: Bench, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    lay_out(bench.root, {"a": b"a\n"})
+    lay_out(other, {"b": b"b\n", "c": b"c\n"})
+    bench.folders.replace((bench.root, other))
+    sections = "".join(
+        f"*** Update File: {path}\n@@\n-{path[-1]}\n+{path[-1].upper()}\n"
+        for path in ("work/a", "other/b", "other/c")
+    )
+    patch = f"*** Begin Patch\n{sections}*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    report = await bench.turn()
+    assert snapshot(other) == {"b": b"B\n", "c": b"C\n"}
+    assert report.checkpoint is not None
+    restored = await bench.restore(report.checkpoint)
+    assert len(restored.restored) == 3
+    assert snapshot(bench.root) | snapshot(other) == {"a": b"a\n", "b": b"b\n", "c": b"c\n"}
+
+
+async def test_a_checkpoint_of_another_project_is_refused(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    bench.says(answer("", call("write_file", path="a", content="two\n")), answer("Done."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    lay_out(tmp_path / "other", {"a": b"two\n"})
+    bench.folders.replace((tmp_path / "other",))
+    with pytest.raises(CheckpointError, match="no checkpoint"):
+        await bench.restore(report.checkpoint)
+    assert snapshot(tmp_path / "other") == {"a": b"two\n"}
+
+
+async def test_line_ends_stay_whatever_attributes_say(bench: Bench) -> None:
+    files = {".gitattributes": b"* text=auto\n", "a": b"one\r\ntwo\r\n", "b": b"one\ntwo\r\n"}
+    lay_out(bench.root, files)
+    await command(bench, lambda: [(bench.root / name).unlink() for name in files])
+    await bench.restore("t-9")
+    assert snapshot(bench.root) == files
+
+
+async def test_two_restores_at_once_are_both_whole(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n", "b": b"one\n"})
+    turns = []
+    for name in ("a", "b"):
+        bench.says(answer("", call("write_file", path=name, content="two\n")), answer("Done."))
+        turns.append((await bench.turn()).checkpoint)
+    restores: list[Awaitable[RestoreReport]] = [bench.restore(str(turn)) for turn in turns]
+    found = await asyncio.gather(*restores)
+    assert [reasons(each) for each in found] == [[], []]
+    assert snapshot(bench.root) == {"a": b"one\n", "b": b"one\n"}
+
+
+async def test_what_somebody_made_where_the_turn_had_deleted_a_file_is_kept(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(
+        answer(
+            "", call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n")
+        ),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    assert snapshot(bench.root) == {}
+    lay_out(bench.root, {"a.txt": b"the user's own\n"})
+    restored = await bench.restore(report.checkpoint)
+    assert snapshot(bench.root) == {"a.txt": b"the user's own\n"}
+    assert len(restored.conflicts) == 1
+
+
+async def test_a_turn_is_taken_back_after_its_last_steps_were(bench: Bench) -> None:
+    """What is there is not what the turn left, but what one of its steps did."""
+    lay_out(bench.root, {"a": b"one\ntwo\n", "b": BINARY})
+    bench.says(
+        answer("", call("patch", path="a", old_string="two", new_string="TWO")),
+        answer("", call("write_file", path="made", content="1\n")),
+        answer("", call("patch", path="a", old_string="one", new_string="ONE")),
+        answer("", call("patch", path="made", old_string="1", new_string="2")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    await bench.restore(f"{report.checkpoint}.3")
+    assert snapshot(bench.root) == {"a": b"one\nTWO\n", "b": BINARY, "made": b"1\n"}
+    restored = await bench.restore(report.checkpoint)
+    assert reasons(restored) == []
+    assert snapshot(bench.root) == {"a": b"one\ntwo\n", "b": BINARY}
+
+
+async def test_a_restore_that_changes_nothing_leaves_no_checkpoint(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"two\n"))
+    for there in (b"one\n", b"three\n"):
+        (bench.root / "a").write_bytes(there)
+        report = await bench.restore("t-9")
+        assert (len(report.unchanged), len(report.conflicts)) == ((1, 0) if there == b"one\n" else (0, 1))
+        assert report.checkpoint is None
+        assert [each.id for each in await bench.repo.list()] == ["t-9"]
+
+
+async def test_permissions_that_come_back_are_told(bench: Bench) -> None:
+    lay_out(bench.root, {"run.sh": b"#!/bin/sh\n", "binary": BINARY})
+    await command(bench, lambda: [(bench.root / name).chmod(0o755) for name in ("run.sh", "binary")])
+    report = await bench.restore("t-9")
+    assert (len(report.restored), report.unchanged) == (2, ())
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert {stat.S_IMODE((bench.root / name).stat().st_mode) for name in ("run.sh", "binary")} == {0o755}
+
+
+class Neighbour(Disk):
+    """The disk, on which another process edits the same file just before and just after our first change."""
+
+    def __init__(self, *acts: Callable[[], object]) -> None:
+        super().__init__()
+        self.acts = list(acts)
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        self._act()
+        landings = await super().apply(changes, label)
+        self._act()
+        return landings
+
+    def _act(self) -> None:
+        if self.acts:
+            self.acts.pop(0)()
+
+
+def replacing(path: Path, old: str, new: str) -> Callable[[], object]:
+    return lambda: path.write_text(path.read_text().replace(old, new))
+
+
+@pytest.mark.parametrize(("old", "new"), [("ours", "OURS"), ("theirs 1", "OURS")])
+async def test_what_another_process_wrote_around_an_edit_is_not_taken_back(
+    bench: Bench, old: str, new: str
+) -> None:
+    """The second edit is of a line that the other process changes as well, so it does not land."""
+    lay_out(bench.root, {"a": b"ours\n\ntheirs 0\n\ntheirs 1\n\ntheirs 2\n"})
+    path = bench.root / "a"
+    bench.editor = Neighbour(replacing(path, "theirs 1", "1"), replacing(path, "theirs 2", "2"))
+
+    class Late(ShadowRepo):
+        """The other process is also quicker than the checkpoint."""
+
+        async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
+            replacing(path, "theirs 0", "0")()
+            return await super().ensure(step, targets)
+
+    repo = bench.repo
+    bench.repo = Late(bench.state, lambda: bench.folders.roots, lambda: datetime.now(UTC))
+    edit = call("patch", path="a", mode="replace", old_string=old, new_string=new)
+    bench.says(answer("", edit), answer("Done."))
+    report = await bench.turn()
+    bench.repo = repo
+    landed = [outcome.status is Status.LANDED for outcome in report.outcomes]
+    assert landed == [old == "ours"]
+    there = "OURS" if landed[0] else "ours"
+    assert snapshot(bench.root) == {"a": f"{there}\n\n0\n\n1\n\n2\n".encode()}
+    if report.checkpoint is None:  # nothing was changed, so there is nothing to take back
+        assert not landed[0]
+        return
+    await bench.restore(report.turn)
+    assert snapshot(bench.root) == {"a": b"ours\n\n0\n\n1\n\n2\n"}
+
+
+async def test_a_file_that_another_process_has_added_to_is_not_removed(bench: Bench) -> None:
+    path = bench.root / "a"
+    bench.editor = Neighbour(lambda: None, lambda: path.write_text("ours\ntheirs\n"))
+    bench.says(answer("", call("write_file", path="a", content="ours\n")), answer("Done."))
+    report = await bench.turn()
+    (conflict,) = (await bench.restore(report.turn)).conflicts
+    assert "changed since" in conflict.reason
+    assert snapshot(bench.root) == {"a": b"ours\ntheirs\n"}

@@ -1,0 +1,415 @@
+"""The engine behind `handrail apply --jsonl`: what requests come to, and a reply for every line."""
+
+import base64
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.adapters import lines
+from handrail.core.engine import jsonl
+
+
+def b64(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
+
+
+def ask(**fields: object) -> dict[str, Any]:
+    return jsonl.answer(json.dumps({"id": 7, **fields}).encode())
+
+
+def replace(before: bytes, *hunks: tuple[str, str], **fields: object) -> dict[str, Any]:
+    listed = [{"old": old, "new": new, "start_line": None} for old, new in hunks]
+    request = {"path": "a.py", "before_b64": b64(before), "hunks": listed, "replace_all": False}
+    return ask(kind="replace", **{**request, **fields})
+
+
+def patch(kind: str, files: Mapping[str, bytes], text: str) -> dict[str, Any]:
+    return ask(kind=kind, files={path: b64(raw) for path, raw in files.items()}, patch=text)
+
+
+def v4a(files: Mapping[str, bytes], *body: str) -> dict[str, Any]:
+    return patch("v4a", files, "\n".join(("*** Begin Patch", *body, "*** End Patch")))
+
+
+def after(reply: Mapping[str, Any]) -> bytes:
+    return base64.b64decode(reply["after_b64"])
+
+
+def files_of(reply: Mapping[str, Any]) -> dict[str, bytes | None]:
+    return {path: None if raw is None else base64.b64decode(raw) for path, raw in reply["files"].items()}
+
+
+# ---- Replace --------------------------------------------------------------------------------------
+
+
+def test_a_replacement_lands() -> None:
+    reply = replace(b"a\r\nb\r\n", ("b", "B"))
+    assert reply == {
+        "id": 7,
+        "status": "landed",
+        "code": None,
+        "message": None,
+        "tier": "safe",
+        "after_b64": b64(b"a\r\nB\r\n"),
+    }
+
+
+def test_hunks_are_all_found_in_what_was_before() -> None:
+    assert after(replace(b"one\ntwo\n", ("one", "two"), ("two", "three"))) == b"two\nthree\n"
+
+
+def test_the_tier_is_the_weakest_of_all_hunks() -> None:
+    before = b"if x:\n    first = 1\n    second = 2\n"
+    assert replace(before, ("if x:", "if y:"), ("\tfirst = 1\n", "\tfirst = 3\n"))["tier"] == "normalised"
+
+
+def test_all_hunks_land_or_none() -> None:
+    reply = replace(b"one\ntwo\n", ("one", "1"), ("twelve", "12"))
+    assert (reply["status"], reply["code"]) == ("failed", "no-match")
+    assert "Hunk 2 of a.py" in reply["message"]
+    assert "after_b64" not in reply
+
+
+def test_what_is_there_already_is_no_failure() -> None:
+    before = b"def f():\n    return compute(1, 2, 3)\n"
+    reply = replace(before, ("def f():\n    return 1\n", "def f():\n    return compute(1, 2, 3)\n"))
+    assert reply["status"] == "already"
+    assert "after_b64" not in reply
+
+
+def test_replace_all_and_the_line_hint() -> None:
+    before = b"x = 1\n\nx = 1\n"
+    assert replace(before, ("x = 1", "x = 2"))["code"] == "ambiguous-match"
+    assert after(replace(before, ("x = 1", "x = 2"), replace_all=True)) == b"x = 2\n\nx = 2\n"
+    hinted = [{"old": "x = 1", "new": "x = 2", "start_line": 3}]
+    assert after(replace(before, hunks=hinted)) == b"x = 1\n\nx = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "hunk", "code"),
+    [
+        (b"a\n", ("", "b"), "empty-search"),
+        (b"a\n", ("a", "a"), "no-change"),
+        (b"caf\xe9\n", ("caf", "x"), "bad-encoding"),
+        (b"a\0b\n", ("a", "x"), "bad-encoding"),
+        (b"a\n" * 25_000_001, ("b", "x"), "too-large"),
+    ],
+)
+def test_a_document_or_hunk_that_cannot_be_used(before: bytes, hunk: tuple[str, str], code: str) -> None:
+    reply = replace(before, hunk)
+    assert (reply["status"], reply["code"], "after_b64" in reply) == ("failed", code, False)
+
+
+# ---- Patches over files ---------------------------------------------------------------------------
+
+
+def test_files_are_added_moved_changed_and_deleted() -> None:
+    reply = v4a(
+        {"a": b"1\n2\n", "b": b"old\n", "c": b"3\n"},
+        "*** Add File: new/d",
+        "+made",
+        "*** Update File: ./a",
+        "*** Move to: e",
+        "@@",
+        "-1",
+        "+one",
+        "*** Delete File: b",
+        "*** Update File: c",
+        "-3",
+        "+three",
+    )
+    assert files_of(reply) == {
+        "new/d": b"made\n",
+        "a": None,
+        "e": b"one\n2\n",
+        "b": None,
+        "c": b"three\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (["*** Update File: nowhere", "-1", "+2"], "no-such-file"),
+        (["*** Delete File: nowhere"], "no-such-file"),
+        (["*** Add File: b", "+x"], "file-exists"),
+        (["*** Update File: a", "*** Move to: b", "-1", "+2"], "file-exists"),
+        (["*** Add File: ../x", "+x"], "outside-workspace"),
+        (["*** Add File: /etc/x", "+x"], "outside-workspace"),
+        (["*** Update File: a", "-9", "+2"], "no-match"),
+        (["*** Update File: ./a", "-1", "+2", "*** Delete File: a"], "bad-patch"),
+        (["nonsense"], "bad-patch"),
+    ],
+)
+def test_if_one_file_cannot_be_made_none_is(body: list[str], code: str) -> None:
+    reply = v4a({"a": b"1\n", "b": b"2\n", "c": b"3\n"}, "*** Update File: c", "-3", "+4", *body)
+    assert (reply["status"], reply["code"], "files" in reply) == ("failed", code, False)
+
+
+def test_adding_what_is_there_to_the_letter_is_done_already() -> None:
+    assert v4a({"a": b"1\n"}, "*** Add File: a", "+1")["status"] == "already"
+
+
+def test_a_file_that_is_empty_may_be_added() -> None:
+    assert files_of(v4a({"a": b""}, "*** Add File: a", "+1")) == {"a": b"1\n"}
+    assert files_of(v4a({"a": b"\xef\xbb\xbf"}, "*** Add File: a", "+1")) == {"a": b"\xef\xbb\xbf1\n"}
+
+
+def test_a_name_that_ends_like_a_folder_makes_no_file() -> None:
+    assert v4a({}, "*** Add File: a/", "+1")["code"] == "bad-arguments"
+    assert v4a({"b": b"1\n"}, "*** Update File: b", "*** Move to: a/", "-1", "+2")["code"] == "bad-arguments"
+
+
+def test_a_unified_diff_over_two_files() -> None:
+    text = "--- a/x\n+++ b/x\n@@ -9 +9 @@\n-1\n+2\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-3\n+4\n"
+    assert files_of(patch("udiff", {"x": b"1\n", "y": b"3\n"}, text)) == {"x": b"2\n", "y": b"4\n"}
+
+
+HUNK = "@@ -1 +1 @@\n-1\n+2\n"
+
+
+@pytest.mark.parametrize(
+    ("there", "old", "new", "changed"),
+    [
+        (["original.go"], "original.go", "updated.go", "original.go"),
+        (["updated.go"], "original.go", "updated.go", "updated.go"),
+        (["original.go", "updated.go"], "original.go", "updated.go", None),
+        (["a.py"], "a/a.py", "b/a_modified.py", "a.py"),
+        (["a.py"], "a.py", "a.py.new", "a.py"),
+        (["a.py", "a.py.orig"], "a.py.orig", "a.py", "a.py"),
+        (["a.py.orig"], "a.py.orig", "a.py", "a.py.orig"),
+        (["a.py"], "old/a.py", "new/a.py", "a.py"),
+        (["old/a.py", "a.py"], "old/a.py", "new/a.py", None),
+        (["x.py"], "a/x.py", "a/x.py", "x.py"),
+        (["a/x.py", "x.py"], "a/x.py", "a/x.py", "a/x.py"),
+        (["src/a.py"], "a\\src\\a.py", "b\\src\\a.py", "src/a.py"),
+        (["src/a.py"], "a/a.py", "b/a.py", "src/a.py"),
+        (["src/a.py", "lib/a.py"], "a/a.py", "b/a.py", None),
+        (["a.py"], "/dev/null", "b/a.py", "a.py"),
+    ],
+)
+def test_one_file_is_changed_whatever_a_diff_names_it(
+    there: list[str], old: str, new: str, changed: str | None
+) -> None:
+    reply = patch("udiff", dict.fromkeys(there, b"1\n"), f"--- {old}\n+++ {new}\n{HUNK}")
+    assert (files_of(reply) if "files" in reply else None) == (changed and {changed: b"2\n"})
+
+
+def test_only_a_rename_moves_a_file() -> None:
+    head = "--- a/a.py\n+++ b/b.py\n"
+    assert files_of(patch("udiff", {"a.py": b"1\n"}, head + HUNK)) == {"a.py": b"2\n"}
+    moved = patch("udiff", {"a.py": b"1\n"}, f"rename from a.py\nrename to b.py\n{head}{HUNK}")
+    assert files_of(moved) == {"a.py": None, "b.py": b"2\n"}
+
+
+def test_a_name_without_its_folder_is_that_of_the_only_such_file() -> None:
+    block = "file3.py\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n"
+    reply = patch("search_replace", {"dir/file3.py": b"1\n", "b.py": b""}, block)
+    assert files_of(reply) == {"dir/file3.py": b"2\n"}
+    assert (reply["tier"], "dir/file3.py" in reply["message"]) == ("normalised", True)
+    assert v4a({"dir/file3.py": b"1\n"}, "*** Delete File: file3.py")["code"] == "no-such-file"
+    both = v4a({"d/a": b"1\n", "a": b"1\n"}, "*** Update File: a", "-1", "+2")
+    assert files_of(both) == {"a": b"2\n"}
+
+
+def test_a_patch_names_no_file_twice_by_two_names() -> None:
+    sections = ("*** Update File: d/a", "-1", "+2", "*** Update File: a", "-2", "+3")
+    assert v4a({"d/a": b"1\n2\n"}, *sections)["code"] == "bad-patch"
+
+
+def test_what_was_put_right_is_said() -> None:
+    reply = v4a({"a": b"1\n"}, "*** update file:`a`", "-1", "+2")
+    assert (reply["status"], reply["tier"]) == ("landed", "normalised")
+    assert "file name" in reply["message"]
+    assert v4a({"a": b"1\n"}, "*** Update File: a", "-1", "+2")["message"] is None
+
+
+def test_blocks_for_the_only_file_and_below_file_names() -> None:
+    block = "<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n"
+    assert files_of(patch("search_replace", {"x": b"1\n"}, block)) == {"x": b"2\n"}
+    named = f"x.py\n{block}\ny.py\n{block}"
+    both = {"x.py": b"1\n", "y.py": b"1\n"}
+    assert files_of(patch("search_replace", both, named)) == {"x.py": b"2\n", "y.py": b"2\n"}
+    assert patch("search_replace", both, block)["code"] == "bad-patch"
+
+
+def test_a_patch_of_ten_thousand_hunks_is_refused() -> None:
+    before = "".join(f"row {number}\n" for number in range(10_000))
+    body = [line for number in range(10_000) for line in ("@@", f"-row {number}", f"+line {number}")]
+    reply = v4a({"a": before.encode()}, "*** Update File: a", *body)
+    assert (reply["status"], reply["code"]) == ("failed", "too-large")
+    assert "files" not in reply
+
+
+# ---- Lines that are no requests -------------------------------------------------------------------
+
+GOOD = {
+    "id": 1,
+    "kind": "replace",
+    "path": "a",
+    "before_b64": b64(b"a\n"),
+    "hunks": [{"old": "a", "new": "b", "start_line": None}],
+    "replace_all": False,
+}
+GOOD_PATCH = {"id": 1, "kind": "v4a", "files": {"a": ""}, "patch": ""}
+
+
+def good(**fields: object) -> bytes:
+    return json.dumps({**GOOD, **fields}).encode()
+
+
+def good_patch(**fields: object) -> bytes:
+    return json.dumps({**GOOD_PATCH, **fields}).encode()
+
+
+BAD_LINES = [
+    b"",
+    b"\n",
+    b"{",
+    b"[]",
+    b"null",
+    b'"x"',
+    b"\xff\xfe",
+    b"\0",
+    b"\xef\xbb\xbf{}",
+    b"[" * 200_000,
+    b'{"a":' * 200_000,
+    b'{"id": NaN}',
+    b'{"id": 1e999}',
+    b'{"id": ' + b"9" * 10_000 + b"}",
+    good(id=[]),
+    good(id=True),
+    good(kind="patch"),
+    good(kind=None),
+    good(kind=["replace"]),
+    good(path=""),
+    good(path=1),
+    good(path="a\0b"),
+    good(before_b64="*"),
+    good(before_b64="YQ"),
+    good(before_b64=[1]),
+    good(before_b64="é"),
+    good(hunks=[]),
+    good(hunks={}),
+    good(hunks=["a"]),
+    good(hunks=[{"old": "a"}]),
+    good(hunks=[{"old": "a", "new": None}]),
+    good(hunks=[{"old": "a", "new": "\ud800"}]),
+    good(hunks=[{"old": "a", "new": "\0"}]),
+    good(hunks=[{"old": "a", "new": "b", "start_line": 0}]),
+    good(hunks=[{"old": "a", "new": "b", "start_line": 1.0}]),
+    good(hunks=[{"old": "a", "new": "b", "start_line": True}]),
+    good(hunks=[{"old": "a", "new": "b", "start_line": "1"}]),
+    good(replace_all="yes"),
+    good_patch(files=[]),
+    good_patch(files={"": ""}),
+    good_patch(files={"a": None}),
+    good_patch(files={"a": "", "./a": ""}),
+    good_patch(patch=None),
+    json.dumps({"kind": "v4a", "files": {}}).encode(),
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=lambda line: repr(line[:40]))
+def test_a_line_that_is_no_request_is_told_so(line: bytes) -> None:
+    reply = jsonl.answer(line)
+    assert (reply["status"], reply["code"]) == ("failed", "bad-request")
+    assert reply["message"]
+    assert json.loads(jsonl.encode(reply)) == reply
+
+
+def test_a_line_hint_beyond_all_lines_does_no_harm() -> None:
+    hunk = {"old": "a", "new": "b", "start_line": 10**300}
+    assert jsonl.answer(good(hunks=[hunk]))["status"] == "landed"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from([*GOOD, *GOOD_PATCH])
+
+
+@settings(max_examples=300, deadline=None)
+@given(base=st.sampled_from([GOOD, GOOD_PATCH]), changed=st.dictionaries(FIELDS, JSON, max_size=3))
+def test_any_value_in_any_field_gets_a_reply(base: dict[str, object], changed: dict[str, object]) -> None:
+    reply = jsonl.answer(json.dumps({**base, **changed}).encode())
+    assert reply["status"] in ("landed", "already", "failed")
+    assert (reply["code"] is None) == (reply["status"] != "failed")
+    jsonl.encode(reply)
+
+
+@settings(max_examples=300, deadline=None)
+@given(line=st.binary())
+def test_any_bytes_get_a_reply(line: bytes) -> None:
+    jsonl.encode(jsonl.answer(line))
+
+
+# ---- The process ----------------------------------------------------------------------------------
+
+
+def test_the_process_answers_line_by_line_in_order() -> None:
+    command = [sys.executable, "-m", "handrail", "apply", "--jsonl"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process:
+        for line, wanted in ((good(id="x"), "landed"), (b"{", "failed"), (good(id=None), "landed")):
+            process.stdin.write(line + b"\n")
+            process.stdin.flush()
+            reply = json.loads(process.stdout.readline())  # each reply comes before the next request
+            assert reply["status"] == wanted
+            assert reply["ms"] >= 0
+        process.stdin.write(good(id="last"))
+        process.stdin.close()
+        assert json.loads(process.stdout.readline())["id"] == "last"
+        assert process.stdout.read() == b""
+    assert process.returncode == 0
+
+
+class Endless(io.RawIOBase):
+    """A line of 300 MB that is nowhere in memory, and a good one behind it."""
+
+    def __init__(self) -> None:
+        self.left, self.tail = 300_000_000, io.BytesIO(b"x\n" + good(id="next") + b"\n")
+        self.largest = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self.largest = max(self.largest, len(buffer))
+        if not self.left:
+            return self.tail.readinto(buffer)
+        count = min(len(buffer), self.left)
+        buffer[:count] = b"x" * count
+        self.left -= count
+        return count
+
+
+def test_a_line_that_is_too_long_is_refused_and_the_next_one_served() -> None:
+    replies = io.BytesIO()
+    lines.serve(io.BufferedReader(Endless()), replies)
+    first, second = map(json.loads, replies.getvalue().splitlines())
+    assert (first["code"], second["id"], second["status"]) == ("bad-request", "next", "landed")
+    assert "100,000,000 bytes" in first["message"]
+
+
+def test_an_error_of_ours_is_told_and_the_next_line_served() -> None:
+    def answer(line: bytes) -> dict[str, object]:
+        if line == b"1\n":
+            raise ZeroDivisionError("one")
+        return jsonl.answer(line)
+
+    replies = io.BytesIO()
+    lines.serve(io.BytesIO(b"1\n" + good()), replies, answer)
+    first, second = map(json.loads, replies.getvalue().splitlines())
+    assert (first["status"], first["code"], second["status"]) == ("failed", "tool-failed", "landed")

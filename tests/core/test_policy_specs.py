@@ -1,0 +1,95 @@
+"""The specification of what may run: policy, rules, command lines, and what a terminal shows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from handrail.adapters.commands import shell_parser
+from handrail.core.failure import Failure
+from handrail.core.policy import rules, shell, verdict
+from handrail.core.results import screen
+from spec import Case, cases
+
+
+@pytest.mark.parametrize("case", cases("policy/verdict"))
+def test_policy(case: Case) -> None:
+    """
+    The `verdict` on a call of `tool` that touches these `places`, or runs this `command`, whose redirects
+    write the last of them if it has `written=yes`.
+
+    Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before.
+    """
+    command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
+    tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
+    places = [_place_of(line) for line in case["places"].splitlines()] if case.block("places") else []
+    written = tuple(places[-1:]) if case.get("command", "written") else ()
+    given = case["rules"].splitlines() if case.block("rules") else []
+    read = rules.read(
+        [{"tool": t, "match": m, "verdict": v} for t, v, m in (line.split(" ", 2) for line in given)]
+    )
+    assert isinstance(read, tuple), read
+    granted = case["granted"].splitlines() if case.block("granted") else []
+    rights = verdict.Rights(
+        rules=read,
+        grants=frozenset(
+            verdict.Grant(tool=tool, subject=f"w\n{each}" if command else each) for each in granted
+        ),
+    )
+    request = verdict.Request(tool=tool, places=tuple(places), written=written, command=command, folder="w")
+    match verdict.verdict(request, rights):
+        case verdict.Allow():
+            case.check(verdict="allow\n")
+        case verdict.Ask(subject=subject, detail=detail):
+            case.check(verdict=f"ask about {subject}: {detail}\n")
+        case verdict.Block(failure=failure):
+            case.check(verdict=f"block: {_failure(failure)}")
+
+
+@pytest.mark.parametrize("case", cases("policy/rules"))
+def test_rules(case: Case) -> None:
+    """What is `wrong` with a `setting` (JSON), or what the last rule that matches `says` of each `path`."""
+    found = rules.read(json.loads(case["setting"]))
+    if isinstance(found, str):
+        case.check(wrong=found + "\n")
+        return
+    said = ""
+    for path in case["paths"].splitlines():
+        decision = rules.of_path(found, case.get("paths", "tool", "patch"), path)
+        said += f"{path}: {decision or 'nothing'}\n"
+    case.check(says=said)
+
+
+@pytest.mark.parametrize("case", cases("policy/shell"))
+def test_shell(case: Case) -> None:
+    """Whether a command `line` is known to change nothing (`verdict`); the files it may name (`paths`)."""
+    command = shell_parser.parse(case["line"].removesuffix("\n"))
+    why = shell.why_not_read_only(command)
+    paths = "".join(path + "\n" for path in shell.paths(command))
+    case.check(verdict=f"{why or 'changes nothing'}\n", paths=paths or None)
+
+
+@pytest.mark.parametrize("case", cases("results/screen"))
+def test_screen(case: Case) -> None:
+    """What a terminal would show of an `output`."""
+    case.check(shown=screen.plain(case["output"]))
+
+
+# ---- Reading and showing the parts of a case ------------------------------------------------------
+
+
+def _place_of(line: str) -> verdict.Place:
+    """A place: its standing, its path, and why it is protected."""
+    standing, path, *why = line.split()
+    return verdict.Place(
+        uri=f"file:///w/{path}",
+        identity=path,
+        path=path,
+        standing=verdict.Standing(standing),
+        why=" ".join(why),
+    )
+
+
+def _failure(failure: Failure) -> str:
+    return f"{failure.code}: {failure.message}\n"

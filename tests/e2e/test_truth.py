@@ -1,0 +1,522 @@
+"""
+What is told of an edit is what became of it: whatever the client answers, however late it shows the change,
+and whatever the user and a formatter have done to it by then.
+
+Each text is read from the editor's own buffers and the disk, and compared with what the server says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from e2e.behaviours import Formatter, Reaction, Says, expand_tabs, half, indent, refuse, strip_blanks
+from e2e.client import Behaviour, Editor
+from e2e.conftest import Stage
+from e2e.habits import EVERY_EDITOR, VIM, Habits, opting_in
+from e2e.prompts import block, statuses
+from e2e.texts import Json
+from handrail.testing import answer, call
+
+TEXT = "one\ntwo\nthree\nfour\nfive\n"
+ROWS = "alpha beta\ngamma delta"
+INSERTION = block("a.txt", "three", f"three\n{ROWS}")
+INSERTED = TEXT.replace("three\n", f"three\n{ROWS}\n")
+PROMPT = block("a.txt", "two", "TWO")
+EDITED = TEXT.replace("two", "TWO")
+SOON_S = 3.0  # a correction that is not there by then does not come
+SHORT_S = 0.4  # a time limit that passes while a test waits for it
+
+every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
+
+
+async def started(stage: Stage, habits: Habits, timeout_s: float | None = None, **more: Any) -> Editor:
+    """An editor that is told of every event."""
+    services = ("save",) if habits.has_extension else ()
+    return await stage.start(habits, timeout_s=timeout_s, options=opting_in(*services), **more)
+
+
+@pytest.fixture
+async def editor(stage: Stage, habits: Habits) -> Editor:
+    return await started(stage, habits)
+
+
+@pytest.fixture
+def uri(stage: Stage, editor: Editor) -> str:
+    return editor.desk.open(stage.put("a.txt", TEXT))
+
+
+def told(editor: Editor, turn: str) -> list[Json]:
+    """Every outcome of a turn that was told so far; a later one replaces an earlier one of the same id."""
+    events = [each["event"] for each in editor.updates if each["turn"] == turn]
+    return [event for event in events if event["kind"] == "outcome"]
+
+
+def latest(editor: Editor, turn: str) -> list[str]:
+    """What became of each mutation, as the events have it by now."""
+    outcomes = {event["id"]: event for event in told(editor, turn)}
+    return statuses({"outcomes": list(outcomes.values())})
+
+
+async def eventually(ask: Callable[[], Awaitable[Any]], wanted: object) -> None:
+    """Ask until the answer is the wanted one."""
+    end = asyncio.get_running_loop().time() + SOON_S
+    while (found := await ask()) != wanted and asyncio.get_running_loop().time() < end:
+        pass
+    assert found == wanted
+
+
+async def corrected(editor: Editor, report: Json, wanted: list[str]) -> None:
+    """The events, and the report that is asked for again, say *wanted* soon."""
+    await editor.until(lambda: latest(editor, report["turn"]) == wanted, SOON_S)
+
+    async def ask() -> list[str]:
+        return statuses(await editor.request("turn.wait", turn=report["turn"]))
+
+    await eventually(ask, wanted)
+    assert {each["id"] for each in told(editor, report["turn"])} == {
+        each["id"] for each in report["outcomes"]
+    }
+
+
+async def paths(editor: Editor) -> list[list[str]]:
+    """The documents of each checkpoint that has any."""
+    listed = await editor.request("checkpoint.list")
+    return [[each["path"] for each in one["paths"]] for one in listed if one["paths"]]
+
+
+async def nothing_is_open(editor: Editor, uri: str) -> None:
+    await eventually(lambda: editor.request("failure.list"), [])
+    await editor.until(lambda: editor.shown(uri) == [], SOON_S)
+
+
+# ---- An edit stands once --------------------------------------------------------------------------
+
+
+@every_editor
+@pytest.mark.parametrize(
+    ("mark", "expected"),
+    [("alpha b", "alpha b!eta\ngamma delta"), ("gamma", "alpha beta\ngamma! delta")],
+    ids=["first-row", "last-row"],
+)
+async def test_an_insertion_in_which_the_user_types_before_the_echo_stands_once(
+    editor: Editor, uri: str, mark: str, expected: str
+) -> None:
+    editor.behaviours = [Reaction(after=lambda: editor.desk.type(uri, "!", after=mark))]
+    report = await editor.turn(INSERTION)
+    assert editor.desk[uri] == INSERTED.replace(ROWS, expected)
+    assert len(editor.edits) == 1
+    assert statuses(report)[0] in ("landed", "not-as-written", "stale-document")
+
+
+@every_editor
+@pytest.mark.parametrize("is_apart", [False, True], ids=["in-the-same-message", "in-the-next"])
+@pytest.mark.parametrize(
+    "touched",
+    [
+        ("alpha  \nbeta", strip_blanks, "alpha\nbeta"),
+        ("alpha\n\tbeta", expand_tabs, "alpha\n    beta"),
+        ("alpha\nbeta", indent("alpha", "beta"), "    alpha\n    beta"),
+    ],
+    ids=["trailing-blanks", "tabs", "indentation"],
+)
+async def test_an_insertion_that_a_formatter_touches_at_once_stands_once_and_has_landed(
+    editor: Editor, uri: str, touched: tuple[str, Formatter, str], is_apart: bool
+) -> None:
+    rows, formats, expected = touched
+    editor.behaviours = [Reaction(formats=formats, is_apart=is_apart)]
+    report = await editor.turn(block("a.txt", "three", f"three\n{rows}"))
+    assert editor.desk[uri] == TEXT.replace("three\n", f"three\n{expected}\n")
+    assert len(editor.edits) == 1
+    assert statuses(report) == ["landed"]
+    assert editor.shown(uri) == []
+
+
+@every_editor
+@pytest.mark.parametrize(
+    "says", [Says.NULL, Says.NOTHING, Says.FALSE, Says.ERROR], ids=lambda says: says.name
+)
+async def test_an_insertion_is_not_sent_again_because_of_an_answer(
+    stage: Stage, habits: Habits, says: Says
+) -> None:
+    editor = await started(stage, habits, timeout_s=1.0)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.behaviours = [Reaction(says=says, after=lambda: editor.desk.type(uri, "!", after="alpha b"))]
+    report = await editor.turn(INSERTION)
+    assert editor.desk[uri] == INSERTED.replace("alpha b", "alpha b!")
+    assert len(editor.edits) == 1
+    assert statuses(report)[0] in ("landed", "not-as-written", "stale-document")
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_an_insertion_is_never_sent_twice_to_a_client_without_versions(
+    editor: Editor, uri: str
+) -> None:
+    """What it holds afterwards proves nothing of when it was applied."""
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(applies=gate, before=lambda: editor.desk.type(uri, "0\n", before="one"), says=Says.TRUE)
+    ]
+    turn = await editor.start_turn(block("a.txt", "five", f"five\n{ROWS}"))
+    await editor.until(lambda: editor.edits)
+    editor.desk.tell()
+    await editor.request("failure.list")  # by the time of the answer the server has heard it
+    gate.set()
+    await editor.request("turn.wait", turn=turn["turn"])
+    assert len(editor.edits) == 1
+    assert editor.desk[uri].count("alpha beta") == 1
+
+
+async def test_typing_at_the_end_of_a_new_row_before_the_echo_leaves_it_landed(
+    editor: Editor, uri: str
+) -> None:
+    editor.behaviours = [Reaction(after=lambda: editor.desk.type(uri, ", mine", after="alpha beta"))]
+    report = await editor.turn(INSERTION)
+    assert editor.desk[uri] == INSERTED.replace("beta\n", "beta, mine\n")
+    assert statuses(report) == ["landed"]
+    assert len(editor.edits) == 1
+    assert editor.shown(uri) == []
+
+
+async def test_typing_at_the_beginning_of_a_new_row_before_the_echo_leaves_it_landed(
+    editor: Editor, uri: str
+) -> None:
+    editor.behaviours = [Reaction(after=lambda: editor.desk.type(uri, "mine: ", before="gamma"))]
+    report = await editor.turn(INSERTION)
+    assert editor.desk[uri] == INSERTED.replace("gamma", "mine: gamma")
+    assert statuses(report) == ["landed"]
+    assert len(editor.edits) == 1
+
+
+# ---- What a formatter does ------------------------------------------------------------------------
+
+
+async def test_new_rows_that_a_formatter_indents_have_landed_and_it_is_said(editor: Editor, uri: str) -> None:
+    editor.behaviours = [Reaction(formats=indent(*ROWS.split("\n")))]
+    report = await editor.turn(INSERTION)
+    assert statuses(report) == ["landed"]
+    events = [each["event"] for each in editor.updates if each["event"]["kind"] != "started"]
+    said = json.dumps([*events, report["outcomes"]])
+    assert re.search(r"blanks|indent|white ?space|format", said), "that it differs from what was sent"
+
+
+async def test_an_edit_is_not_taken_back_because_a_formatter_indents_another(
+    stage: Stage, habits: Habits
+) -> None:
+    files = (
+        "*** Update File: a.txt\n three\n+alpha beta\n+gamma delta\n*** Update File: b.txt\n one\n-two\n+2\n"
+    )
+    edits = call("patch", mode="v4a", patch=f"*** Begin Patch\n{files}*** End Patch\n")
+    editor = await started(stage, habits, settings=stage.script(answer("", edits), answer("Done.")))
+    first, second = (editor.desk.open(stage.put(name, TEXT)) for name in ("a.txt", "b.txt"))
+    editor.behaviours = [Reaction(formats=indent(*ROWS.split("\n")))]
+    report = await editor.turn("Edit both.")
+    assert statuses(report) == ["landed", "landed"]
+    assert editor.desk[first] == INSERTED.replace("alpha", "    alpha").replace("gamma", "    gamma")
+    assert editor.desk[second] == TEXT.replace("two", "2")
+
+
+# ---- One file under two URIs ----------------------------------------------------------------------
+
+
+def opened_twice(stage: Stage, editor: Editor) -> tuple[str, str]:
+    """One file, open under its own name and that of a link to it."""
+    path = stage.put("a.txt", TEXT)
+    link = stage.root / "link.txt"
+    link.symlink_to(path)
+    return editor.desk.open(path), editor.desk.open(link)
+
+
+@every_editor
+async def test_an_edit_goes_to_each_buffer_of_a_file(stage: Stage, editor: Editor) -> None:
+    uris = opened_twice(stage, editor)
+    report = await editor.turn(PROMPT)
+    assert [editor.desk[uri] for uri in uris] == [EDITED, EDITED]
+    assert statuses(report) == ["landed"]
+
+
+@every_editor
+@pytest.mark.parametrize("typed_in", [0, 1], ids=["the-first", "the-second"])
+@pytest.mark.parametrize("is_saved", [False, True], ids=["unsaved", "saved"])
+async def test_an_edit_of_a_file_whose_buffers_differ_is_refused(
+    stage: Stage, editor: Editor, typed_in: int, is_saved: bool
+) -> None:
+    uris = opened_twice(stage, editor)
+    editor.desk.type(uris[typed_in], "zero\nhalf\n", before="one")
+    editor.desk.tell()
+    if is_saved:
+        editor.desk.save(uris[typed_in])
+    held = [editor.desk[uri] for uri in uris]
+    report = await editor.turn(PROMPT)
+    assert [editor.desk[uri] for uri in uris] == held
+    (outcome,) = report["outcomes"]
+    assert outcome["status"] == "failed"
+    assert "link.txt" in outcome["failure"]["message"], "the reason names the other buffer"
+
+
+@every_editor
+async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
+    own, other = opened_twice(stage, editor)
+    editor.desk.type(own, "zero\n", before="one")
+    editor.desk.tell()
+    editor.desk.close(other)
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["landed"]
+    assert editor.desk[own] == "zero\n" + EDITED
+    assert (stage.root / "a.txt").read_text() == TEXT, "under a buffer that is not saved"
+
+
+# ---- Clients without versions ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_an_edit_overwrites_is_told_with_both_texts(editor: Editor, uri: str) -> None:
+    """It cannot be prevented: the edit names no version, and the client applies it to what is there."""
+    editor.behaviours = [Reaction(before=lambda: editor.desk.type(uri, "k17", after="th"))]
+    report = await editor.turn(block("a.txt", "three", "SIX"))
+    assert "k17" not in editor.desk[uri], "as such clients do"
+    assert statuses(report) == ["stale-document"]
+    (outcome,) = report["outcomes"]
+    assert "k17" in outcome["failure"]["message"]
+    assert "SIX" in outcome["failure"]["message"]
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_a_line_typed_above_an_edit_in_flight_does_not_make_a_wrong_line_landed(
+    editor: Editor, uri: str
+) -> None:
+    """The edit hits the line above the one that it means."""
+    editor.behaviours = [Reaction(before=lambda: editor.desk.type(uri, "zero\n", before="one"))]
+    report = await editor.turn(block("a.txt", "three", "THREE"))
+    (outcome,) = report["outcomes"]
+    if outcome["status"] == "landed":
+        assert editor.desk[uri] == "zero\n" + TEXT.replace("three", "THREE")
+    else:
+        assert "two" in editor.desk[uri] + outcome["failure"]["message"], "what was overwritten"
+
+
+# ---- Whatever is answered, and however late it shows ----------------------------------------------
+
+answers = pytest.mark.parametrize("says", list(Says), ids=lambda says: says.name)
+
+
+@answers
+async def test_an_edit_that_shows_after_its_answer_has_landed(editor: Editor, uri: str, says: Says) -> None:
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(says=says, tells=gate)]
+    turn = await editor.start_turn(PROMPT)
+    await editor.until(lambda: editor.edits)
+    await editor.request("failure.list")  # answered after the edit is
+    gate.set()
+    report = await editor.request("turn.wait", turn=turn["turn"])
+    assert statuses(report) == ["landed"]
+    assert editor.published == []
+    assert len(editor.edits) == 1
+    assert await paths(editor) == [["a.txt"]]
+
+
+@answers
+async def test_an_edit_that_shows_after_its_turn_has_ended_is_told_as_landed(
+    stage: Stage, habits: Habits, says: Says
+) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(says=says, tells=gate)]
+    report = await editor.turn(PROMPT)
+    assert statuses(report)[0] in ("edit-rejected", "not-as-written")
+    assert editor.shown(uri)
+    gate.set()
+    await corrected(editor, report, ["landed"])
+    await nothing_is_open(editor, uri)
+    assert await paths(editor) == [["a.txt"]]
+    again = await editor.request("turn.wait", turn=report["turn"])
+    assert again["checkpoint"] == report["turn"]
+    assert again["outcomes"][0]["id"] == report["outcomes"][0]["id"]
+
+
+@answers
+async def test_a_late_edit_can_be_restored(stage: Stage, habits: Habits, says: Says) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(says=says, tells=gate)]
+    report = await editor.turn(PROMPT)
+    gate.set()
+    await eventually(lambda: paths(editor), [["a.txt"]])
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["restored"] == [uri]
+    assert editor.desk[uri] == TEXT
+
+
+async def test_an_edit_that_shows_late_in_its_turn_replaces_what_was_told(
+    stage: Stage, habits: Habits
+) -> None:
+    """The second edit never lands, so that the turn goes on while the first one shows."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    first, second = (editor.desk.open(stage.put(name, TEXT)) for name in ("a.txt", "b.txt"))
+    gate = asyncio.Event()
+
+    async def ignore(editor: Editor, given: Json) -> Json | None:
+        gate.set()
+        return await Reaction(applies=asyncio.Event(), says=Says.NOTHING)(editor, given)
+
+    editor.behaviours = [Reaction(says=Says.NULL, tells=gate), ignore]
+    report = await editor.turn(PROMPT + block("b.txt", "two", "TWO"))
+    await corrected(editor, report, ["landed", "edit-rejected"])
+    assert editor.desk[second] == TEXT
+    assert editor.shown(first) == []
+    assert len(editor.shown(second)) == 1
+    assert await paths(editor) == [["a.txt"]]
+
+
+async def test_an_edit_that_shows_late_without_the_users_typing_in_it_is_judged_by_what_shows(
+    stage: Stage, habits: Habits
+) -> None:
+    """The user types elsewhere in the document while the change is on its way."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(says=Says.NULL, tells=gate)]
+    report = await editor.turn(PROMPT)
+    editor.desk.type(uri, "zero\n", before="one")
+    gate.set()
+    await corrected(editor, report, ["landed"])
+    assert editor.desk[uri] == "zero\n" + EDITED
+    assert len(editor.edits) == 1
+
+
+async def test_an_edit_that_never_shows_stays_failed(stage: Stage, habits: Habits) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.behaviours = [Reaction(says=Says.NULL, applies=asyncio.Event())]
+    report = await editor.turn(PROMPT)
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    assert statuses(await editor.request("turn.wait", turn=report["turn"])) == statuses(report)
+    assert statuses(report) == ["edit-rejected"]
+    assert len(editor.shown(uri)) == 1
+    assert await paths(editor) == []
+
+
+@answers
+async def test_a_restore_that_shows_late_is_kept_in_a_checkpoint(
+    stage: Stage, habits: Habits, says: Says
+) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    report = await editor.turn(PROMPT)
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(says=says, tells=gate)]
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    gate.set()
+    await eventually(lambda: paths(editor), [["a.txt"], ["a.txt"]])
+    newest, _ = await editor.request("checkpoint.list")
+    await editor.request("checkpoint.restore", checkpoint=newest["id"])
+    assert editor.desk[uri] == EDITED
+
+
+# ---- Half of it -----------------------------------------------------------------------------------
+
+
+async def test_a_hunk_that_half_a_take_back_has_removed_is_not_told_as_landed(
+    stage: Stage, habits: Habits
+) -> None:
+    files = "*** Update File: a.txt\n@@\n-one\n+1\n@@\n-four\n+4\n*** Update File: b.txt\n@@\n-two\n+2\n"
+    edits = call("patch", mode="v4a", patch=f"*** Begin Patch\n{files}*** End Patch\n")
+    settings = stage.script(answer("", edits), answer("Done."))
+    editor = await started(stage, habits, timeout_s=1.0, settings=settings)
+    first, second = (editor.desk.open(stage.put(name, TEXT)) for name in ("a.txt", "b.txt"))
+    editor.behaviours = [Reaction(), refuse, half]
+    report = await editor.turn("Edit both.")
+    stands = {1: "1\n", 2: "4\n"}
+    for outcome in report["outcomes"]:
+        if outcome["uri"] == first:
+            has_landed = outcome["status"] == "landed"
+            assert has_landed == (stands[outcome["hunk"]] in editor.desk[first]), outcome
+        else:
+            assert outcome["status"] == "failed"
+    assert editor.desk[second] == TEXT
+    assert (await paths(editor) == [["a.txt"]]) == (editor.desk[first] != TEXT)
+
+
+@pytest.mark.parametrize("is_partial", [True, False], ids=["partial", "whole"])
+async def test_one_hunk_in_conflict_with_typing_leaves_the_others_of_a_partial_call(
+    stage: Stage, habits: Habits, is_partial: bool
+) -> None:
+    hunks = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"
+    edits = call("patch", mode="v4a", patch=f"*** Begin Patch\n{hunks}*** End Patch\n", partial=is_partial)
+    editor = await started(stage, habits, settings=stage.script(answer("", edits), answer("Done.")))
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.behaviours = [Reaction(before=lambda: editor.desk.type(uri, "k17", after="tw"))]
+    report = await editor.turn("Edit.")
+    typed = TEXT.replace("two", "twk17o")
+    if is_partial:
+        assert editor.desk[uri] == typed.replace("four", "FOUR")
+        assert statuses(report) == ["stale-document", "landed"]
+    else:
+        assert editor.desk[uri] == typed
+        assert "landed" not in statuses(report)
+    assert "stale-document" in [each["code"] for each in editor.shown(uri)]
+
+
+async def test_a_checkpoint_does_not_list_a_document_that_only_the_user_has_changed(
+    editor: Editor, uri: str
+) -> None:
+    """The edit is in conflict with what the user types while it is in flight, and nothing else is made."""
+    editor.behaviours = [Reaction(before=lambda: editor.desk.type(uri, "k17", after="tw"))]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["stale-document"]
+    assert await paths(editor) == []
+
+
+# ---- Renamed right after --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", ["told-first", "not-told-first", "after-the-echo"])
+async def test_an_edit_of_a_document_that_is_renamed_right_after_has_landed(
+    stage: Stage, editor: Editor, uri: str, moment: str
+) -> None:
+    new = (stage.root / "b.txt").as_uri()
+
+    def renames() -> None:
+        editor.desk.rename(uri, "b.txt", tells=moment == "told-first")
+
+    if moment == "after-the-echo":
+        reaction: Behaviour = Reaction(later=renames)
+    else:
+        reaction = Reaction(after=renames)
+    editor.behaviours = [reaction]
+    report = await editor.turn(PROMPT)
+    assert editor.desk[new] == EDITED
+    assert len(editor.edits) == 1
+    assert [(each["status"], each["uri"]) for each in report["outcomes"]] == [("landed", new)]
+    assert editor.shown(uri) == editor.shown(new) == []
+
+
+async def test_an_edit_of_a_document_that_is_saved_and_closed_right_after_has_landed(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    def saves_and_closes() -> None:
+        editor.desk.save(uri)
+        editor.desk.close(uri)
+
+    editor.behaviours = [Reaction(after=saves_and_closes)]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["landed"]
+    assert (stage.root / "a.txt").read_text() == EDITED
+
+
+async def test_an_edit_that_the_user_undoes_before_the_echo_is_not_told_as_landed_and_not_made_again(
+    editor: Editor, uri: str
+) -> None:
+    editor.behaviours = [Reaction(after=lambda: editor.desk.undo(uri))]
+    report = await editor.turn(INSERTION)
+    assert editor.desk[uri] == TEXT
+    assert "landed" not in statuses(report)
+    assert len(editor.edits) == 1

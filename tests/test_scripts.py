@@ -1,0 +1,127 @@
+"""The two commands of the README: what they take from the machine on which they run, and what they do not."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+VERSION = ".".join(map(str, sys.version_info[:2]))
+SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
+
+
+def said(program: str, scripts: Path = SCRIPTS, **given: str) -> object:
+    """What *program* prints as JSON, in exactly the environment that is given."""
+    command = (sys.executable, "-I", "-c", f"{SHOW}; print(json.dumps({program}))", str(scripts))
+    return json.loads(subprocess.run(command, env=given, stdout=subprocess.PIPE, check=True).stdout)
+
+
+def script(name: str, *arguments: str, **given: str) -> subprocess.CompletedProcess[str]:
+    command = (sys.executable, str(SCRIPTS / name), *arguments)
+    return subprocess.run(command, env=given, capture_output=True, text=True, check=False)
+
+
+def test_only_what_tools_need_is_kept_of_the_environment() -> None:
+    kept = {
+        "PATH": "/bin",
+        "HOME": "/home/me",
+        "HANDRAIL_KILLS": "3",
+        "PIP_INDEX_URL": "file:///index",
+        "npm_config_registry": "file:///registry",
+        "SSL_CERT_FILE": "/certs",
+    }
+    others = {
+        "PYTHONWARNINGS": "error",
+        "PYTHONOPTIMIZE": "2",
+        "PYTHONUNBUFFERED": "1",
+        "VIRTUAL_ENV": "/venv",
+        "LC_MESSAGES": "tr_TR",
+        "LANG": "tr_TR",
+        "GIT_DIR": "/git",
+        "CI": "true",
+        "PIP_TARGET": "/target",
+        "OPENAI_API_KEY": "key",
+        "HANDRAIL_FILE_MUTATION_VERIFIER": "0",
+    }
+    assert said("environment.clean(dict(os.environ))", **kept, **others) == {**kept, "PIP_USER": "0"}
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTPS_PROXY"])
+def test_no_proxy_comes_between_the_tests_and_their_own_servers(name: str) -> None:
+    found = said("environment.clean(dict(os.environ))", **{name: "proxy:1", "NO_PROXY": "intern"})
+    assert isinstance(found, dict)
+    assert found[name] == "proxy:1"
+    assert found["no_proxy"] == found["NO_PROXY"] == "intern,localhost,127.0.0.1,::1"
+
+
+@pytest.mark.parametrize(
+    ("made", "works", "expected"),
+    [
+        (None, False, ".venv"),
+        (f"version = {VERSION}.1", True, ".venv"),
+        (f"version_info = {VERSION}.1.final.0", True, ".venv"),
+        ("version = 3.1.4", True, f".cache/python-{VERSION}"),
+        ("version = 3.1.4", False, ".venv"),
+    ],
+)
+def test_each_version_of_python_has_a_folder_of_its_own(
+    made: str | None, works: bool, expected: str, tmp_path: Path
+) -> None:
+    """One that is there stays as it is, unless its Python is gone."""
+    shutil.copytree(SCRIPTS, tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
+    if made is not None:
+        (tmp_path / ".venv" / "bin").mkdir(parents=True)
+        (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"home = /usr/bin\n{made}\n", encoding="utf-8")
+        (tmp_path / ".venv" / "bin" / "python").symlink_to(sys.executable if works else "/nowhere")
+    assert said(f"str(environment._folder({VERSION!r}))", tmp_path / "scripts") == str(tmp_path / expected)
+
+
+def test_a_python_is_what_answers_as_one(tmp_path: Path) -> None:
+    """Not a name on the PATH: stand-ins fail, some cannot make environments, and some are no release yet."""
+    answers = {
+        "first/shims/python3.97": "echo 'pyenv: python3.97: command not found' >&2; exit 127",
+        "first/versions/3.97.0/bin/python3": "echo 3 97 final",
+        "second/python3": "echo 3 10 final",
+        "second/python3.96": "echo \"No module named 'ensurepip'\" >&2; exit 1",
+        "second/python3.98": "echo 3 98 candidate",
+        "second/python3.95": "echo 3 95 final",
+        "third/python3.95": "echo 3 95 final",
+        "third/python3.94-config": "echo 3 94 final",
+        "home/.local/share/uv/python/cpython-3.96/bin/python3": "echo 3 96 final",
+    }
+    for name, answer in answers.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"#!/bin/sh\n{answer}\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    folders = [str(tmp_path / name) for name in ("nowhere", "first/shims", "second", "third")]
+    found = said(
+        "[[*version, str(path)] for version, path in interpreters.interpreters().items()]",
+        PATH=os.pathsep.join(folders),
+        HOME=str(tmp_path / "home"),
+    )
+    assert isinstance(found, list)
+    assert found[0][:2] == list(sys.version_info[:2])
+    assert found[1:] == [
+        [3, 95, str(tmp_path / "second" / "python3.95")],
+        [3, 96, str(tmp_path / "home/.local/share/uv/python/cpython-3.96/bin/python3")],
+        [3, 97, str(tmp_path / "first/versions/3.97.0/bin/python3")],
+    ]
+
+
+@pytest.mark.parametrize("name", ["demo.py", "check.py"])
+def test_help_tells_and_does_nothing(name: str) -> None:
+    done = script(name, "--help", PYTHONSAFEPATH="1", PYTHONWARNINGS="error")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {name} [-h]")
+
+
+def test_the_demonstration_refuses_arguments_that_it_does_not_know() -> None:
+    done = script("demo.py", "--fast")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "unrecognized arguments: --fast" in done.stderr
