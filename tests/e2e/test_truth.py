@@ -260,6 +260,24 @@ async def test_an_edit_of_a_file_whose_buffers_differ_is_refused(
 
 
 @every_editor
+@pytest.mark.parametrize("number", [0, 1], ids=["the-first", "the-second"])
+async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_end(
+    stage: Stage, habits: Habits, number: int
+) -> None:
+    """Until then it is in neither, as far as that can be: the two buffers of a file do not drift apart."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uris = opened_twice(stage, editor)
+    gate = asyncio.Event()
+    editor.behaviours = [*[Editor.obey] * number, Reaction(says=Says.NULL, tells=gate)]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["edit-rejected"]
+    gate.set()
+    await corrected(editor, report, ["landed"])
+    assert [editor.desk[uri] for uri in uris] == [EDITED, EDITED]
+    await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert [editor.desk[uri] for uri in uris] == [TEXT, TEXT]
+
+
 async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
     own, other = opened_twice(stage, editor)
     editor.desk.type(own, "zero\n", before="one")
@@ -476,6 +494,58 @@ async def test_a_checkpoint_does_not_list_a_document_that_only_the_user_has_chan
 
 
 # ---- Renamed right after --------------------------------------------------------------------------
+
+
+async def test_a_checkpoint_does_not_list_a_document_that_only_the_user_has_saved(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    """The edit was refused for what the user typed in its line, and saved."""
+
+    def type_and_save() -> None:
+        editor.desk.type(uri, "2", instead="two")
+        editor.desk.save(uri)
+
+    editor.behaviours = [Reaction(before=type_and_save)]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["stale-document"]
+    assert await paths(editor) == []
+    assert (stage.root / "a.txt").read_text() == TEXT.replace("two", "2")
+
+
+@every_editor
+async def test_an_edit_that_a_formatter_touches_is_taken_back_with_its_blanks(
+    stage: Stage, habits: Habits
+) -> None:
+    """What the user typed elsewhere meanwhile stays."""
+    editor = await started(stage, habits)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.behaviours = [
+        Reaction(
+            formats=indent("TWO"),
+            after=lambda: editor.desk.type(uri, "  ", before="five"),
+            later=lambda: editor.desk.save(uri),
+        )
+    ]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["landed"]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["conflicts"] == []
+    assert editor.desk[uri] == TEXT.replace("five", "  five")
+
+
+async def test_an_edit_of_a_document_that_is_renamed_meanwhile_can_be_restored(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    """The checkpoint lists it by its new name, and the old one stays free."""
+    editor.behaviours = [Reaction(after=lambda: editor.desk.rename(uri, "b.txt"))]
+    report = await editor.turn(PROMPT + INSERTION)
+    assert statuses(report) == ["landed", "landed"]
+    (new,) = editor.desk.documents
+    assert await paths(editor) == [["b.txt"]]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["restored"] == [new]
+    assert editor.desk[new] == TEXT
+    assert not (stage.root / "a.txt").exists()
 
 
 @pytest.mark.parametrize("moment", ["told-first", "not-told-first", "after-the-echo"])

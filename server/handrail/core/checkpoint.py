@@ -71,6 +71,9 @@ class Target:
             there is kept as a link.
         raw: What its file is taken to hold: what the change was computed on, or what it made of that, even if
             somebody else has changed the file meanwhile. None for what it holds.
+        leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
+            whatever the user has saved by now.
+        renamed: Its URI by now, if it was renamed since its pre-image was kept.
     """
 
     uri: str
@@ -78,6 +81,8 @@ class Target:
     unsaved: Unsaved | None = None
     intended: Intended | None = None
     is_place: bool = False
+    leaves_file: bool = False
+    renamed: str | None = None
 
 
 class Kind(StrEnum):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -20,7 +21,19 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.core.checkpoint import Image
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Rejected, Update
+from handrail.core.documents.change import (
+    Applied,
+    Change,
+    Create,
+    Delete,
+    Landing,
+    PlannedHunk,
+    Rejected,
+    Tier,
+    Update,
+)
+from handrail.core.documents.readback import LANDED, fates
+from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, protocol, settings, wire
@@ -51,6 +64,7 @@ class LspEditor:
         self._sending = Sending(wire=self._wire, disk=disk)
         self._late = Late(documents)
         self._one_at_a_time = asyncio.Lock()
+        self._completing: set[asyncio.Task[None]] = set()
         self.settings: Callable[[], settings.Settings] = settings.Settings
 
     @property
@@ -122,27 +136,64 @@ class LspEditor:
         if document and any(each.text.content != document.text.content for each in beside):
             return Rejected(failure=open_twice([document.uri, *(each.uri for each in beside)]))
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
-        landing = await self._send(update, label)
+        landing = await self._send(update, label, update.uri)
+        landed = [document.uri] if document else []
         for each in beside if isinstance(landing, Applied) else ():
-            other = await self._send(replace(update, uri=each.uri), label)
+            other = await self._send(update, label, each.uri)
             if not isinstance(other, Applied):
+                for uri in landed:
+                    await self._undo_view(update, uri, label)
                 return other
+            landed.append(each.uri)
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
             await self.save([update.uri])
         return landing
 
-    async def _send(self, update: Update, label: str) -> Landing:
-        if (document := self._documents.find(update.uri)) is not None:
+    async def _send(self, update: Update, label: str, uri: str) -> Landing:
+        """Make an update in the document that is open as *uri*."""
+        if (document := self._documents.find(uri)) is not None:
             self._late.forget(document.uri)
-        landing, sent = await self._sending.update(update, label)
+        landing, sent = await self._sending.update(replace(update, uri=uri), label)
         if sent is not None:
             self._late.add(update, sent, landing)
         return landing
 
+    async def _undo_view(self, update: Update, uri: str, label: str) -> None:
+        """Take an update back in one document of a file, since another document of it did not take it."""
+        document = self._documents.find(uri)
+        if document is None:
+            return
+        made = Text(edit.apply(update.base.content, update.edits))
+        if back := way_back(document.text, [(update.base, made)]):
+            hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+            await self._sending.update(Update(uri=uri, base=document.text, hunks=(hunk,)), label)
+
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """Have *tell* called when more of a change of an open document shows than was told; see the port."""
         if isinstance(change, Update):
-            self._late.when_shown(change, tell)
+            self._late.when_shown(change, partial(self._shown_late, change, tell))
+
+    def _shown_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+        document = self._documents.find(update.uri)
+        if document is None or not self._documents.beside(document) or not isinstance(landing, Applied):
+            tell(landing)
+            return
+        task = asyncio.ensure_future(self._complete(update, tell, landing))
+        self._completing.add(task)
+        task.add_done_callback(self._completing.discard)
+
+    async def _complete(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+        """Make an update that shows late in one document of a file in all of them, then tell of it."""
+        async with self._one_at_a_time:
+            document = self._documents.find(update.uri)
+            views = (document, *self._documents.beside(document)) if document is not None else ()
+            for view in views:
+                found = fates(update.base, update.edits, view.text.content)
+                if not all(fate in LANDED for fate in found):
+                    other = await self._send(update, "handrail: make the same edit", view.uri)
+                    if not isinstance(other, Applied):
+                        return
+        tell(landing)
 
     def changed(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""

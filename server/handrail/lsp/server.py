@@ -169,6 +169,8 @@ class Protocol(LanguageServerProtocol):
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
+        if _is_null(data) and self._result_types.get(data["id"]) is lsp.ApplyWorkspaceEditResponse:
+            del self._result_types[data["id"]]  # as some clients answer, whatever became of the edit
         try:
             return super().structure_message(data)
         except JsonRpcException as error:
@@ -213,6 +215,11 @@ class Server(LanguageServer):
             return
         logger.error("A handler failed: %s", error, exc_info=error)
         self.state.say(f"internal error ({error}). The server goes on; its log says more.")
+
+
+def _is_null(data: dict[str, Any]) -> bool:
+    """Whether a message is an answer of null."""
+    return "method" not in data and "id" in data and data.get("result", "") is None
 
 
 def create_server(world: World) -> Server:

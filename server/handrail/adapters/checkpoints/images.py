@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -94,8 +94,9 @@ def _place(spot: Spot) -> Image:
 
 def _image(spot: Spot) -> Image:
     unsaved = spot.target.unsaved
+    real = files.path_of(spot.target.renamed) if spot.target.renamed else spot.real
     try:
-        found = files.read(spot.real, files.LIMIT_KEPT_BYTES) if spot.real else None
+        found = files.read(real, files.LIMIT_KEPT_BYTES) if real else None
     except (FileNotFoundError, NotADirectoryError):
         found = None
     if found is None:
@@ -113,6 +114,29 @@ def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
         return keep(replace(now, unsaved=intended.unsaved))
     mode = None if intended.raw is None else now.mode
     return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved))
+
+
+def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile]]:
+    """What a change has left of a document that held *before* and holds *now*, as it is stored."""
+    after, blobs = keep(now)
+    if not spot.target.leaves_file or now.unsaved is None:
+        return after, blobs
+    (alone, text) = keep(Image(raw=None, unsaved=now.unsaved))
+    assert alone.unsaved is not None
+    is_saved = alone.unsaved.is_as_saved and alone.unsaved.blob == before.blob
+    return replace(before, unsaved=None if is_saved else alone.unsaved), text
+
+
+def renamed(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) -> tuple[Entry, ...]:
+    """The documents of a step by the *names* (URIs) that some, by identity, have now; no two by one."""
+    known = {entry.identity for entry in entries}
+    found = []
+    for entry in entries:
+        (spot,) = spots_of([Target(uri=names.get(entry.identity, entry.uri))], roots)
+        named = entry_of(spot, entry.before)
+        named = replace(named, made_folders=entry.made_folders, after=entry.after, intended=entry.intended)
+        found.append(named if entry.identity in names and named.identity not in known else entry)
+    return tuple(found)
 
 
 def entry_of(spot: Spot, before: Kept) -> Entry:

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,7 +24,7 @@ from handrail.adapters.checkpoints.commands import NOTES, SCRATCH, Commands
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.checkpoints.record import Step, change, joined, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
-from handrail.adapters.checkpoints.turns import Turn, Turns, checkpoint_of
+from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
 from handrail.adapters.state import lock
@@ -49,8 +49,6 @@ logger = logging.getLogger(__name__)
 
 REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tidying.lock"
 WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
-STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
-KNOWN_SHOWN = 5  # ids that an error names
 SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, and how many stay
 
 
@@ -119,15 +117,28 @@ class Vault:
             step = _step(turn, step_id)
             entries = {entry.identity: entry for entry in step.entries} if step else {}
             blobs: list[ShaFile] = []
+            names: dict[str, str] = {}
             for spot, image in images.images_of(images.spots_of(targets, self.roots)):
                 if spot.identity not in entries:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
-                after, made = keep(image)
+                before = entries[spot.identity]
+                after, made = images.keep_after(spot, image, before.before)
                 blobs += made
-                entries[spot.identity] = replace(entries[spot.identity], after=after, intended=None)
+                entries[spot.identity] = replace(before, after=after, intended=None)
+                if spot.target.renamed is not None:
+                    names[spot.identity] = spot.target.renamed
             if step is not None and (recorded := tuple(entries.values())) != step.entries:
                 with self._writing(store) as turns:
                     self._write(turns, turn, replace(step, entries=recorded), blobs)
+            if names:
+                self._rename(store, step_id, names)
+
+    def _rename(self, store: Store, step_id: StepId, names: Mapping[str, str]) -> None:
+        """Give documents of a turn, by identity, the names that they have now."""
+        with self._writing(store) as turns:
+            for step in turns.read(step_id.turn).steps:
+                if (entries := images.renamed(step.entries, names, self.roots)) != step.entries:
+                    self._write(turns, turns.read(step_id.turn), replace(step, entries=entries), [])
 
     # ---- Commands ---------------------------------------------------------------------------------
 
@@ -196,14 +207,14 @@ class Vault:
         """What taking back a turn, or a step and what follows, means; with all later turns if *following*."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
-            steps = _following(turns, _steps(turns, name)) if following else _steps(turns, name)
+            steps = and_later(turns, steps_of(turns, name)) if following else steps_of(turns, name)
             return images.restorations_of(store, steps)
 
     def held(self, name: str) -> tuple[KeptDocument, ...]:
         """What all documents held that turns have changed since."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
-            entries = joined(_following(turns, _steps(turns, name)))
+            entries = joined(and_later(turns, steps_of(turns, name)))
             return tuple(
                 KeptDocument(uri=entry.uri, path=entry.path, image=images.stored_image(store, entry.before))
                 for entry in entries
@@ -236,14 +247,14 @@ class Vault:
         """Remove turns by their ids, or what the limits do not allow."""
         if not self.home.exists():
             if names:
-                raise _unknown((), names[0])
+                raise unknown((), names[0])
             return Pruned(removed=(), bytes_used=0)
         with self._open() as store, lock.held(self.home / LOCK, writes=True):
             turns = Turns(store, self.memory.known)
             known = {turn.name: turn for turn in turns.all()}
             for name in names:
                 if name not in known:
-                    raise _unknown(tuple(known), name)
+                    raise unknown(tuple(known), name)
             gone = [known[name] for name in names] or outdated(known.values(), self.limits, self.clock())
             turns.remove(gone)
             housekeeping.drop_unnamed(store)
@@ -368,28 +379,3 @@ def folders_of(home: Path) -> tuple[Path, ...]:
 
 def _step(turn: Turn, step_id: StepId) -> Step | None:
     return next((step for step in turn.steps if step.id.number == step_id.number), None)
-
-
-def _steps(turns: Turns, name: str) -> tuple[Step, ...]:
-    """The steps that an id means. Raises CheckpointError if it means none."""
-    steps = turns.read(name).steps
-    if not steps and (found := STEP.fullmatch(name)):
-        of_turn, first = turns.read(found["turn"]).steps, int(found["number"])
-        if first in [step.id.number for step in of_turn]:
-            steps = tuple(step for step in of_turn if step.id.number >= first)
-    if not steps:
-        raise _unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
-    return steps
-
-
-def _following(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """These steps of a turn, and those of all turns that were begun later."""
-    later = [turn for turn in turns.all() if turn.steps[0].serial > steps[0].serial]
-    ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
-    return (*steps, *(step for turn in ascending for step in turn.steps))
-
-
-def _unknown(known: Sequence[str], name: str) -> CheckpointError:
-    some = ", ".join(known[:KNOWN_SHOWN])
-    those = f"The newest are: {some}." if known else "This workspace has none yet."
-    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")

@@ -24,6 +24,8 @@ from handrail.ports import CheckpointError
 logger = logging.getLogger(__name__)
 
 REFS = "refs/handrail/turns"
+STEP = re.compile(r"(?P<turn>.+)\.(?P<number>\d+)", re.DOTALL)
+KNOWN_SHOWN = 5  # ids that an error names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,3 +230,29 @@ def _ref(turn: str) -> str:
 
 def _percent(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+def steps_of(turns: Turns, name: str) -> tuple[Step, ...]:
+    """The steps that an id means. Raises CheckpointError if it means none."""
+    steps = turns.read(name).steps
+    if not steps and (found := STEP.fullmatch(name)):
+        of_turn, first = turns.read(found["turn"]).steps, int(found["number"])
+        if first in [step.id.number for step in of_turn]:
+            steps = tuple(step for step in of_turn if step.id.number >= first)
+    if not steps:
+        raise unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
+    return steps
+
+
+def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """These steps of a turn, and those of all turns that were begun later."""
+    later = [turn for turn in turns.all() if turn.steps[0].serial > steps[0].serial]
+    ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
+    return (*steps, *(step for turn in ascending for step in turn.steps))
+
+
+def unknown(known: Sequence[str], name: str) -> CheckpointError:
+    """The error for an id that means nothing; *known* are those that do, the newest first."""
+    some = ", ".join(known[:KNOWN_SHOWN])
+    those = f"The newest are: {some}." if known else "This workspace has none yet."
+    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import Held, results, targets, written
+from handrail.agent.turn.preimage import Held, names, results, targets, written
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Applied, Change, Landing
 from handrail.core.failure import Failure
@@ -98,7 +98,8 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
     """
     try:
         await ports.checkpoints.ensure(step, targets(before))
-        after = await results(ports.editor, before, written(before, [change], [landing]))
+        ours = written(before, [change], [landing])
+        after = await results(ports.editor, before, ours, names([change], [landing]))
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:
         logger.warning("What showed late of %s is in no checkpoint: %s", change.uri, error)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.turn.corrections import Corrections, Listener, renamed
 from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import Held, held, intended, results, targets, written
+from handrail.agent.turn.preimage import held, intended, names, results, targets, written
 from handrail.agent.turn.takeback import whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Change, Landing, Status, Update
@@ -86,7 +86,7 @@ async def make(
     checkpoint, lacking = None, dict[str, str]()
     if coming:
         checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
-    made, ours = [], dict[str, Text]()
+    made, ours, renames = [], dict[str, Text](), dict[str, str]()
     tried: list[tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]] = []
     for call in calls:
         if is_stopped():
@@ -100,10 +100,13 @@ async def make(
         if not call.partial:
             landings = tuple(await whole_or_nothing(ports, step, changes, landings))
         ours |= written(before, changes, landings)
+        renames |= names(changes, landings)
         made.append(await _made(ports, call.files, list(landings), lacking))
         tried.append((call.files, changes, landings))
     covered = {uri: document for uri, document in before.items() if uri not in lacking}
-    note = await _recorded(ports, step, covered, ours) if covered else ""
+    note = ""
+    if covered:
+        note = await _recorded(ports, step, await results(ports.editor, covered, ours, renames))
     if listener is not None:  # not before what is known now has been kept
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:
@@ -127,10 +130,10 @@ async def _kept(ports: Ports, step: StepId, wanted: Sequence[Target]) -> tuple[s
     return checkpoint, lacking
 
 
-async def _recorded(ports: Ports, step: StepId, before: Held, ours: Mapping[str, Text]) -> str:
+async def _recorded(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     """Keep the post-images; without them a restore goes by what was intended, which is returned as a note."""
     try:
-        await ports.checkpoints.record(step, await results(ports.editor, before, ours))
+        await ports.checkpoints.record(step, left)
     except CheckpointError as error:
         return f"Taking this back will go by what was to be written, not by what was: {error}"
     return ""

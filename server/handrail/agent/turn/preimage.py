@@ -19,12 +19,14 @@ from handrail.core.checkpoint import Intended, Target, Unsaved
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Update
 from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import with_blanks_of
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor
 
 Held = Mapping[str, Document | Failure]
 NOTHING: Mapping[str, Intended] = MappingProxyType({})
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 async def held(editor: Editor, uris: Iterable[str]) -> Held:
@@ -98,38 +100,62 @@ def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]
             if start is None or stood is None:
                 found[change.uri] = None
             else:
-                found[change.uri] = _carried(start, change.base, stood)
+                now = landing.text if isinstance(landing, Applied) else None
+                found[change.uri] = _carried(start, change.base, stood, now)
     return {uri: text for uri, text in found.items() if text is not None}
 
 
 def _stood(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
     """The edits that were made; None if something else was written, or may have been."""
     if isinstance(landing, Applied):
-        return None if landing.is_reformatted else list(update.edits)
+        return list(update.edits)
     if landing.failure.code is Code.NOT_AS_WRITTEN and not document.is_open:
         return None
     stands = landing.stands if isinstance(landing, Partial) else (False,) * len(update.edits)
     return [each for each, is_there in zip(update.edits, stands, strict=True) if is_there]
 
 
-def _carried(start: Text, base: Text, edits: Sequence[TextEdit]) -> Text | None:
-    """What *edits* of *base* make of *start*; None if they meet with a change there."""
+def _carried(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:
+    """What *edits* of *base* make of *start*, formatted as *now* is; None if they meet with a change."""
     moved = edit.rebase(base, edits, start.content)
     if any(each.conflict for each in moved):
         return None
-    return replace(start, content=edit.apply(start.content, [each.edit for each in moved]))
+    made = [each.edit for each in moved]
+    if now is None:
+        return replace(start, content=edit.apply(start.content, made))
+    return replace(start, content=with_blanks_of(start, made, now.content))
 
 
-async def results(editor: Editor, before: Held, ours: Mapping[str, Text]) -> list[Target]:
-    """The post-image of each document of *before*; *ours* is what `written` says."""
-    found = []
-    for target in targets(await held(editor, before)):
-        document, text = before[target.uri], ours.get(target.uri)
-        if text is not None and isinstance(document, Document) and document.version is not None:
-            unsaved = Unsaved(text=text, version=document.version)
-            found.append(Target(uri=target.uri, unsaved=unsaved))
-        elif text is not None and target.raw is not None:
-            found.append(replace(target, raw=text.raw))
-        else:
-            found.append(target)
+def names(changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, str]:
+    """The new names of documents that were renamed while they were changed, by the old ones."""
+    return {
+        change.uri: landing.uri
+        for change, landing in zip(changes, landings, strict=True)
+        if isinstance(landing, Applied) and landing.uri is not None
+    }
+
+
+async def results(
+    editor: Editor, before: Held, ours: Mapping[str, Text], names: Mapping[str, str] = NO_NAMES
+) -> list[Target]:
+    """
+    The post-image of each document of *before*.
+
+    Args:
+        editor: What holds the documents.
+        before: What they held.
+        ours: What `written` says.
+        names: What `names` says.
+    """
+    now = {uri: await editor.read(names.get(uri, uri)) for uri in before}
+    left = [_left(target, before[target.uri], ours.get(target.uri)) for target in targets(now)]
+    return [replace(target, renamed=names.get(target.uri)) for target in left]
+
+
+def _left(found: Target, before: Document | Failure, ours: Text | None) -> Target:
+    """A document as our own edits left it, if that is known; else as it is *found*."""
+    if ours is not None and isinstance(before, Document) and before.version is not None:
+        return Target(uri=found.uri, unsaved=Unsaved(text=ours, version=before.version), leaves_file=True)
+    if ours is not None and found.raw is not None:
+        return replace(found, raw=ours.raw)
     return found

@@ -91,7 +91,8 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 async def _undone(editor: Editor, change: Update, landing: Landing, failure: Failure) -> Landing:
     """Undo what stands of *change*, and see what is left of it."""
-    now = await editor.read(change.uri)
+    uri = (landing.uri if isinstance(landing, Applied) else None) or change.uri
+    now = await editor.read(uri)
     if isinstance(now, Failure):
         return landing
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
@@ -102,7 +103,7 @@ async def _undone(editor: Editor, change: Update, landing: Landing, failure: Fai
     if back:
         hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
         (way,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
-        now = await editor.read(change.uri)
+        now = await editor.read(uri)
         if isinstance(way, Applied) or isinstance(now, Failure):
             return Rejected(failure=failure) if isinstance(way, Applied) else landing
         left = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))

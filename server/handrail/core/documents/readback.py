@@ -21,12 +21,14 @@ has it is the edit known to be absent; everything else stays unclear, and must n
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import accumulate
 
-from handrail.core.documents.edit import TextEdit, apply, between, rebase
+from handrail.core.documents.edit import TextEdit, apply, between, opcodes, rebase
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Span
 
@@ -124,6 +126,32 @@ def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...
             is_whole = _effort(others) <= (fewer if is_back else fewer + MARGIN)
         stands.append(is_whole)
     return tuple(stands)
+
+
+def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
+    """
+    What *edits* make of *base*, with blanks as *now* has them in the rows that they touch.
+
+    A formatter that follows an edit at once changes the edit's rows; what else *now* has is others'.
+    """
+    expected, ours = _made(base, edits)
+    if now == expected:
+        return expected
+    rows, theirs = split_lines(expected), split_lines(now)
+    starts = list(accumulate(map(len, rows), initial=0))
+    own = set[int]()
+    for each in ours:
+        own.update(range(bisect_right(starts, each.span.start) - 1, bisect_right(starts, each.span.end)))
+    for i, j, k, m in reversed(opcodes(rows, theirs)):
+        is_row_by_row = j - i == m - k
+        pairs = zip(range(i, j), range(k, m), strict=True) if is_row_by_row else ()
+        for row, other in pairs:
+            if row in own and _squeezed(rows[row]) == _squeezed(theirs[other]):
+                rows[row] = theirs[other]
+        old, new = "".join(rows[i:j]), "".join(theirs[k:m])
+        if not is_row_by_row and own.intersection(range(i, j)) and _squeezed(old) == _squeezed(new):
+            rows[i:j] = theirs[k:m]
+    return "".join(rows)
 
 
 def _made(base: Text, edits: Sequence[TextEdit]) -> tuple[str, list[_Ours]]:
