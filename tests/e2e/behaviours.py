@@ -38,6 +38,7 @@ class Reaction:
         opens: Nothing happens before this.
         before: What the user does before the edit is applied.
         applies: The edit is applied when this opens, although it is answered already.
+        is_forced: Whether it is then applied whatever version of the text it is for.
         only: How many of the text edits of each document are applied, if not all.
         formats: What a formatter makes of the changed documents at once.
         is_apart: Whether that is told in a message of its own.
@@ -50,6 +51,7 @@ class Reaction:
     opens: asyncio.Event | None = None
     before: Action | None = None
     applies: asyncio.Event | None = None
+    is_forced: bool = False
     only: int | None = None
     formats: Formatter | None = None
     is_apart: bool = False
@@ -83,7 +85,7 @@ class Reaction:
 
     def _apply(self, editor: Editor, given: Json) -> None:
         changed = [uri for uri in editor.desk.named(given) if uri in editor.desk.documents]
-        editor.desk.apply(given, only=self.only)
+        editor.desk.apply(given, only=self.only, is_forced=self.is_forced)
         for uri in changed:
             if self.formats is not None:
                 if self.is_apart:

@@ -194,11 +194,11 @@ class Desk:
         )
         return found
 
-    def apply(self, given: Json, *, only: int | None = None) -> None:
-        """Apply an edit, or the first *only* text edits of it; what is stale is skipped."""
+    def apply(self, given: Json, *, only: int | None = None, is_forced: bool = False) -> None:
+        """Apply an edit, or the first *only* text edits of it; stale ones only if *is_forced*."""
         for change in self._changes(given):
             match change.get("kind"):
-                case None if not self._is_stale(change):
+                case None if is_forced or not self._is_stale(change):
                     self._edit(change["textDocument"]["uri"], change["edits"][:only])
                 case "create":
                     self._create(change)

@@ -153,6 +153,46 @@ async def test_an_insertion_is_not_sent_again_because_of_an_answer(
     assert statuses(report)[0] in ("landed", "not-as-written", "stale-document")
 
 
+@pytest.mark.parametrize("ends_first", [False, True], ids=["in-the-turn", "after-the-turn"])
+async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
+    editor: Editor, uri: str, ends_first: bool
+) -> None:
+    """The client shows a later version without the edit, and makes it after all, on what is there by then."""
+    gate = asyncio.Event()
+    first = Reaction(
+        before=lambda: editor.desk.type(uri, "!", after="one"),
+        applies=gate,
+        is_forced=True,
+        later=lambda: editor.desk.type(uri, "?", after="five"),
+    )
+
+    async def second(editor: Editor, given: Json) -> Json | None:
+        answered = await editor.obey(given)
+        if not ends_first:
+            gate.set()
+        return answered
+
+    async def refused_first(editor: Editor, given: Json) -> Json | None:
+        answered = await first(editor, given)
+        editor.desk.tell(loudly=True)
+        return answered
+
+    editor.behaviours = [refused_first, second]
+    report = await editor.turn(INSERTION)
+    assert statuses(report) == ["landed"]
+    gate.set()
+
+    def notes() -> list[str]:
+        return [note for event in told(editor, report["turn"]) for note in event.get("notes", ())]
+
+    wanted = INSERTED.replace("one", "one!").replace("five", "five?")
+    await editor.until(lambda: editor.desk[uri] == wanted and len(editor.edits) == 3, SOON_S)
+    await editor.until(lambda: any("twice" in note for note in notes()), SOON_S)
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["conflicts"] == []
+    assert editor.desk[uri] == TEXT.replace("one", "one!").replace("five", "five?")
+
+
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])
 async def test_an_insertion_is_never_sent_twice_to_a_client_without_versions(
     editor: Editor, uri: str

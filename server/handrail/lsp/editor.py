@@ -32,6 +32,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
+from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, fates
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
@@ -62,7 +63,7 @@ class LspEditor:
         self._patience = patience
         self._wire = ApplyEdit(server=server, documents=documents, patience=patience, client=Client())
         self._sending = Sending(wire=self._wire, disk=disk)
-        self._late = Late(documents)
+        self._late = Late(documents, self._undo_copy, patience.answer_s + patience.echo_s)
         self._one_at_a_time = asyncio.Lock()
         self._completing: set[asyncio.Task[None]] = set()
         self.settings: Callable[[], settings.Settings] = settings.Settings
@@ -153,10 +154,21 @@ class LspEditor:
         """Make an update in the document that is open as *uri*."""
         if (document := self._documents.find(uri)) is not None:
             self._late.forget(document.uri)
-        landing, sent = await self._sending.update(replace(update, uri=uri), label)
-        if sent is not None:
-            self._late.add(update, sent, landing)
+        landing, tries = await self._sending.update(replace(update, uri=uri), label)
+        if tries:
+            self._late.add(update, tries[-1], landing)
+        if isinstance(landing, Applied) and landing.text is not None:
+            for each in tries[:-1]:
+                self._late.watch_copy(update, each, landing)
         return landing
+
+    async def _undo_copy(self, document: OpenDocument, back: Sequence[TextEdit]) -> bool:
+        """Take the second copy of an edit back; whether that landed."""
+        async with self._one_at_a_time:
+            hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
+            update = Update(uri=document.uri, base=document.text, hunks=(hunk,))
+            landing, _ = await self._sending.update(update, "handrail: take back a second copy")
+        return isinstance(landing, Applied)
 
     async def _undo_view(self, update: Update, uri: str, label: str) -> None:
         """Take an update back in one document of a file, since another document of it did not take it."""

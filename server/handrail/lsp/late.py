@@ -4,18 +4,25 @@ Edits that were told not to stand, for as long as they may show after all.
 A client may answer null, refuse or say nothing, and show the edit a minute later. Each edit that did not land
 waits here for the next changes of its document; once the document shows more of it than was told, whoever
 has told it is told better. A new edit of the same document ends that: what stands then stands by that one.
+
+An edit that was sent again, on proof that it did not stand, may have been made the first time after all. Then
+it stands twice; for a while the second copy is looked for, and taken back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents.change import Applied, Landing, Partial, Update
-from handrail.core.documents.readback import LANDED
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import LANDED, second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.sending import Sent
+
+UndoCopy = Callable[[OpenDocument, Sequence[TextEdit]], Awaitable[bool]]
 
 LIMIT = 50  # edits that are waited for; each holds a document's text
 
@@ -29,12 +36,40 @@ class _Awaited:
     tell: Callable[[Landing], None] | None = None
 
 
-class Late:
-    """The edits of one client that did not land."""
+@dataclass(kw_only=True)
+class _Copy:
+    """What was *sent* first of an edit that landed the second time."""
 
-    def __init__(self, documents: Documents) -> None:
+    update: Update
+    sent: Sent
+    landing: Applied
+    until: float
+    tell: Callable[[Landing], None] | None = None
+    was_undone: bool = False
+
+    @property
+    def told(self) -> Applied:
+        """What is told once the second copy was taken back."""
+        return replace(self.landing, was_doubled=True)
+
+
+class Late:
+    """
+    The edits of one client that did not land, or may land twice.
+
+    Args:
+        documents: All documents.
+        undo_copy: Takes the second copy of an edit back; whether that landed.
+        copies_s: How long a second copy is waited for.
+    """
+
+    def __init__(self, documents: Documents, undo_copy: UndoCopy, copies_s: float) -> None:
         self._documents = documents
+        self._undo_copy = undo_copy
+        self._copies_s = copies_s
         self._awaited: list[_Awaited] = []
+        self._copies: list[_Copy] = []
+        self._undoing: set[asyncio.Task[None]] = set()
 
     def add(self, update: Update, sent: Sent, landing: Landing) -> None:
         """Wait for an edit whose *landing* was not what was asked for; a conflict is judged for good."""
@@ -44,8 +79,18 @@ class Late:
         each = _Awaited(update=update, sent=sent, failure=landing.failure, count=count)
         self._awaited = [*self._awaited, each][-LIMIT:]
 
+    def watch_copy(self, update: Update, sent: Sent, landing: Applied) -> None:
+        """Wait for a second copy of an edit that stands: *sent* came to nothing, and it was sent again."""
+        until = asyncio.get_running_loop().time() + self._copies_s
+        self._copies = [*self._copies, _Copy(update=update, sent=sent, landing=landing, until=until)][-LIMIT:]
+
     def when_shown(self, update: Update, tell: Callable[[Landing], None]) -> None:
-        """Have *tell* called whenever more of *update* shows than was told before."""
+        """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
+        for copy in self._copies:
+            if copy.update is update:
+                copy.tell = tell
+                if copy.was_undone:
+                    tell(copy.told)
         for each in list(self._awaited):
             if each.update is update:
                 each.tell = tell
@@ -55,6 +100,7 @@ class Late:
     def forget(self, uri: str) -> None:
         """Stop waiting for edits of a document: it is edited anew."""
         self._awaited = [each for each in self._awaited if each.sent.uri != uri]
+        self._copies = [each for each in self._copies if each.sent.uri != uri]
 
     def look(self, document: OpenDocument) -> None:
         """A document has changed, or was opened."""
@@ -70,3 +116,19 @@ class Late:
                 self._awaited.remove(each)
             assert each.tell is not None
             each.tell(landing)
+        for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.was_undone]:
+            assert copy.landing.text is not None
+            before, content = copy.landing.text.content, document.text.content
+            if asyncio.get_running_loop().time() > copy.until:
+                self._copies.remove(copy)
+            elif back := second_copy(copy.sent.base, copy.sent.edits, before, content):
+                copy.was_undone = True
+                task = asyncio.ensure_future(self._undo(document, back, copy))
+                self._undoing.add(task)
+                task.add_done_callback(self._undoing.discard)
+
+    async def _undo(self, document: OpenDocument, back: Sequence[TextEdit], copy: _Copy) -> None:
+        if not await self._undo_copy(document, back):
+            self._copies.remove(copy)
+        elif copy.tell is not None:
+            copy.tell(copy.told)

@@ -83,32 +83,33 @@ class Sending:
     wire: ApplyEdit
     disk: Editor
 
-    async def update(self, update: Update, label: str) -> tuple[Landing, Sent | None]:
-        """Make an update; also returns what was sent last, None if nothing was."""
+    async def update(self, update: Update, label: str) -> tuple[Landing, tuple[Sent, ...]]:
+        """Make an update; also returns what was sent, once or more often."""
         left, lost = update, tuple[int, ...]()
-        sent: Sent | None = None
+        tries: tuple[Sent, ...] = ()
         landing: Landing | None = None
         for _ in range(TRIES):
             document = self._shown(update.uri)
             if document is None:
                 (landing,) = await self.disk.apply([update], label)
-                return landing, None
+                return landing, tries
             now = replace(document.text, encoding=update.base.encoding, bom=update.base.bom)
             fit = fitted(left, now.content)
             conflicts = tuple(sorted({*lost, *fit.conflicts}))
             if conflicts and not (update.is_divisible and any(fit.kept)):
-                return _conflict(update, conflicts, document), sent
+                return _conflict(update, conflicts, document), tries
             if unsafe := self.wire.unsafe(now, fit.edits):
-                return Rejected(failure=unsafe.at(document.uri)), sent
+                return Rejected(failure=unsafe.at(document.uri)), tries
             sent = _sent(update, left, fit, document, self.wire.documents.count)
             sent = replace(sent, base=now, conflicts=conflicts)
+            tries = (*tries, sent)
             landing, absent = await self._try(sent, document, label)
             if absent is None:
                 break
             lost = tuple({*lost, *set(sent.numbers) - absent})
             left = replace(left, hunks=tuple(each for each in left.hunks if (each.number or 1) in absent))
         assert landing is not None
-        return landing, sent
+        return landing, tries
 
     async def _try(
         self, sent: Sent, document: OpenDocument, label: str

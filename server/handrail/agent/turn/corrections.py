@@ -16,7 +16,7 @@ from functools import partial
 from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Held, names, results, targets, written
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Applied, Change, Landing
+from handrail.core.documents.change import Change, Landing
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
@@ -56,15 +56,14 @@ class Corrections:
     def watch(
         self, files: Sequence[PlannedFile], changes: Sequence[Change], landings: Sequence[Landing]
     ) -> None:
-        """Watch those *changes* that have not landed; the changes of all *files*, and what became of each."""
+        """Watch the *changes* of all *files*: those that have not landed, and those that may show twice."""
         at = 0
         for file in files:
             count = len(file.changes)
             of_file = list(landings[at : at + count])
             for number, change in enumerate(changes[at : at + count]):
-                if not isinstance(of_file[number], Applied):
-                    tell = partial(self._shown, file, of_file, number, change)
-                    self.ports.editor.when_shown(change, tell)
+                tell = partial(self._shown, file, of_file, number, change)
+                self.ports.editor.when_shown(change, tell)
             at += count
 
     def _shown(

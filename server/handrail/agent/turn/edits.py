@@ -37,6 +37,7 @@ from handrail.core.policy.verdict import Place
 from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor has reformatted it: blanks differ from what was sent."
+DOUBLED = "The editor made it twice; the second copy was taken back."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
 LIMIT_PLACES = 10  # of one failure; more would help nobody
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
@@ -307,17 +308,24 @@ def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Tex
         if not all(stands.get(each, False) for each in part.planned.edits):
             return None
     last = landings[-1]
-    is_reformatted = isinstance(last, Applied) and last.is_reformatted
     moved_to = last.uri if isinstance(last, Applied) else None
     return Outcome(
         mutation=replace(part.mutation, uri=moved_to) if moved_to is not None else part.mutation,
         status=Status.LANDED,
         tier=part.planned.tier if part.mutation.hunk is not None else None,
-        notes=(*part.planned.notes, *((REFORMATTED,) if is_reformatted else ())),
+        notes=(*part.planned.notes, *_said_of(last)),
         text=now or part.text,
         spans=_spans(change, part, stands, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
     )
+
+
+def _said_of(landing: Landing) -> tuple[str, ...]:
+    """What the editor did beyond what was asked of it."""
+    if not isinstance(landing, Applied):
+        return ()
+    said = ((landing.is_reformatted, REFORMATTED), (landing.was_doubled, DOUBLED))
+    return tuple(sentence for is_so, sentence in said if is_so)
 
 
 def _spans(change: Update, part: Part, stands: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:

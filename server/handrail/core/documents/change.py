@@ -129,11 +129,13 @@ class Applied:
     Attributes:
         text: What was read; None for a deletion.
         is_reformatted: Whether the editor has changed blanks of it.
+        was_doubled: Whether the editor made it twice, and the second copy was taken back.
         uri: Where the document is now, if it was renamed meanwhile.
     """
 
     text: Text | None
     is_reformatted: bool = False
+    was_doubled: bool = False
     uri: str | None = None
 
 

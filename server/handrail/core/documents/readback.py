@@ -35,6 +35,7 @@ from handrail.core.failure import Span
 MARGIN = 2  # keys; about equal efforts tell nothing
 LIMIT_FINE = 2_000  # characters of a changed block that are compared one by one
 ALIKE = 0.5  # from then on an insertion at our place may be ours, changed
+LEAST_COPY = 4  # characters; fewer are typed by hand as well
 BLANKS = re.compile(r"[ \t\f\v\u00a0]+")
 
 
@@ -94,6 +95,45 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
             for fate, each in zip(found, ours, strict=True)
         )
     return tuple(found)
+
+
+def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) -> tuple[TextEdit, ...]:
+    """
+    Find what *edits* wrote into *now* if they were made once more, as they were sent.
+
+    Args:
+        base: The text that the edits were computed on.
+        edits: What was sent, twice.
+        before: What was there when they stood once.
+        now: What is there; a client that compares no versions makes an edit at the lines that it names.
+
+    Returns:
+        The edits of *now* that take the second copy back; none if there is none, or not all of it.
+    """
+    text, found, growth = Text(before), list[TextEdit](), 0
+    wanted = {(base.line_at(each.span.start), _filled(each.new)) for each in edits}
+    if any(sum(map(len, rows)) < LEAST_COPY for _, rows in wanted):
+        return ()
+    for each in between(before, now):
+        start = each.span.start + growth
+        growth += each.growth
+        if (key := (text.line_at(_foremost(before, each)), _filled(each.new))) in wanted:
+            wanted.discard(key)
+            old = before[each.span.start : each.span.end]
+            found.append(TextEdit(span=Span(start=start, end=start + len(each.new)), new=old))
+    return () if wanted else tuple(found)
+
+
+def _foremost(content: str, inserted: TextEdit) -> int:
+    """Where an insertion can have been made first: the same text may stand before it."""
+    start, new = inserted.span.start, inserted.new
+    while inserted.span.start == inserted.span.end and content.endswith(new, 0, start):
+        start -= len(new)
+    return start
+
+
+def _filled(content: str) -> tuple[str, ...]:
+    return tuple(row for row in content.splitlines() if row.strip())
 
 
 def _is_blank(ours: _Ours) -> bool:
