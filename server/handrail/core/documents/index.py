@@ -70,10 +70,12 @@ class Joined:
         numbers = {self._number(found.start()) - 1 for found in words.finditer(self.text)}
         return sorted(map(self._line, numbers))
 
-    def having(self, word: str, limit: int) -> list[int]:
-        """The lines in which *word* stands; not more than *limit* places are looked at."""
-        numbers = {self._number(at) - 1 for at in _places(self.text, word, limit)}
-        return sorted(map(self._line, numbers))
+    def having(self, word: str, limit: int) -> list[int] | None:
+        """The lines in which *word* stands; None if it stands at *limit* places or more."""
+        places = list(_places(self.text, word, limit))
+        if len(places) >= limit:
+            return None
+        return sorted({self._line(self._number(at) - 1) for at in places})
 
     def _number(self, at: int) -> int:
         """How many line ends stand before the offset *at*: the number of the row that one there opens."""

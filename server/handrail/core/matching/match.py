@@ -18,7 +18,17 @@ from handrail.core.documents.change import Tier
 from handrail.core.documents.index import BLANKS, plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure, Span
-from handrail.core.matching import escapes, numbers, refusal, row_match, scope, similar, spacing, strings
+from handrail.core.matching import (
+    escapes,
+    fragment,
+    numbers,
+    refusal,
+    row_match,
+    scope,
+    similar,
+    spacing,
+    strings,
+)
 from handrail.core.matching.result import Match
 from handrail.core.matching.strings import LIMIT_PLACES
 from handrail.core.matching.tie_break import ANYWHERE, Bounds, chosen
@@ -67,11 +77,19 @@ def _put_right(text: Text, hunk: Hunk) -> list[Match]:
         right = meant(hunk)
         if right is not None and (found := matches(text, right)):
             return [replace(each, tier=Tier.NORMALISED, strategy=name) for each in found]
-    if found := spacing.matches(text, hunk):
+    if found := _respaced(text, hunk):
         return found
     return [
         replace(each, tier=Tier.NORMALISED, strategy="row-numbers") for each in numbers.matches(text, hunk)
     ]
+
+
+def _respaced(text: Text, hunk: Hunk) -> list[Match]:
+    """The matches of *hunk* as whole rows, and as parts of other rows, that differ from it in spacing."""
+    rows = spacing.matches(text, hunk)
+    known = {line for match in rows for line in match.lines}
+    parts = [match for match in fragment.matches(text, hunk) if text.line_at(match.span.start) not in known]
+    return sorted((*rows, *parts), key=lambda match: match.span.start)
 
 
 def matches(text: Text, hunk: Hunk) -> list[Match]:

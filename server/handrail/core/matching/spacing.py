@@ -47,11 +47,11 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     lines = _lines(text, old, wanted)
     if not 0 < len(lines) < LIMIT_PLACES or SHELL.search(text.flat):
         return []
-    folded = [_folded(plain(row)) for row in old]
+    ours = [folded(plain(row)) for row in old]
     found = []
     for line in lines:
         there = text.rows[line : line + len(old)]
-        if all(map(_is_same, folded, there)) and not _is_string(text, line, old):
+        if all(map(_is_same, ours, there)) and not is_in_string(text, line, old):
             span = line_span(text, line, line + len(old))
             spaced = _with_spacing(hunk, there)
             numbers = tuple(range(line, line + len(old)))
@@ -66,7 +66,7 @@ def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
     words = {word: at for at, row in enumerate(old) for word in WORD.findall(plain(row)[:LIMIT_CHARS])}
     for word in sorted(words, key=len, reverse=True)[:VOTERS]:
         lines = text.index.plain.having(word, LIMIT_PLACES)
-        if len(lines) < LIMIT_PLACES:
+        if lines is not None:
             firsts = (line - words[word] for line in lines)
             return [first for first in firsts if first >= 0 and _stands(text, wanted, first)]
     return text.index.squeezed.find(wanted, LIMIT_PLACES)
@@ -79,11 +79,11 @@ def _stands(text: Text, wanted: Sequence[str], line: int) -> bool:
     )
 
 
-def _is_same(folded: str, row: str) -> bool:
-    return folded == _folded(plain(row))
+def _is_same(ours: str, row: str) -> bool:
+    return ours == folded(plain(row))
 
 
-def _is_string(text: Text, line: int, old: Sequence[str]) -> bool:
+def is_in_string(text: Text, line: int, old: Sequence[str]) -> bool:
     """Whether a row from *line* on that differs from the *old* one is inside a string of several rows."""
     before = sum(map(len, text.rows[:line])) + line
     counts = [text.flat.count(quotes, 0, before) for quotes in QUOTES]
@@ -117,7 +117,7 @@ def _with_spacing(hunk: Hunk, there: Sequence[str]) -> Hunk:
 # ---- Blanks that mean nothing ---------------------------------------------------------------------
 
 
-def _folded(row: str) -> str:
+def folded(row: str) -> str:
     """*row* without the blanks that mean nothing, and one for every other run."""
     tokens = [(found.lastgroup or "", found[0]) for found in TOKEN.finditer(row)]
     if REGEX.search(row):
