@@ -186,7 +186,14 @@ class Play:
         status = Status.LANDED if edits else Status.ALREADY
         self.documents[mutation.path] = now
         self._enter(
-            Outcome(mutation=mutation, status=status, tier=planned.tier, text=now, spans=tuple(spans))
+            Outcome(
+                mutation=mutation,
+                status=status,
+                tier=planned.tier,
+                text=now,
+                spans=tuple(spans),
+                notes=planned.notes,
+            )
         )
 
     def _user(self, name: str, block: Block) -> None:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from handrail.core.conversation.message import Usage
 from handrail.core.conversation.prompt import Mode
-from handrail.core.documents.change import Status, Tier
+from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code
 from handrail.core.ledger.ledger import Ledger
@@ -23,14 +23,6 @@ MISSES = 3  # so many failures in a row, and the result carries the text itself 
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
 LIMIT_ROW = 1000  # characters of a row that is shown
 LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
-
-
-ADAPTED = {
-    Tier.NORMALISED: (
-        " (normalised match: indentation, punctuation, escapes or blank lines were adapted to the document)"
-    ),
-    Tier.ANCHORED: " (anchored match: context lines that differ were left as the document has them)",
-}
 
 
 class State(StrEnum):
@@ -300,9 +292,8 @@ def _result_line(outcome: Outcome) -> str:
     where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
     match outcome.status:
         case Status.LANDED:
-            how = ADAPTED.get(outcome.tier, "") if outcome.tier is not None and not outcome.notes else ""
             lost = f" It cannot be taken back: {outcome.uncovered}" if outcome.uncovered else ""
-            return f"Landed: {where}{how}.{_notes(outcome)}{lost}"
+            return f"Landed: {where}.{_notes(outcome)}{lost}"
         case Status.ALREADY:
             return f"Already there: {where}. Nothing was changed."
         case Status.FAILED | Status.DENIED:

@@ -24,7 +24,7 @@ from handrail.core.matching.result import Match
 from handrail.core.matching.scope import scope_lines
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
-from handrail.core.planning import already, render
+from handrail.core.planning import adapted, already, render
 from handrail.core.planning.omission import omission
 
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
@@ -135,7 +135,8 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
         if isinstance(made, Failure):
             return made
         edits += made
-    return _planned(text, found[0].hunk, found[0].tier, tuple(edits))
+    told = (*found[0].hunk.notes, *adapted.notes(text, found))
+    return _planned(text, replace(found[0].hunk, notes=told), found[0].tier, tuple(edits))
 
 
 def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:

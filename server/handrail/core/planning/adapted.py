@@ -1,0 +1,51 @@
+"""
+Say what was passed over to find a hunk's place, and what was done about it, in sentences.
+
+A match that is not exact always comes with at least one: from here, or from where its hunk was put right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.core.documents.change import Tier
+from handrail.core.documents.index import BLANKS
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.matching import indent, row_match
+from handrail.core.matching.result import Match
+from handrail.core.patches.hunk import rows_of
+
+FITTED = "The indentation was fitted to the document."
+AS_WRITTEN = "The new text was not indented again, since it is indented as the document is."
+PUNCTUATION = "Punctuation and spaces that differ only in spelling were kept as the document has them."
+BLANK_LINES = "Blank lines that the edit does not change were kept as the document has them."
+CONTEXT = "Context lines that differ were left as the document has them."
+
+
+def notes(text: Text, found: Sequence[Match]) -> tuple[str, ...]:
+    """What was adapted at the places *found*; nothing for exact matches."""
+    return tuple(dict.fromkeys(note for match in found for note in _notes(text, match)))
+
+
+def _notes(text: Text, found: Match) -> list[str]:
+    if found.tier is Tier.SAFE:
+        return []
+    if not found.lines:
+        is_respelled = to_lf(text.content[found.span.start : found.span.end]) != found.hunk.old
+        return [AS_WRITTEN] * (found.strategy == "indentation") + [PUNCTUATION] * is_respelled
+    old, new = rows_of(found.hunk)
+    pairs = [
+        (row, text.rows[line])
+        for row, line in zip(old, found.lines, strict=True)
+        if line is not None and row.strip() and row_match.is_alike(row, text.rows[line])
+    ]
+    told = []
+    if any(indent.leading(row) != indent.leading(twin) for row, twin in pairs):
+        told.append(AS_WRITTEN if indent.is_at_depth(pairs, new) else FITTED)
+    if any(row.strip(BLANKS) != twin.strip(BLANKS) for row, twin in pairs):
+        told.append(PUNCTUATION)
+    if found.strategy == "blank-lines":
+        told.append(BLANK_LINES)
+    if found.tier is Tier.ANCHORED:
+        told.append(CONTEXT)
+    return told
