@@ -127,6 +127,18 @@ def test_one_json_value_and_nothing_else_on_stdout(desk: Desk) -> None:
     assert "checkpoint" not in held_back or held_back["checkpoint"] is None
 
 
+def test_what_was_adapted_is_shown_and_told(desk: Desk) -> None:
+    (desk.root / "a.txt").write_text("    one\n    two\n", encoding="utf-8")
+    reply, note = block("a.txt", "one", "eins"), "The indentation was fitted to the document."
+    ended = desk.apply(reply)
+    assert f"a.txt: landed (normalised)\n    {note}\n" in ended.out
+    (outcome,) = json.loads(desk.apply(block("a.txt", "two", "zwei"), "--json").out)["outcomes"]
+    assert (outcome["tier"], outcome["notes"]) == ("normalised", [note])
+    assert desk.files()["a.txt"] == "    eins\n    zwei\n"
+    (outcome,) = json.loads(desk.apply(block("b.txt", "five", "fünf"), "--json").out)["outcomes"]
+    assert (outcome["tier"], "notes" in outcome) == ("safe", False)
+
+
 def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) -> None:
     (desk.root / ".env").write_text("KEY=1\n", encoding="utf-8")
     reply = block(".env", "KEY=1", "KEY=2")

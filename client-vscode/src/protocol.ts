@@ -93,6 +93,8 @@ export interface Outcome {
   diff?: string;
   /** Why no checkpoint can take it back, if it landed without one. */
   uncovered?: string;
+  /** What was put right or adapted to make it, and what the editor changed of it, in sentences. */
+  notes?: string[];
 }
 
 /** Tokens and price over a number of model calls; the price is null where it is not known. */
@@ -414,6 +416,7 @@ export interface OutcomeEvent {
   failure?: Failure;
   diff?: string;
   uncovered?: string;
+  notes?: string[];
 }
 
 /** A failure is open no longer. */

@@ -253,4 +253,4 @@ def _held_back(outcome: Outcome, why: str) -> Outcome:
         message=why,
         steps=("Mend the edit that does not fit, and apply the reply again.", "Or give --partial."),
     )
-    return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None)
+    return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None, notes=())

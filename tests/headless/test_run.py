@@ -76,7 +76,7 @@ def test_a_session_is_gone_on_with(stage: Stage) -> None:
 
 def test_a_turn_edits_saves_and_tells(stage: Stage) -> None:
     diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n"
-    landed = outcome(stage.root, "landed", tier="normalised", diff=diff)
+    landed = outcome(stage.root, "landed", tier="normalised", diff=diff, notes=["One thing.", "Another."])
     play = [
         *STARTED,
         update(1, kind="started", prompt="p", mode="edit"),
@@ -98,6 +98,8 @@ def test_a_turn_edits_saves_and_tells(stage: Stage) -> None:
         "I will edit.\\x1b[31m",
         "● patch: a.txt",
         "a.txt: landed (normalised)",
+        "    One thing.",
+        "    Another.",
         "\x1b[31m    -one\x1b[0m",
         "\x1b[32m    +1\x1b[0m",
         "Done.",

@@ -221,6 +221,8 @@ class Show:
         elif outcome.status == "landed":
             tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""
             self._line(f"  {name}: landed{tier}", GREEN)
+            for note in outcome.notes:
+                self._line(f"    {note}", DIM)
             if outcome.uncovered is not None:
                 self._line(f"  {name}: cannot be taken back", YELLOW)
             self._diff(outcome.diff or "")

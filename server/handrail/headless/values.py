@@ -39,7 +39,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one hunk; `diff` is there when it landed, `uncovered` when that cannot be taken back."""
+    """
+    What became of one hunk.
+
+    Attributes:
+        diff: What it changed, if it landed.
+        uncovered: Why that cannot be taken back, if so.
+        notes: What was adapted to make it, in sentences.
+    """
 
     uri: str
     tool: str
@@ -48,6 +55,7 @@ class Outcome:
     diff: str | None
     failure: Failure | None
     uncovered: str | None
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +144,7 @@ def outcome(json: Any) -> Outcome:
         diff=fields.text_or_none("diff"),
         failure=None if given is None else failure(given),
         uncovered=fields.text_or_none("uncovered"),
+        notes=fields.each("notes", str) if fields.get("notes") is not None else (),
     )
 
 

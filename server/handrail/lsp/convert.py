@@ -176,6 +176,7 @@ class Converter:
             failure=self.failure(known) if known is not None and wire is not None else wire,
             diff=outcome.diff,
             uncovered=outcome.uncovered,
+            notes=list(outcome.notes) or None,
         )
 
     def turn_report(self, found: report.TurnReport) -> protocol.TurnReport:

@@ -88,6 +88,7 @@ class Outcome:
         failure: Why it did not land, or was denied.
         diff: The change that landed, as a unified diff for people.
         uncovered: Why no checkpoint can take it back, if it landed without one.
+        notes: What was put right or adapted to make it, and what the editor changed of it, in sentences.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Outcome:
     failure: Failure | None = None
     diff: str | None = None
     uncovered: str | None = None
+    notes: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
