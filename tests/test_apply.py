@@ -139,6 +139,12 @@ def test_what_was_adapted_is_shown_and_told(desk: Desk) -> None:
     assert (outcome["tier"], "notes" in outcome) == ("safe", False)
 
 
+def test_a_file_name_with_a_blank(desk: Desk) -> None:
+    (desk.root / "my notes.txt").write_text("one\n", encoding="utf-8")
+    assert desk.apply(block("**my notes.txt**", "one", "eins")).code == 0
+    assert desk.files()["my notes.txt"] == "eins\n"
+
+
 def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) -> None:
     (desk.root / ".env").write_text("KEY=1\n", encoding="utf-8")
     reply = block(".env", "KEY=1", "KEY=2")

@@ -240,6 +240,17 @@ def test_blocks_for_the_only_file_and_below_file_names() -> None:
     assert patch("search_replace", both, block)["code"] == "bad-patch"
 
 
+def test_the_files_that_are_there_tell_a_name_with_blanks_from_a_sentence() -> None:
+    block = "a b/c.txt:\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n"
+    spaced, last, other = {"a b/c.txt": b"1\n"}, {"b/c.txt": b"1\n"}, {"x": b""}
+    assert files_of(patch("search_replace", spaced | other, block)) == {"a b/c.txt": b"2\n"}
+    assert files_of(patch("search_replace", last | other, block)) == {"b/c.txt": b"2\n"}
+    both = patch("search_replace", spaced | last, block)
+    assert (both["code"], "b/c.txt or a b/c.txt" in both["message"]) == ("bad-patch", True)
+    new = block.replace("\n1\n", "\n")
+    assert patch("search_replace", {"x": b"", "y": b""}, new)["code"] == "bad-patch"
+
+
 def test_a_patch_of_ten_thousand_hunks_is_refused() -> None:
     before = "".join(f"row {number}\n" for number in range(10_000))
     body = [line for number in range(10_000) for line in ("@@", f"-row {number}", f"+line {number}")]

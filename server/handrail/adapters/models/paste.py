@@ -79,7 +79,8 @@ def _call(call: str, block: Block, *, partial: bool) -> ToolCall:
         return ToolCall(
             id=call, name="write_file", arguments=json.dumps({"path": block.path, "content": block.text})
         )
-    arguments = {"mode": block.notation.value, "patch": block.text, "partial": partial}
+    arguments: dict[str, object] = {"mode": block.notation.value, "patch": block.text, "partial": partial}
     if block.notation is Notation.SEARCH_REPLACE:
         arguments["path"] = block.path
+        arguments |= {"other_paths": list(block.others)} if block.others else {}
     return ToolCall(id=call, name="patch", arguments=json.dumps(arguments))

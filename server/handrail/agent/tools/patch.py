@@ -66,7 +66,9 @@ def _search_replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failur
         return path
     if isinstance(text, Failure):
         return text
-    found = notation.parse_search_replace(path, text)
+    others = arguments.get("other_paths")  # as `paste` reads them; no model is told of it
+    names = tuple(name for name in others if isinstance(name, str)) if isinstance(others, list) else ()
+    found = notation.parse_search_replace(path, text, names)
     return found if isinstance(found, Failure) else (found,)
 
 

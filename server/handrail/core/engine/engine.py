@@ -115,7 +115,7 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
     for block in reply.read(request.patch).blocks:
         if block.notation is not Notation.SEARCH_REPLACE or not block.path:
             return nothing("SEARCH/REPLACE blocks, each below the name of its file")
-        file = notations.parse_search_replace(block.path, block.text)
+        file = notations.parse_search_replace(block.path, block.text, block.others)
         if isinstance(file, Failure):
             return file
         found.append(file)

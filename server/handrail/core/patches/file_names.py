@@ -58,6 +58,12 @@ def chosen(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) 
     names = [name for name in spellings(patch) if name in there]
     if patch.path in there and (len(names) < 2 or _is_first(patch, names)):
         return patch if not patch.others else _named(patch, patch.path)
+    if not names and patch.others and patch.operation is Operation.ADD:
+        return Failure(
+            code=Code.BAD_PATCH,
+            message=f"The new file may be {' or '.join((patch.path, *patch.others))}; it is not clear which.",
+            steps=("Put the name of the file in backticks.",),
+        )
     if len(names) > 1:
         return Failure(
             code=Code.BAD_PATCH,

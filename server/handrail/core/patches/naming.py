@@ -2,8 +2,9 @@
 Find the file name that stands by an edit block in a pasted reply.
 
 A name may stand alone on a line, with the marks that chats put around it, in the info string of a fence,
-or in a sentence. A wrong name writes a wrong file, so what only might be a name is none: a sentence that
-ends in one, a product such as Node.js, a version number. Whether there is such a file is not asked.
+or in a sentence. A wrong name writes a wrong file, so what only might be a name is none: a product such as
+Node.js, a version number. A line such as `my notes.txt` may be a name, or a sentence that ends in one; then
+both are told, and whether there is such a file is asked elsewhere.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 
 MARKS = re.compile(r"^(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)*")
 LABEL = re.compile(
-    r"^(?:(?:new|create|edit|updated?|modified)\s+)?(?:file(?:name)?|path)\s*:\s*", re.IGNORECASE
+    r"^\**(?:(?:new|create|edit|updated?|modified)\s+)?(?:file(?:name)?|path)\s*\**:\**\s*", re.IGNORECASE
 )
 NOTE = re.compile(
     r"\s*\((?:new|updated?|modified|changed|existing|full|complete|created?)\b[^()]*\)$", re.IGNORECASE
@@ -33,32 +34,81 @@ ENDINGS = (
     "bat|c|cc|cfg|conf|cpp|cs|css|csv|erl|ex|exs|go|gradle|h|hpp|hs|html|ini|java|js|json|jsx|kt|lock|lua|md|mjs"
     "|ml|php|pl|properties|ps1|py|pyi|rb|rs|rst|scala|scss|sh|sql|svelte|swift|tex|toml|ts|tsx|txt|vue|xml|ya?ml"
 )
-MENTIONED = re.compile(rf"(?<![\w./\\-])((?:[\w.-]+/)*[\w.-]+\.(?:{ENDINGS}))(?![\w/\\-])(?!\.\w)")
+PART = r"[\w.@#$%&+=~-]+"
+MENTIONED = re.compile(
+    rf"(?<![\w./\\@#$%&+=~;-])(?<!\w')((?:{PART}/)*{PART}\.(?:{ENDINGS}))(?![\w/\\-])(?!\.\w)"
+)
+SPACED = re.compile(r"^[^\s<>|\"`*?:;,][^<>|\"`*?:;\n]{0,199}$")  # a name that may have blanks and brackets
+LAST = re.compile(rf"\.(?:{ENDINGS})$")
+COMMENT = re.compile(r"^(?://+|<!--|/\*+|--|={2,}|-{2,})\s+|\s+(?:-->|\*/|={2,}|-{2,})$")
+PLACE = re.compile(r"(?::\d+(?:-\d+)?|\s*\((?:lines?|L)\s*\d[^()]*\))$")
+NUMBERED = re.compile(r"^\w+ \d+\s*[:.)-]\s+")
+LINK = re.compile(r"^\[([^\[\]]+)\]\(([^()\s]+)\)$")
+SPANS = re.compile(r"`([^`]+)`")
+
+# A line with one of these words is a sentence, so that only its last word may be a name.
+SENTENCE = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        add adds added and apply at change changed changes create creates delete edit edits edited file files
+        fix fixes following for from here in inside into is it let make modify modified move now of on open
+        please remove rename replace replaces rewrite see that the then these this to update updated updates
+        use will with within you your
+        """,
+    )
+)
 
 
 def on_line(line: str) -> str:
     """The file name that a line consists of; empty if it is anything else."""
-    bare = MARKS.sub("", line.strip()).rstrip()
+    bare = _emphasised(MARKS.sub("", line.strip()).rstrip())
     label = LABEL.match(bare)
-    bare = NOTE.sub("", bare[label.end() :] if label else bare)
-    inner = bare.removesuffix(":")
-    for mark in ("**", "__"):
-        inner = inner.removeprefix(mark).removesuffix(mark)
-    inner = inner.removesuffix(":")
-    quoted = QUOTED.match(inner)
-    path = (quoted[1] if quoted else inner).strip()
+    inner = _emphasised(NOTE.sub("", bare[label.end() :] if label else bare))
+    quoted, link = QUOTED.match(inner), LINK.match(inner)
+    path = (quoted[1] if quoted else link[2].partition("#")[0] if link else inner).strip()
     sure = bool(quoted or label)
     if not PATH.match(path) or path.endswith(".") or (" " in path and not sure) or PRODUCTS.match(path):
         return ""
     return path if EXTENSION.search(path) or path in BARE_NAMES or (sure and "/" in path) else ""
 
 
+def _emphasised(text: str) -> str:
+    """*text* without the colon behind it and the emphasis around it."""
+    text = text.removesuffix(":").removeprefix("**").removesuffix("**")
+    if text.startswith("__") and text.endswith("__"):
+        text = text[2:-2]
+    return text.strip().removesuffix(":")
+
+
 def on_line_above_block(line: str) -> str:
     """The same for the line right above a SEARCH block, where one word or a path without ending will do."""
     path = on_line(line)
-    bare = MARKS.sub("", line.strip()).strip("*_`")
-    is_word = bool(PATH.match(bare)) and " " not in bare and not bare.endswith((".", ":"))
+    bare = MARKS.sub("", line.strip()).strip("*`")
+    bare = bare[1:-1] if bare.startswith("_") and bare.endswith("_") else bare
+    is_word = bool(PATH.match(bare)) and " " not in bare and not bare.endswith((".", ":", ")"))
     return path or (bare if is_word else "")
+
+
+def with_blanks(line: str) -> str:
+    """The name with blanks that a line may consist of, or has in backticks; empty if there is none."""
+    quoted = [span.strip() for span in SPANS.findall(line) if " " in span.strip()]
+    bare = quoted[0] if len(quoted) == 1 else MARKS.sub("", line.strip()).rstrip()
+    bare = NUMBERED.sub("", COMMENT.sub("", _emphasised(bare)))
+    for wrapping in ("**", "__", "*", "_", '"', "'"):
+        if len(bare) > 2 * len(wrapping) and bare.startswith(wrapping) and bare.endswith(wrapping):
+            bare = bare[len(wrapping) : -len(wrapping)]
+    name = PLACE.sub("", NOTE.sub("", bare)).strip("\u201c\u201d").strip()
+    *words, last = name.replace("/", " ").split() or [""]
+    if not SPACED.match(name) or not words or not (LAST.search(last) or last in BARE_NAMES):
+        return ""
+    is_sentence = any(word.strip(",.'()").lower() in SENTENCE for word in name.split()[:-1])
+    return "" if is_sentence or "  " in name else name
+
+
+def may_end_in_name(line: str) -> bool:
+    """Whether a line may end in the name of a file, even if it cannot be told where that begins."""
+    return LAST.search(line.strip(" \t*_`\"'.:)]}")) is not None
 
 
 def fits(path: str, language: str) -> bool:

@@ -51,11 +51,13 @@ class Block:
         notation: How it is written.
         path: The file name that stands by it; empty where the text itself names files, or none was found.
         text: The block with LF; for a whole file its content.
+        others: Other names that may be meant by what stands by it.
     """
 
     notation: Notation
     path: str
     text: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +82,7 @@ def _grouped(blocks: list[Block]) -> tuple[Block, ...]:
     for block in blocks:
         if block.notation is Notation.SEARCH_REPLACE and block.path in first:
             earlier = kept[first[block.path]]
-            kept[first[block.path]] = Block(
-                notation=block.notation, path=block.path, text=f"{earlier.text}\n{block.text}"
-            )
+            kept[first[block.path]] = replace(earlier, text=f"{earlier.text}\n{block.text}")
             continue
         if block.notation is Notation.SEARCH_REPLACE:
             first[block.path] = len(kept)
@@ -99,6 +99,7 @@ class _Reader:
         self.blocks: list[Block] = []
         self.prose: list[str] = []
         self.path = ""  # the file that the last SEARCH block was for
+        self.others: tuple[str, ...] = ()  # names that may be meant instead
         self.floor = 0  # what stands above this line belongs to something else
         self.mark = ""  # of the fence around the blocks
         self.wrapping = -1  # the line that ends it, where that is certain
@@ -125,7 +126,8 @@ class _Reader:
 
     def _take(self, notation: Notation, path: str, end: int) -> None:
         text = "\n".join(self.lines[self.at : end])
-        self.blocks.append(Block(notation=notation, path=path, text=text))
+        others = self.others if notation is Notation.SEARCH_REPLACE and path else ()
+        self.blocks.append(Block(notation=notation, path=path, text=text, others=others))
         self.at = self.floor = end
 
     # ---- Where blocks end -------------------------------------------------------------------------
@@ -276,11 +278,16 @@ class _Reader:
         above = [at for at in range(self.at - 1, self.floor - 1, -1) if self.lines[at].strip()]
         above = [at for at in above if not FENCE.match(self.lines[at])]
         if above and (path := naming.on_line_above_block(self.lines[above[0]])):
+            self.others = ()
             self._drop_line_of(path)
             return path
         for at in above:
-            if mentioned := naming.in_sentence(self.lines[at]):
-                return next(iter(mentioned)) if len(mentioned) == 1 else ""
+            mentioned, spaced = naming.in_sentence(self.lines[at]), naming.with_blanks(self.lines[at])
+            if mentioned or spaced:
+                self.others = (spaced,) if spaced and mentioned else ()
+                return next(iter(mentioned or (spaced,))) if len(mentioned) < 2 else ""
+            if at == above[0] and naming.may_end_in_name(self.lines[at]):
+                return ""
         return self.path
 
     def _drop_line_of(self, path: str) -> None:

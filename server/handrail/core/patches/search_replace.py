@@ -64,9 +64,9 @@ class _Block:
     is_doubled: bool = False
 
 
-def parse_search_replace(path: str, patch: str) -> FilePatch | Failure:
+def parse_search_replace(path: str, patch: str, others: tuple[str, ...] = ()) -> FilePatch | Failure:
     """
-    Read SEARCH/REPLACE blocks that all edit *path*.
+    Read SEARCH/REPLACE blocks that all edit *path*, or the file of one of the *others*.
 
     Text between the blocks is passed over. An empty search part means the whole content of a new file.
     Origin: the dialects of aider, Cline and Roo (`:start_line:` and a rule below it).
@@ -94,10 +94,10 @@ def parse_search_replace(path: str, patch: str) -> FilePatch | Failure:
     if len(hunks) == 1 and not hunks[0].old.strip():
         only = hunks[0]
         content = only.new + "\n" if only.new or only.leaves_blank else ""
-        return FilePatch(path=path, operation=Operation.ADD, content=content, notes=only.notes)
+        return FilePatch(path=path, operation=Operation.ADD, content=content, notes=only.notes, others=others)
     if placeless := next((hunk for hunk in hunks if not hunk.old.strip()), None):
         return nothing(f"text in the search part of block {placeless.number}, to tell its place")
-    return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks))
+    return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), others=others)
 
 
 def opens_block(lines: Sequence[str], at: int) -> bool:
