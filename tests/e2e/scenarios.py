@@ -278,10 +278,9 @@ class Play:
 
     def was_shown_before(self, number: int) -> bool:
         """Whether the server can have seen a hunk stand before the user changed it."""
-        return (
-            self.scene.telling == "single"
-            and number in self.documents[self.scene.hunks[number].document].touched
-        )
+        document = self.documents[self.scene.hunks[number].document]
+        is_seen = self.scene.telling == "single" or len(document.uris) > 1
+        return is_seen and number in document.touched
 
     def is_blind(self, document: Document) -> bool:
         """Whether a client without versions can have put the edit anywhere."""

@@ -186,7 +186,7 @@ async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
         return [note for event in told(editor, report["turn"]) for note in event.get("notes", ())]
 
     wanted = INSERTED.replace("one", "one!").replace("five", "five?")
-    await editor.until(lambda: editor.desk[uri] == wanted and len(editor.edits) == 3, SOON_S)
+    await editor.until(lambda: len(editor.edits) > 2 and editor.desk[uri] == wanted, SOON_S)
     await editor.until(lambda: any("twice" in note for note in notes()), SOON_S)
     restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
     assert restored["conflicts"] == []

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.core.documents.change import Status
-from handrail.core.ledger.outcome import Outcome
+from handrail.core.ledger.outcome import DOUBLED, Outcome
 from handrail.core.ledger.report import TurnReport
 
 
@@ -46,6 +46,9 @@ def corrections(found: Sequence[Outcome]) -> list[str]:
     texts = []
     for each in found:
         hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
+        if DOUBLED in each.notes:
+            texts.append(f"Of the edit of {each.mutation.path}{hunk}: {DOUBLED}")
+            continue
         has_landed = each.status is Status.LANDED
         now = "has landed after all" if has_landed else "is not in the document after all"
         texts.append(f"Correction: the edit of {each.mutation.path}{hunk} that was reported otherwise {now}.")

@@ -27,6 +27,7 @@ from handrail.core.documents.change import (
     Create,
     Delete,
     Landing,
+    Partial,
     PlannedHunk,
     Rejected,
     Tier,
@@ -138,14 +139,8 @@ class LspEditor:
             return Rejected(failure=open_twice([document.uri, *(each.uri for each in beside)]))
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._send(update, label, update.uri)
-        landed = [document.uri] if document else []
-        for each in beside if isinstance(landing, Applied) else ():
-            other = await self._send(update, label, each.uri)
-            if not isinstance(other, Applied):
-                for uri in landed:
-                    await self._undo_view(update, uri, label)
-                return other
-            landed.append(each.uri)
+        if document and beside:
+            landing = await self._update_beside(update, label, landing, (document, *beside))
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
             await self.save([update.uri])
         return landing
@@ -157,9 +152,8 @@ class LspEditor:
         landing, tries = await self._sending.update(replace(update, uri=uri), label)
         if tries:
             self._late.add(update, tries[-1], landing)
-        if isinstance(landing, Applied) and landing.text is not None:
-            for each in tries[:-1]:
-                self._late.watch_copy(update, each, landing)
+        if isinstance(landing, Applied) and len(tries) > 1:
+            self._late.watch_copies(update, tries, landing)
         return landing
 
     async def _undo_copy(self, document: OpenDocument, back: Sequence[TextEdit]) -> bool:
@@ -170,14 +164,41 @@ class LspEditor:
             landing, _ = await self._sending.update(update, "handrail: take back a second copy")
         return isinstance(landing, Applied)
 
-    async def _undo_view(self, update: Update, uri: str, label: str) -> None:
+    async def _update_beside(
+        self, update: Update, label: str, landing: Landing, views: Sequence[OpenDocument]
+    ) -> Landing:
+        """Make what has landed in the first of a file's documents in all others, or take it back there."""
+        if isinstance(landing, Rejected):
+            return landing
+        part, failure = update, None
+        if isinstance(landing, Partial):
+            there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
+            part = replace(update, hunks=tuple(h for h in update.hunks if there.issuperset(h.edits)))
+            failure = None if update.is_divisible else landing.failure
+        done = [views[0]]
+        for view in views[1:] if failure is None else ():
+            other = await self._send(part, label, view.uri)
+            if not isinstance(other, Applied):
+                failure = other.failure
+                break
+            done.append(view)
+        if failure is None:
+            return landing
+        for view in done:
+            await self._undo_view(part, view.uri)
+        return Rejected(failure=failure)
+
+    async def _undo_view(self, update: Update, uri: str) -> None:
         """Take an update back in one document of a file, since another document of it did not take it."""
         document = self._documents.find(uri)
         if document is None:
             return
         made = Text(edit.apply(update.base.content, update.edits))
-        if back := way_back(document.text, [(update.base, made)]):
+        found = fates(update.base, update.edits, document.text.content)
+        back = way_back(document.text, [(update.base, made)]) if any(f in LANDED for f in found) else None
+        if back:
             hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+            label = "handrail: take back half an edit"
             await self._sending.update(Update(uri=uri, base=document.text, hunks=(hunk,)), label)
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
@@ -204,6 +225,8 @@ class LspEditor:
                 if not all(fate in LANDED for fate in found):
                     other = await self._send(update, "handrail: make the same edit", view.uri)
                     if not isinstance(other, Applied):
+                        for each in views:
+                            await self._undo_view(update, each.uri)
                         return
         tell(landing)
 

@@ -15,6 +15,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
+from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Landing, Partial, Update
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, second_copy
@@ -38,10 +39,11 @@ class _Awaited:
 
 @dataclass(kw_only=True)
 class _Copy:
-    """What was *sent* first of an edit that landed the second time."""
+    """What was *sent* first of an edit that landed the second time; *once* is the text with one copy."""
 
     update: Update
     sent: Sent
+    once: str
     landing: Applied
     until: float
     tell: Callable[[Landing], None] | None = None
@@ -79,10 +81,14 @@ class Late:
         each = _Awaited(update=update, sent=sent, failure=landing.failure, count=count)
         self._awaited = [*self._awaited, each][-LIMIT:]
 
-    def watch_copy(self, update: Update, sent: Sent, landing: Applied) -> None:
-        """Wait for a second copy of an edit that stands: *sent* came to nothing, and it was sent again."""
+    def watch_copies(self, update: Update, tries: Sequence[Sent], landing: Applied) -> None:
+        """Wait for a second copy of an edit that stands; all *tries* but the last came to nothing."""
         until = asyncio.get_running_loop().time() + self._copies_s
-        self._copies = [*self._copies, _Copy(update=update, sent=sent, landing=landing, until=until)][-LIMIT:]
+        once = edit.apply(tries[-1].base.content, tries[-1].edits)
+        found = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
+        self._copies = [*self._copies, *found[:-1]][-LIMIT:]
+        if (document := self._documents.find(tries[-1].uri)) is not None:
+            self.look(document)
 
     def when_shown(self, update: Update, tell: Callable[[Landing], None]) -> None:
         """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
@@ -117,11 +123,9 @@ class Late:
             assert each.tell is not None
             each.tell(landing)
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.was_undone]:
-            assert copy.landing.text is not None
-            before, content = copy.landing.text.content, document.text.content
             if asyncio.get_running_loop().time() > copy.until:
                 self._copies.remove(copy)
-            elif back := second_copy(copy.sent.base, copy.sent.edits, before, content):
+            elif back := second_copy(copy.sent.base, copy.sent.edits, copy.once, document.text.content):
                 copy.was_undone = True
                 task = asyncio.ensure_future(self._undo(document, back, copy))
                 self._undoing.add(task)

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import Held, names, results, targets, written
+from handrail.agent.turn.preimage import Held, names, pinned, results, written
+from handrail.agent.turn.takeback import WayBack
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Change, Landing
+from handrail.core.documents.change import Applied, Change, Landing, Rejected
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
@@ -54,9 +55,22 @@ class Corrections:
     listener: Listener
 
     def watch(
-        self, files: Sequence[PlannedFile], changes: Sequence[Change], landings: Sequence[Landing]
+        self,
+        files: Sequence[PlannedFile],
+        changes: Sequence[Change],
+        landings: Sequence[Landing],
+        waiting: Sequence[WayBack],
     ) -> None:
-        """Watch the *changes* of all *files*: those that have not landed, and those that may show twice."""
+        """
+        Watch what may show late.
+
+        Args:
+            files: Those of a call.
+            changes: Their changes: those that have not landed, and those that may show twice.
+            landings: What became of each.
+            waiting: Ways back that have not landed.
+        """
+        ways = {id(way.change): way for way in waiting}
         at = 0
         for file in files:
             count = len(file.changes)
@@ -64,6 +78,8 @@ class Corrections:
             for number, change in enumerate(changes[at : at + count]):
                 tell = partial(self._shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
+                if (way := ways.get(id(change))) is not None:
+                    self.ports.editor.when_shown(way.update, partial(_undone, tell, way.failure))
             at += count
 
     def _shown(
@@ -84,6 +100,12 @@ class Corrections:
         self.listener.tell(found)
 
 
+def _undone(tell: Callable[[Landing], None], failure: Failure, landing: Landing) -> None:
+    """A way back shows: what it takes back is told as rejected once all of it is gone."""
+    if isinstance(landing, Applied):
+        tell(Rejected(failure=failure))
+
+
 async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, landing: Landing) -> None:
     """
     Keep in a checkpoint what a change has made that shows late.
@@ -96,7 +118,7 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
         landing: What became of it.
     """
     try:
-        await ports.checkpoints.ensure(step, targets(before))
+        await ports.checkpoints.ensure(step, pinned(before))
         ours = written(before, [change], [landing])
         after = await results(ports.editor, before, ours, names([change], [landing]))
         await ports.checkpoints.record(step, after)

@@ -28,7 +28,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.ledger.outcome import Mutation, Outcome
+from handrail.core.ledger.outcome import DOUBLED, Mutation, Outcome
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
@@ -37,7 +37,6 @@ from handrail.core.policy.verdict import Place
 from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor has reformatted it: blanks differ from what was sent."
-DOUBLED = "The editor made it twice; the second copy was taken back."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
 LIMIT_PLACES = 10  # of one failure; more would help nobody
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from handrail.agent.turn.corrections import Corrections, Listener, renamed
 from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import held, intended, names, results, targets, written
-from handrail.agent.turn.takeback import whole_or_nothing
+from handrail.agent.turn.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Change, Landing, Status, Update
 from handrail.core.documents.text import Text
@@ -87,6 +87,7 @@ async def make(
     if coming:
         checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
     made, ours, renames = [], dict[str, Text](), dict[str, str]()
+    waiting: tuple[WayBack, ...] = ()
     tried: list[tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]] = []
     for call in calls:
         if is_stopped():
@@ -98,7 +99,8 @@ async def make(
         ]
         landings = await ports.editor.apply(changes, f"handrail: {call.title}")
         if not call.partial:
-            landings = tuple(await whole_or_nothing(ports, step, changes, landings))
+            taken_back = await whole_or_nothing(ports, step, changes, landings)
+            landings, waiting = taken_back.landings, (*waiting, *taken_back.waiting)
         ours |= written(before, changes, landings)
         renames |= names(changes, landings)
         made.append(await _made(ports, call.files, list(landings), lacking))
@@ -110,7 +112,7 @@ async def make(
     if listener is not None:  # not before what is known now has been kept
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:
-            late.watch(files, sent, told)
+            late.watch(files, sent, told, waiting)
     return Made(calls=tuple(made), checkpoint=checkpoint, note=note)
 
 

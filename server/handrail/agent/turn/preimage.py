@@ -47,6 +47,17 @@ def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[T
     return found
 
 
+def pinned(documents: Held) -> list[Target]:
+    """One target for each document, as it was when it was read: the user may have saved it by now."""
+    return [_pinned(target, documents[target.uri]) for target in targets(documents)]
+
+
+def _pinned(target: Target, document: Document | Failure) -> Target:
+    if isinstance(document, Failure) or document.unsaved:
+        return target
+    return replace(target, raw=document.text.raw)
+
+
 def intended(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
     """What *changes* will make of documents; of one that two of them change it cannot be said."""
     times = Counter(change.uri for change in changes)

@@ -9,7 +9,7 @@ document are left is read from the document, not from what became of the way bac
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.documents import edit
@@ -34,9 +34,33 @@ from handrail.ports import CheckpointError, Editor, Ports
 LABEL = "handrail: take back half an edit"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """
+    An update that takes a change back and has not landed; it may show late.
+
+    Attributes:
+        change: What it takes back.
+        update: What was sent.
+        failure: What is told of the change once it has landed.
+    """
+
+    change: Update
+    update: Update
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """The landings as they are now, and what may still show."""
+
+    landings: tuple[Landing, ...]
+    waiting: tuple[WayBack, ...] = ()
+
+
 async def whole_or_nothing(
     ports: Ports, step: StepId, changes: Sequence[Change], landings: Sequence[Landing]
-) -> list[Landing]:
+) -> TakenBack:
     """
     Undo what landed of *changes* if not all of them did.
 
@@ -49,20 +73,21 @@ async def whole_or_nothing(
     Returns:
         The landings as they are now: what was taken back is rejected, with a failure that says so.
     """
-    left = list(landings)
+    left, waiting = list(landings), list[WayBack]()
     bad = next((at for at, landing in enumerate(landings) if not isinstance(landing, Applied)), None)
     if bad is None:
-        return left
+        return TakenBack(landings=tuple(left))
     for at in reversed(range(len(changes))):
         landing = landings[at]
         if isinstance(landing, Rejected):
             continue
         failure = _taken_back(changes[at], landing, changes[bad])
         if isinstance(change := changes[at], Update):
-            left[at] = await _undone(ports.editor, change, landing, failure)
+            left[at], way = await _undone(ports.editor, change, landing, failure)
+            waiting += [way] if way is not None else []
         elif await _is_undone(ports, step, change):
             left[at] = Rejected(failure=failure)
-    return left
+    return TakenBack(landings=tuple(left), waiting=tuple(waiting))
 
 
 def _taken_back(change: Change, landing: Landing, bad: Change) -> Failure:
@@ -89,28 +114,34 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
             return await ports.editor.put(change.uri, None, image.raw, image.mode) is None
 
 
-async def _undone(editor: Editor, change: Update, landing: Landing, failure: Failure) -> Landing:
+async def _undone(
+    editor: Editor, change: Update, landing: Landing, failure: Failure
+) -> tuple[Landing, WayBack | None]:
     """Undo what stands of *change*, and see what is left of it."""
     uri = (landing.uri if isinstance(landing, Applied) else None) or change.uri
     now = await editor.read(uri)
     if isinstance(now, Failure):
-        return landing
+        return landing, None
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
     back = way_back(now.text, [(change.base, Text(edit.apply(change.base.content, stood)))])
     if back is None:
-        return landing
+        return landing, None
     if back:
         hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-        (way,) = await editor.apply([Update(uri=now.uri, base=now.text, hunks=(hunk,))], LABEL)
+        sent = Update(uri=now.uri, base=now.text, hunks=(hunk,))
+        (way,) = await editor.apply([sent], LABEL)
         now = await editor.read(uri)
-        if isinstance(way, Applied) or isinstance(now, Failure):
-            return Rejected(failure=failure) if isinstance(way, Applied) else landing
+        if isinstance(way, Applied):
+            return Rejected(failure=failure), None
+        waiting = WayBack(change=change, update=sent, failure=failure)
+        if isinstance(now, Failure):
+            return landing, waiting
         left = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))
         still = tuple(is_there and next(left) for is_there in stands)
         if any(still):
-            return landing if still == stands else Partial(stands=still, failure=failure)
-    return Rejected(failure=failure)
+            return landing if still == stands else Partial(stands=still, failure=failure), waiting
+    return Rejected(failure=failure), None
 
 
 async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:

@@ -11,6 +11,8 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Failure, Span
 from handrail.core.patches.hunk import Hunk
 
+DOUBLED = "The editor made it twice; the second copy was taken back."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutation:
