@@ -206,6 +206,8 @@ class Desk:
                     self._delete(change)
 
     def _edit(self, uri: str, edits: list[Json]) -> None:
+        if uri not in self.documents and not path_of(uri).exists():
+            return  # it was renamed or removed before the edit was applied
         if uri not in self.documents and not self.habits.opens_closed:
             self.hidden[uri] = path_of(uri).read_text(encoding="utf-8")  # nobody is told of this buffer
             return

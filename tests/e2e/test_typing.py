@@ -62,7 +62,7 @@ async def test_changing_the_edit_before_the_echo(editor: Editor, uri: str) -> No
 
     A client that tells of each change in a message of its own shows that it stood before it was changed.
     """
-    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, "3", instead="HREE\nand a "))]
+    editor.behaviours = [behaviours.within(lambda: editor.desk.type(uri, "3", instead="HREE\nand a "))]
     report = await editor.turn(PROMPT)
     assert editor.desk[uri] == TEXT.replace("three", "T3half")
     if editor.desk.manner.shape is Shape.SINGLE and statuses(report) == ["landed"]:
