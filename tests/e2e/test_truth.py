@@ -18,7 +18,7 @@ import pytest
 from e2e.behaviours import Formatter, Reaction, Says, expand_tabs, half, indent, refuse, strip_blanks
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
-from e2e.habits import EVERY_EDITOR, VIM, Habits, opting_in
+from e2e.habits import EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
@@ -299,7 +299,24 @@ async def test_an_edit_of_a_file_whose_buffers_differ_is_refused(
     assert "link.txt" in outcome["failure"]["message"], "the reason names the other buffer"
 
 
-@every_editor
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+@pytest.mark.parametrize("says", list(Says), ids=lambda says: says.name)
+async def test_a_closed_document_that_another_process_writes_meanwhile(
+    stage: Stage, habits: Habits, says: Says
+) -> None:
+    """The edit goes through the editor, which reads the file only then: both changes stand."""
+    settings = {"edits": {"closedDocuments": "editor"}}
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=settings)
+    path = stage.put("a.txt", TEXT)
+    theirs = TEXT.replace("five", "FIVE")
+    editor.behaviours = [Reaction(before=lambda: path.write_text(theirs), says=says)]
+    report = await editor.turn(PROMPT)
+    await corrected(editor, report, ["landed"])
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["conflicts"] == []
+    assert editor.desk[path.as_uri()] == theirs
+
+
 @pytest.mark.parametrize("number", [0, 1], ids=["the-first", "the-second"])
 async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_end(
     stage: Stage, habits: Habits, number: int
@@ -318,6 +335,7 @@ async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_en
     assert [editor.desk[uri] for uri in uris] == [TEXT, TEXT]
 
 
+@every_editor
 async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
     own, other = opened_twice(stage, editor)
     editor.desk.type(own, "zero\n", before="one")

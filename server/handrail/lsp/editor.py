@@ -44,7 +44,7 @@ from handrail.lsp.apply_edit import ApplyEdit, Patience
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.late import Late
-from handrail.lsp.sending import Sending
+from handrail.lsp.sending import Sending, unversioned
 from handrail.ports import Document, Editor
 
 
@@ -242,9 +242,16 @@ class LspEditor:
             (landing,) = await self._disk.apply([update], label)
             return landing
         made = self._wire.text_edit(update.uri, None, update.base, update.edits)
+        sent = unversioned(update, self._documents.count)
         answer = await self._wire.send(made, label)
-        expected = edit.apply(update.base.content, update.edits)
-        return await self._landed_and_saved(update.uri, replace(update.base, content=expected), answer)
+
+        def stands(text: Text) -> bool:
+            """Another process may have written before the editor has read the file."""
+            return all(fate in LANDED for fate in sent.fates(text.content))
+
+        landing = await self._landed_and_saved(update.uri, stands, answer)
+        self._late.add(update, sent, landing)
+        return landing
 
     async def _create(self, create: Create, label: str) -> Landing:
         there = await self._disk.read(create.uri)
@@ -261,36 +268,40 @@ class LspEditor:
                 ),
             ]
         )
-        return await self._landed_and_saved(create.uri, create.text, await self._wire.send(made, label))
+        answer = await self._wire.send(made, label)
+        return await self._landed_and_saved(
+            create.uri, lambda text: text.content == create.text.content, answer
+        )
 
-    async def _landed_and_saved(self, uri: str, expected: Text, answer: Answer) -> Landing:
-        """Wait until the editor holds *expected*, have it saved, and compare the bytes."""
+    async def _landed_and_saved(self, uri: str, stands: Callable[[Text], bool], answer: Answer) -> Landing:
+        """Wait until the change *stands* in the editor, have it saved, and look at the disk."""
 
         def holds() -> bool:
             document = self._documents.find(uri)
-            return document is not None and document.text.content == expected.content
+            return document is not None and stands(document.text)
 
         shows = await self._documents.until(holds, self._patience.after(answer))
         if shows and (document := self._documents.find(uri)) is not None:
             document.was_opened_by_us = True
             await self.save([uri])
         saved = await self._disk.read(uri)
-        if not isinstance(saved, Failure) and saved.text.content == expected.content:
+        if not isinstance(saved, Failure) and stands(saved.text):
             return Applied(text=saved.text)
-        if shows and self._documents.find(uri) is not None:
-            return Applied(text=expected)  # in the editor, and unsaved
+        if shows and (document := self._documents.find(uri)) is not None and stands(document.text):
+            return Applied(text=document.text)  # in the editor, and unsaved
         return Rejected(failure=refused(uri, answer, self._patience.answer_s))
 
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
         if document is None or document.text.content != delete.base.content:
             return Rejected(failure=edit.stale([1], "The document").at(delete.uri))
+        there = await self._disk.read(delete.uri)
         if self.client.deletes:
             gone = lsp.DeleteFile(uri=document.uri, options=lsp.DeleteFileOptions(ignore_if_not_exists=True))
             await self._wire.send(lsp.WorkspaceEdit(document_changes=[gone]), label)
-        saved = await self._disk.read(delete.uri)
-        if not isinstance(saved, Failure):
-            (landing,) = await self._disk.apply([replace(delete, base=saved.text)], label)
+        if not isinstance(there, Failure) and not isinstance(await self._disk.read(delete.uri), Failure):
+            # What another process has written meanwhile stays.
+            (landing,) = await self._disk.apply([replace(delete, base=there.text)], label)
             return landing
         return Applied(text=None)
 

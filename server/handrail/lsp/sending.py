@@ -211,6 +211,20 @@ class Sending:
         )
 
 
+def unversioned(update: Update, opened: int) -> Sent:
+    """What is sent of an update of a document that the client has not opened."""
+    return Sent(
+        uri=update.uri,
+        base=update.base,
+        edits=update.edits,
+        kept=(True,) * len(update.edits),
+        conflicts=(),
+        numbers=tuple(_numbers(update)),
+        version=0,
+        opened=opened,
+    )
+
+
 def _sent(update: Update, left: Update, fit: Fitted, document: OpenDocument, opened: int) -> Sent:
     """What is about to be sent of *update*: those hunks of *left* that are kept."""
     kept = {each for each, keep in zip(left.edits, fit.kept, strict=True) if keep}

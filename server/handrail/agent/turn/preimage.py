@@ -165,8 +165,10 @@ async def results(
 
 def _left(found: Target, before: Document | Failure, ours: Text | None) -> Target:
     """A document as our own edits left it, if that is known; else as it is *found*."""
-    if ours is not None and isinstance(before, Document) and before.version is not None:
+    if ours is None:
+        return found
+    if isinstance(before, Document) and before.version is not None:
         return Target(uri=found.uri, unsaved=Unsaved(text=ours, version=before.version), leaves_file=True)
-    if ours is not None and found.raw is not None:
-        return replace(found, raw=ours.raw)
-    return found
+    if found.unsaved is not None:  # an editor has opened it since, and not saved
+        return replace(found, unsaved=replace(found.unsaved, text=ours), leaves_file=True)
+    return replace(found, raw=ours.raw)
