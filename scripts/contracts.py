@@ -18,7 +18,7 @@ import grimp
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 LAYERS = ("core", "adapters", "agent")
-MOST_ARROWS = {"core": 30}  # more of them nobody keeps in mind
+MOST_ARROWS = {"core": 30}  # with more, the picture cannot be remembered
 
 
 def main() -> int:

@@ -83,7 +83,7 @@ export interface Outcome {
   tool: string;
   /** Its number in the patch, counted from 1; null for a whole document. */
   hunk: number | null;
-  /** *denied* if the user said no, or nobody answered: that is no open failure. */
+  /** *denied* if the user said no or the question timed out; such an edit is not an open failure. */
   status: Status;
   /** How exactly it matched, if it landed. */
   tier?: Tier;

@@ -83,7 +83,7 @@ class Outcome:
 
     Attributes:
         hunk: Its number in the patch, counted from 1; null for a whole document.
-        status: *denied* if the user said no, or nobody answered: that is no open failure.
+        status: *denied* if the user said no or the question timed out; such an edit is not an open failure.
         tier: How exactly it matched, if it landed.
         failure: Why it did not land, or was denied.
         diff: The change that landed, as a unified diff for people.
