@@ -35,6 +35,7 @@ from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 
 Roots = tuple[Path, ...]
+PLAIN_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,8 @@ def _image(spot: Spot) -> Image:
         found = files.read(real, files.LIMIT_KEPT_BYTES) if real else None
     except (FileNotFoundError, NotADirectoryError):
         found = None
+    if found is None and spot.target.raw is not None:  # it has been renamed or removed since
+        return Image(raw=spot.target.raw, mode=PLAIN_MODE, unsaved=unsaved)
     if found is None:
         return Image(raw=None, unsaved=unsaved)
     raw = found.raw if spot.target.raw is None else spot.target.raw
