@@ -36,6 +36,7 @@ def main() -> int:
     os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     if options.all:  # checkpoints in any order; what has begun takes up to half a minute more
         os.environ.setdefault("HANDRAIL_MACHINE_S", "200")
+        os.environ.setdefault("HANDRAIL_SCENARIOS_S", "60")
     for name, command in _steps(python, options):
         if code := _step(name, command):
             return code
