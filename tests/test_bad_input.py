@@ -162,6 +162,24 @@ def test_five_megabytes_of_numbered_rows() -> None:
     assert code(content, "none\n", numbered) == "no-match"
 
 
+def test_hundreds_of_rows_that_stand_at_thousands_of_places() -> None:
+    rows = "x\n" * 2000
+    assert code("x\n" * 20_000, rows, "y\n") == "ambiguous-match"
+    assert code("  x\n" * 20_000, rows, "y\n") == "ambiguous-match"
+    assert code("x\nx\n\n" * 9_000, rows, "y\n") == "ambiguous-match"
+    assert code("  x x\n  foo\n" * 9_000, "x x\nfoo", "y\n  z\n", replace_all=True) == "normalised"
+    assert code("x\nx\n\n" * 6_000, rows, "y\n", replace_all=True) == "normalised"
+
+
+def test_two_replacements_at_nine_thousand_places_each() -> None:
+    hunks = [
+        Hunk(number=at, old=old, new="new", whole_lines=False, replace_all=True)
+        for at, old in enumerate(("one", "two"), 1)
+    ]
+    results = [each.result for each in plan.plan(Text("one two\n" * 9_000), hunks)]
+    assert [len(each.edits) for each in results if isinstance(each, PlannedHunk)] == [9_000, 9_000]
+
+
 def test_a_scope_line_that_stands_fifty_thousand_times() -> None:
     """Each of the hunks names it, and it holds none of them."""
     content = "top = 1\n" * 3 + "unique_%d = 1\n" * 500 % tuple(range(500)) + "def f():\n    pass\n" * 50_000

@@ -21,6 +21,7 @@ from handrail.core.documents import spelling
 BLANKS = " \t"
 STRETCH = 2048  # characters; line ends are counted once for each so that a place is near a counted one
 LIMIT_HEADERS = 64  # of which the lines are remembered
+NEAR_ROWS = 500  # of a stretch; with those beside it they tell how the document indents there
 
 
 def plain(row: str, *, long_dash: bool = False) -> str:
@@ -60,10 +61,14 @@ class Joined:
             rows: Prepared as those of this index; without any nothing is found.
             limit: Stop after so many places.
         """
+        return [self._line(number) for number in self.numbers(rows, limit)]
+
+    def numbers(self, rows: Sequence[str], limit: int | None = None) -> list[int]:
+        """The same as numbers of rows of this index."""
         if not rows:
             return []
         needle = "\n".join(["", *rows, ""])
-        return [self._line(self._number(at)) for at in _places(self.text, needle, limit)]
+        return [self._number(at) for at in _places(self.text, needle, limit)]
 
     def containing(self, words: re.Pattern[str]) -> list[int]:
         """The lines in which *words* occur; they must not match a line end."""
@@ -119,6 +124,7 @@ class Index:
         self._rows = rows
         self._flat = flat
         self._headers: dict[str, tuple[int, ...]] = {}
+        self._near: dict[tuple[Callable[[Sequence[str]], str], int], str] = {}
 
     def header_lines(self, header: str) -> tuple[int, ...]:
         """
@@ -131,6 +137,14 @@ class Index:
                 self._headers.clear()
             self._headers[header] = tuple(self._found_headers(header))
         return self._headers[header]
+
+    def near(self, ask: Callable[[Sequence[str]], str], line: int) -> str:
+        """What *ask* tells of the rows around *line*; it is asked once for all lines of a stretch."""
+        number = line // NEAR_ROWS
+        if (ask, number) not in self._near:
+            start, end = max(0, (number - 1) * NEAR_ROWS), (number + 2) * NEAR_ROWS
+            self._near[ask, number] = ask(self._rows[start:end])
+        return self._near[ask, number]
 
     def _found_headers(self, header: str) -> Sequence[int]:
         if not header:
@@ -154,16 +168,28 @@ class Index:
         return Joined(self._plain_rows(long_dash=True))
 
     @cached_property
+    def ended(self) -> tuple[str, ...]:
+        """All rows without trailing blanks."""
+        return tuple(map(str.rstrip, self._rows, repeat(BLANKS)))
+
+    @cached_property
+    def stripped(self) -> tuple[str, ...]:
+        """All rows without blanks around them."""
+        return tuple(map(str.strip, self._rows, repeat(BLANKS)))
+
+    @cached_property
     def filled(self) -> Joined:
         """All rows that are not blank, plain."""
-        return Joined(filter(None, self.plain.text.split("\n")), self._filled_lines)
+        return Joined(filter(None, self.plain.text.split("\n")), lambda: self.filled_lines)
 
     @cached_property
     def squeezed(self) -> Joined:
         """All rows, plain and without any blank."""
         return Joined([squeezed(self.plain.text[1:-1])])
 
-    def _filled_lines(self) -> Sequence[int]:
+    @cached_property
+    def filled_lines(self) -> Sequence[int]:
+        """The lines of the rows that are not blank."""
         rows = self.plain.text[1:-1].split("\n")
         return array("Q", compress(count(), rows))
 

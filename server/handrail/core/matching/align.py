@@ -14,7 +14,7 @@ from itertools import pairwise
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.patches.hunk import Hunk, rows_of
 
-Lines = tuple[int | None, ...]  # for each row of a hunk the line of the document that is the same row
+Lines = Sequence[int | None]  # for each row of a hunk the line of the document that is the same row
 
 LIMIT_ROWS = 400  # a block of more rows is compared as a whole or not at all
 

@@ -10,9 +10,10 @@ depth whose place cannot be told is refused; nothing is ever flattened or guesse
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from itertools import pairwise
 from math import gcd
 
@@ -49,7 +50,7 @@ class Fit:
         torn: Patch indentations that stand at several depths of the document.
         patch_step: The columns by which all depths of the patch differ; 0 if there is only one depth.
         patch_has_tabs: Whether the patch indents by tabs.
-        document_step: The text of one step of the document.
+        step: Tells the text of one step of the document; asked only where a depth is not known.
         is_as_written: Whether the new rows stand at the document's depth already, though the old ones do not.
     """
 
@@ -57,8 +58,13 @@ class Fit:
     torn: frozenset[str]
     patch_step: int
     patch_has_tabs: bool
-    document_step: str
+    step: Callable[[], str]
     is_as_written: bool = False
+
+    @property
+    def document_step(self) -> str:
+        """The text of one step of the document."""
+        return self.step()
 
     @property
     def is_identity(self) -> bool:
@@ -109,14 +115,14 @@ class Fit:
         return _refused("it lies left of anything the document has there") if columns else base
 
 
-def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document: Sequence[str]) -> Fit:
+def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], step: Callable[[], str]) -> Fit:
     """
     Learn from matched rows how indentation is to be carried over.
 
     Args:
         matched: (row of the patch, row of the document) for every row that matched.
         patch_rows: All rows of the patch, old and new.
-        document: Rows of the document around the place.
+        step: Tells the `unit` of the document's rows around the place.
     """
     found: dict[str, set[str]] = {}
     for ours, theirs in matched:
@@ -129,7 +135,7 @@ def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], document:
         torn=frozenset(indent for indent, theirs in found.items() if len(theirs) > 1),
         patch_step=gcd(*(width(indent) - least for indent in indents)),
         patch_has_tabs=any("\t" in indent for indent in indents),
-        document_step=_document_step({theirs for each in found.values() for theirs in each}, document),
+        step=cache(partial(_document_step, {theirs for each in found.values() for theirs in each}, step)),
     )
 
 
@@ -163,9 +169,9 @@ def _shape(rows: Sequence[str]) -> tuple[str, int]:
     return base, min((width(leading(row)) - width(base) for row in rows if leading(row) != base), default=0)
 
 
-def _document_step(indents: set[str], document: Sequence[str]) -> str:
+def _document_step(indents: set[str], around: Callable[[], str]) -> str:
     """A step of the document; the rows that matched say whether it is a tab."""
-    step = unit(document)
+    step = around()
     if any("\t" in indent for indent in indents):
         return "\t"
     return " " * TAB if step == "\t" and any(indents) else step

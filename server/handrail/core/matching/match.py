@@ -63,7 +63,8 @@ def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Fail
     """As `locate`, wherever the scope is."""
     found = matches(text, hunk) or _put_right(text, hunk)
     if found:
-        return _choose(text, found, bounds)
+        best = _choose(text, found, bounds)
+        return best if isinstance(best, Failure) else tuple(row_match.settled(text, each) for each in best)
     wanted = rows_of(hunk)[0]
     windows = similar.windows(text, wanted)
     if not hunk.replace_all and (match := similar.anchored(text, hunk, windows)):

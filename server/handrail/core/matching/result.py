@@ -26,6 +26,7 @@ class Match:
         hunk: As it is to be made: the hunk that was looked for, put right.
         lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
             empty for a string.
+        has_gaps: Whether `lines` are those of the rows that are not blank, whose gaps are yet to be settled.
     """
 
     span: Span
@@ -33,6 +34,7 @@ class Match:
     strategy: str
     hunk: Hunk
     lines: Lines = ()
+    has_gaps: bool = False
 
 
 def line_span(text: Text, first: int, end: int) -> Span:

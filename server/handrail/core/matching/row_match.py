@@ -28,15 +28,14 @@ def whole(text: Text, hunk: Hunk) -> list[Match]:
     if not any(row.strip() for row in wanted):
         return []  # blank lines alone are found wherever there is one
     if lines := _exact_lines(text.flat, "\n".join(wanted)):
-        return [_match(text, hunk, line, 0) for line in lines]
+        return _matches(text, hunk, lines, 0)
     lines = text.index.plain.find([plain(row) for row in wanted], LIMIT_PLACES)
     if not lines and (EM_DASH in text.flat or EM_DASH in hunk.old):
         lines = text.index.plain_long.find([plain(row, long_dash=True) for row in wanted], LIMIT_PLACES)
-    ranks = [_rank(text.rows[line : line + len(wanted)], wanted) for line in lines]
+    ranks = _ranks(text, wanted, lines)
     strictest = min(ranks, default=0)
-    return [
-        _match(text, hunk, line, rank) for line, rank in zip(lines, ranks, strict=True) if rank == strictest
-    ]
+    best = [line for line, rank in zip(lines, ranks, strict=True) if rank == strictest]
+    return _matches(text, hunk, best, strictest)
 
 
 def _exact_lines(flat: str, wanted: str) -> list[int]:
@@ -51,19 +50,40 @@ def _exact_lines(flat: str, wanted: str) -> list[int]:
     return found
 
 
-def _match(text: Text, hunk: Hunk, line: int, rank: int) -> Match:
-    name, tier = RANKS[rank]
-    end = line + len(rows_of(hunk)[0])
-    span = line_span(text, line, end)
-    return Match(span=span, tier=tier, strategy=name, hunk=hunk, lines=tuple(range(line, end)))
+def _matches(text: Text, hunk: Hunk, lines: Sequence[int], rank: int) -> list[Match]:
+    (name, tier), count = RANKS[rank], len(rows_of(hunk)[0])
+    return [
+        Match(
+            span=line_span(text, line, line + count),
+            tier=tier,
+            strategy=name,
+            hunk=hunk,
+            lines=range(line, line + count),
+        )
+        for line in lines
+    ]
 
 
+LIMIT_COMPARED = 10_000  # rows of all places; of more, all rows of the document are prepared
 RANKS = (
     ("exact", Tier.SAFE),
     ("trailing-space", Tier.SAFE),
     ("indentation", Tier.NORMALISED),
     ("unicode", Tier.NORMALISED),
 )
+
+
+def _ranks(text: Text, wanted: Sequence[str], lines: Sequence[int]) -> list[int]:
+    """The strictest strategy for each of the *lines* at which *wanted* rows, plain, are the same."""
+    if len(lines) * len(wanted) <= LIMIT_COMPARED:
+        return [_rank(text.rows[line : line + len(wanted)], wanted) for line in lines]
+    index, count = text.index, len(wanted)  # whole runs are compared far faster, once rows are prepared
+    ended, stripped = ([strip(row, BLANKS) for row in wanted] for strip in (str.rstrip, str.strip))
+    kinds = ((text.rows, tuple(wanted)), (index.ended, tuple(ended)), (index.stripped, tuple(stripped)))
+    return [
+        next((rank for rank, (rows, ours) in enumerate(kinds) if rows[line : line + count] == ours), 3)
+        for line in lines
+    ]
 
 
 def _rank(there: Sequence[str], wanted: Sequence[str]) -> int:
@@ -81,32 +101,36 @@ def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     known = [plain(wanted[at]) for at in align.filled(wanted)]
     if len(known) < 2 and len(wanted) == len(known):
         return []
-    found = []
-    for first in text.index.filled.find(known, LIMIT_PLACES):
-        lines: list[int] = []
-        line = first
-        while len(lines) < len(known):
-            lines += [line] if text.rows[line].strip() else []
-            line += 1
-        found.append(_aligned(text, hunk, first, lines))
+    lines, found = text.index.filled_lines, []
+    for number in text.index.filled.numbers(known, LIMIT_PLACES):
+        there = lines[number : number + len(known)]
+        span = line_span(text, there[0], there[-1] + 1)
+        found.append(
+            Match(
+                span=span, tier=Tier.NORMALISED, strategy="blank-lines", hunk=hunk, lines=there, has_gaps=True
+            )
+        )
     return found
 
 
-def _aligned(text: Text, hunk: Hunk, first: int, lines: Sequence[int]) -> Match:
-    """The match of a hunk whose rows that are not blank stand on *lines*; see `gaps` for the others."""
+def settled(text: Text, found: Match) -> Match:
+    """The match *found* with lines for all of its rows, blank ones too; see `gaps`."""
+    if not found.has_gaps:
+        return found
+    hunk, lines = found.hunk, [line for line in found.lines if line is not None]
     ours, wanted = map(gaps.Spaced.of, rows_of(hunk))
     document = [text.rows[above + 1 : below] for above, below in pairwise(lines)]
     above = _blanks(text.rows, range(lines[0] - 1, lines[0] - 1 - len(ours.gaps[0]), -1))
     below = _blanks(text.rows, range(lines[-1] + 1, lines[-1] + 1 + len(ours.gaps[-1])))
     document = [above, *document, below]
     start, end = lines[0] - len(above), lines[-1] + 1 + len(below)
-    settled = gaps.settled(ours, wanted, document)
+    right = gaps.settled(ours, wanted, document)
     there: Lines
-    if settled is None:
-        there = _paired(text, hunk, first, lines)
+    if right is None:
+        there = _paired(text, hunk, lines)
     else:
-        there = tuple(range(start, end))
-        new = settled.rows
+        there = range(start, end)
+        new = right.rows
         old = gaps.Spaced(filled=ours.filled, gaps=tuple(document)).rows
         hunk = replace(
             hunk,
@@ -116,8 +140,7 @@ def _aligned(text: Text, hunk: Hunk, first: int, lines: Sequence[int]) -> Match:
             leaves_blank=new == [""],
             signs="",
         )
-    span = line_span(text, lines[0], lines[-1] + 1)
-    return Match(span=span, tier=Tier.NORMALISED, strategy="blank-lines", hunk=hunk, lines=there)
+    return replace(found, hunk=hunk, lines=there, has_gaps=False)
 
 
 def _blanks(rows: Sequence[str], lines: range) -> tuple[str, ...]:
@@ -126,8 +149,8 @@ def _blanks(rows: Sequence[str], lines: range) -> tuple[str, ...]:
     return tuple(rows[line] for line in inside)
 
 
-def _paired(text: Text, hunk: Hunk, first: int, lines: Sequence[int]) -> Lines:
-    wanted = rows_of(hunk)[0]
+def _paired(text: Text, hunk: Hunk, lines: Sequence[int]) -> Lines:
+    wanted, first = rows_of(hunk)[0], lines[0]
     start, end = max(0, first - len(wanted)), min(len(text.rows), lines[-1] + len(wanted) + 1)
     blank = [not row.strip() for row in text.rows[start:end]]
     paired = align.around_blanks(wanted, [line - start for line in lines], blank)

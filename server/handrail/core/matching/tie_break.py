@@ -35,6 +35,7 @@ class Bounds:
 
 
 ANYWHERE = Bounds()
+LIMIT_COMPARED = 1_000_000  # rows of all places; more are not compared with those of the hunk
 
 
 def chosen(text: Text, hunk: Hunk, found: Sequence[Span], bounds: Bounds) -> list[int]:
@@ -70,15 +71,20 @@ def _by_hint(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
 
 
 def _by_shape(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
-    """The places that are indented as the hunk is, but for a shift of all lines."""
-    return [at for at, span in enumerate(found) if has_one_shift(text, hunk.old.split("\n"), span)]
+    """The places that are indented as the hunk is, but for a shift of all lines; none of too many."""
+    rows = hunk.old.split("\n")
+    if len(rows) * len(found) > LIMIT_COMPARED:
+        return []
+    return [at for at, span in enumerate(found) if has_one_shift(text, rows, span)]
 
 
 def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
     """Whether the lines at *span* are indented like *rows*, but for one shift of all of them."""
     first = text.line_at(span.start)
     pairs = zip(rows, text.rows[first : first + len(rows)], strict=False)
-    return len({width(leading(there)) - width(leading(row)) for row, there in pairs if row.strip()}) == 1
+    shifts = (width(leading(there)) - width(leading(row)) for row, there in pairs if row.strip())
+    first_shift = next(shifts, None)
+    return first_shift is not None and all(shift == first_shift for shift in shifts)
 
 
 def _in_scope(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:

@@ -37,7 +37,7 @@ def is_made(text: Text, found: Match) -> bool:
         return _string_is_made(text, found.hunk, found.span)
     old, new = rows_of(found.hunk)
     first = found.lines[0]
-    if first is None or found.lines != tuple(range(first, first + len(old))):
+    if first is None or list(found.lines) != list(range(first, first + len(old))):
         return False
     return any(
         new[at : at + len(old)] == old

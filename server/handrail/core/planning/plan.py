@@ -10,13 +10,14 @@ read.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents import spelling
 from handrail.core.documents.change import PlannedHunk, Tier
 from handrail.core.documents.edit import TextEdit, apply, joins_ends
-from handrail.core.documents.index import plain
+from handrail.core.documents.index import NEAR_ROWS, plain
 from handrail.core.documents.text import Text, to_lf, unwritable
 from handrail.core.failure import Code, Failure, Span
 from handrail.core.matching import escapes, match, numbers, refusal, strings
@@ -58,13 +59,14 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
     for at, result in enumerate(results):
         if isinstance(result, Failure) and result.code is Code.AMBIGUOUS_MATCH:
             results[at] = _between(text, hunks[at], results, at)
-    taken: list[Span] = []
+    taken: list[tuple[int, int]] = []
     plans = []
     for hunk, result in zip(hunks, results, strict=True):
         if isinstance(result, PlannedHunk) and any(_overlap(edit.span, taken) for edit in result.edits):
             plans.append(HunkPlan(hunk=hunk, result=_twice(hunk)))
             continue
-        taken += [edit.span for edit in result.edits] if isinstance(result, PlannedHunk) else []
+        for edit in result.edits if isinstance(result, PlannedHunk) else ():
+            insort(taken, (edit.span.start, edit.span.end))
         plans.append(HunkPlan(hunk=hunk, result=result))
     return tuple(plans)
 
@@ -86,11 +88,12 @@ def _between(
     return plan_hunk(text, hunk, Bounds(after=after, before=behind[0].edits[0].span.start))
 
 
-def _overlap(span: Span, taken: Sequence[Span]) -> bool:
+def _overlap(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
+    """Whether *span* meets one of those *taken*, ascending (start, end) that do not meet each other."""
+    at = bisect_left(taken, (span.start, span.start))
     return any(
-        (span.start < other.end and other.start < span.end)
-        or span.start == span.end == other.start == other.end
-        for other in taken
+        (span.start < end and start < span.end) or span.start == span.end == start == end
+        for start, end in taken[max(0, at - 1) : at + 2]
     )
 
 
@@ -146,7 +149,7 @@ def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Fail
         return found
     right = numbers.without_new_numbers(text, found[0])
     first, last = text.line_at(found[0].span.start), text.line_at(found[0].span.end)
-    place = text.rows[max(0, first - render.NEAR_ROWS) : last + render.NEAR_ROWS]
+    place = text.rows[max(0, first - NEAR_ROWS) : last + NEAR_ROWS]
     right = escapes.with_tabs(right, text.flat, place)
     if right is not found[0].hunk:
         again = match.locate(text, right, bounds)

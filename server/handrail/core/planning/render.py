@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from handrail.core.documents import spelling
 from handrail.core.documents.edit import TextEdit, opcodes, trimmed
@@ -20,8 +21,6 @@ from handrail.core.matching.align import Lines
 from handrail.core.patches.hunk import Hunk, rows_of
 
 Rows = Sequence[str]
-
-NEAR_ROWS = 500  # rows around a place tell how the document indents there
 
 
 def is_string(text: Text, hunk: Hunk, span: Span) -> bool:
@@ -60,9 +59,9 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
     old, new = rows_of(hunk)
     there = [None if line is None else text.rows[line] for line in lines]
     known = [line for line in lines if line is not None]
-    around = text.rows[max(0, known[0] - NEAR_ROWS) : known[-1] + NEAR_ROWS]
     alike = _alike(old, there)
-    fit = indent.fit(alike, [*old, *new], around) if fitted else None
+    step = partial(text.index.near, indent.unit, known[0])
+    fit = indent.fit(alike, [*old, *new], step) if fitted else None
     if fit is not None and indent.is_at_depth(alike, new):
         fit = replace(fit, is_as_written=True)
     foreign = spelling.foreign(alike, text.content) if fitted else ""
