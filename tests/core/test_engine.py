@@ -231,6 +231,15 @@ def test_what_was_put_right_is_said() -> None:
     assert v4a({"a": b"1\n"}, "*** Update File: a", "-1", "+2")["message"] is None
 
 
+@pytest.mark.parametrize("name", ["d/a.py ***", "**d/a.py**", "d/a.py:", "a/d/a.py", "b/d/a.py"])
+def test_a_name_that_may_be_another_is_that_of_the_file_that_is_there(name: str) -> None:
+    rows = (f"*** Update File: {name}", "-1", "+2")
+    reply = v4a({"d/a.py": b"1\n"}, *rows)
+    assert (reply["tier"], files_of(reply)) == ("normalised", {"d/a.py": b"2\n"})
+    assert v4a({name: b"1\n"}, *rows)["tier"] == "safe"
+    assert v4a({"x.py": b"1\n"}, *rows)["code"] == "no-such-file"
+
+
 def test_blocks_for_the_only_file_and_below_file_names() -> None:
     block = "<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n"
     assert files_of(patch("search_replace", {"x": b"1\n"}, block)) == {"x": b"2\n"}

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from handrail.core.patches.hunk import Hunk
 
-ESCAPE = re.compile(r"\\([nrt\"'\\`]|\$(?=\{))")
+ESCAPE = re.compile(r"\\([nrt\"'\\`$])")
 MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "`": "`", "$": "$"}
 
 ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27|#34|#x22);", re.IGNORECASE)

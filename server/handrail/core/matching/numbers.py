@@ -18,8 +18,9 @@ from handrail.core.matching.indent import leading
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk, rows_of
 
-NUMBER = r"^[ \t]*(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
+NUMBER = r"^[ \t]*\[?(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
 STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many rows that are not numbered
+LISTED = (". ", ") ", "] ")  # as in a list; of search texts of several rows only
 BLANK_NUMBER = re.compile(r"^[ \t]+[|│→](.*)$")
 NEAR_ROWS = 100  # around a place, of which none may be numbered
 NOTE = "The row numbers were removed."
@@ -52,7 +53,7 @@ def _pattern(mark: str) -> re.Pattern[str]:
     return re.compile(NUMBER + before + re.escape(mark) + "(.*)$")
 
 
-PATTERNS = {mark: _pattern(mark) for mark in (*STRONG, *WEAK)}
+PATTERNS = {mark: _pattern(mark) for mark in (*STRONG, *WEAK, *LISTED)}
 
 
 def _read(rows: Sequence[str], *, has_gaps: bool = False) -> _Numbered | None:
@@ -82,6 +83,8 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     old, new = rows_of(hunk)
     numbered = _read(old)
     if numbered is None or _has_numbers(text, numbered):
+        return []
+    if numbered.mark in LISTED and numbered.first == numbered.last:
         return []
     lenient: list[Match] = []
     for cut in (1, 0) if numbered.is_set_off else (0,):
@@ -139,7 +142,7 @@ def without_new_numbers(text: Text, found: Match) -> Hunk:
     blocks = align.changes(hunk)
     places = [at for _, _, k, m in blocks for at in range(k, m)]
     numbered = _read([new[at] for at in places], has_gaps=True)
-    if numbered is None or any(PATTERNS[numbered.mark].match(row) for row in old):
+    if numbered is None or numbered.mark in LISTED or any(PATTERNS[numbered.mark].match(row) for row in old):
         return hunk
     line = text.line_at(found.span.start)
     near = text.rows[max(0, line - NEAR_ROWS) : line + len(old) + NEAR_ROWS]

@@ -8,6 +8,7 @@ Whether there is a file is asked elsewhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -37,6 +38,14 @@ def spellings(patch: FilePatch) -> tuple[str, ...]:
     slashed = (name.replace("\\", "/") for name in names if "\\" in name)
     found = tuple(dict.fromkeys((*names, *slashed)))
     return found if len(found) > 1 else ()
+
+
+def readings(path: str) -> tuple[str, ...]:
+    """What the file name *path* may mean besides: without the marks around it, and without git's prefix."""
+    bare = path.removesuffix("***").strip().removesuffix(":")
+    bare = bare[2:-2] if bare.startswith("**") and bare.endswith("**") else bare
+    names = dict.fromkeys((bare, re.sub(r"^[ab]/", "", bare)))
+    return tuple(name for name in names if name not in ("", path))
 
 
 def is_short(patch: FilePatch) -> bool:
@@ -87,5 +96,6 @@ def _is_first(patch: FilePatch, names: Sequence[str]) -> bool:
 
 def _named(patch: FilePatch, name: str) -> FilePatch:
     given = " and ".join(dict.fromkeys((patch.path, *patch.others)))
-    note = () if given == name else (f"The patch names {given}; it was applied to {name}.",)
+    is_given = name == patch.path and set(patch.others) <= set(readings(name))
+    note = () if is_given else (f"The patch names {given}; it was applied to {name}.",)
     return replace(patch, path=name, others=(), notes=(*patch.notes, *note))

@@ -17,21 +17,21 @@ from handrail.core.failure import Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing
 
 SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
-SEARCH_LIKE = re.compile(r"^\s{0,3}(?:<{3,}|-{3,}) ?SEARCH>?(?:\s*:(\d+))?\s*$", re.IGNORECASE)
+SEARCH_LIKE = re.compile(r"^\s{0,3}(?:<{3,}|-{3,})[ \t]*SEARCH>?(?:\s*:(\d*))?\s*$", re.IGNORECASE)
 REPLACE = re.compile(r"^\s{0,3}(?:>{5,9}|\+{5,9}) ?REPLACE<?\s*$")
-REPLACE_LIKE = re.compile(r"^\s{0,3}(?:>{3,}|\+{3,}) ?REPLACE<?\s*$", re.IGNORECASE)
+REPLACE_LIKE = re.compile(r"^\s{0,3}(?:>{3,}|\+{3,})[ \t]*REPLACE<?:?\s*$", re.IGNORECASE)
 BARE_END = re.compile(r"^>{5,9}\s*$")
 DIVIDER = re.compile(r"^={5,9}\s*$")
 DIVIDER_LIKE = re.compile(r"^={3,}\s*$")
-START_LINE = re.compile(r"^:start_line:\s*(\d+)\s*$")
-END_LINE = re.compile(r"^:end_line:\s*\d+\s*$")
+START_LINE = re.compile(r"^\s*:start_line:\s*(\d+)\s*$")
+END_LINE = re.compile(r"^\s*:end_line:\s*\d+\s*$")
 RULE = re.compile(r"^-{5,9}\s*$")
 FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})\s*$")
 CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)")
 TITLE = re.compile(r"^[^\s=(){}\[\];<>][^=(){}\[\];<>]*[^\s=(){}\[\];<>,:\\]$|^\w$")
 ESCAPED = re.compile(
     r"^\\(?=<{5}|={5}|>{5}|-{5}|\+{5}|:(?:start|end)_line:"
-    r"|(?i:(?:<{3,}|-{3,}) ?SEARCH>?\s*$|(?:>{3,}|\+{3,}) ?REPLACE<?\s*$))",
+    r"|(?i:(?:<{3,}|-{3,})[ \t]*SEARCH>?:?\s*$|(?:>{3,}|\+{3,})[ \t]*REPLACE<?:?\s*$))",
     re.MULTILINE,
 )
 

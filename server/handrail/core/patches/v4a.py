@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
-from handrail.core.patches import wrapper
+from handrail.core.patches import file_names, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquoted
 from handrail.core.patches.signed import joined, signed_hunk
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
-OPENING = re.compile(r"^\*\*\*\s?Begin Patch(?:\s?\*\*\*)?$", re.IGNORECASE)
+OPENING = re.compile(r"^\*\*\*\s?Begin Patch(?:\s?\*\*\*|:)?$", re.IGNORECASE)
 CLOSING = re.compile(r"^\*\*\*\s?End Patch(?:\s?\*\*\*)?$", re.IGNORECASE)
 SECTION = re.compile(r"^\*\*\*[ \t]?(Add|Update|Delete) File[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
 MOVE = re.compile(r"^\*\*\*[ \t]?Move to[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
@@ -195,7 +195,14 @@ def _update(path: str, lines: Sequence[str], body: tuple[int, int]) -> FilePatch
         scope, at = [], stop
     if not hunks and move_to is None:
         return nothing(f"at least one changed line for {path}")
-    return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), move_to=move_to, notes=notes)
+    return FilePatch(
+        path=path,
+        operation=Operation.UPDATE,
+        hunks=tuple(hunks),
+        move_to=move_to,
+        notes=notes,
+        others=file_names.readings(path),
+    )
 
 
 def _header(line: str) -> str:

@@ -76,7 +76,12 @@ WORDS = {  # that say it on their own, such that need another, what is left out,
     """,
 }
 ALONE, MARKS, THINGS, FILL = (frozenset(WORD.findall(words)) for words in WORDS.values())
+PLANS = frozenset(("todo", "fixme", "note"))  # may as well tell what is to be done
 KNOWN = ALONE | MARKS | THINGS | FILL
+STAYS = re.compile(
+    r"\b(?:stays?|remains?|is|are|left|keep|kept)\b.*"
+    r"\b(?:as (?:they are|it is|is|before)|the same|unchanged|unmodified|untouched|intact)\b"
+)
 PHRASES = ({"as", "is"}, {"as", "before"}, {"no", "changes"}, {"not", "changed"}, {"keep"}, {"kept"})
 
 
@@ -118,10 +123,13 @@ def _remark(row: str) -> _Remark | None:
     dots = (first is not None) + (last is not None and last.start() > 0)
     if not words:
         return _Remark(words=(row,), is_sure=False, is_vague=False) if dots else None
-    return _told(words, dots + (bracketed is not None), is_comment=opened is not None)
+    signs, names_calls = dots + (bracketed is not None), "()" in core
+    return _told(words, signs, is_comment=opened is not None, names_calls=names_calls)
 
 
-def _told(words: tuple[str, ...], signs: int, *, is_comment: bool) -> _Remark | None:
+def _told(
+    words: tuple[str, ...], signs: int, *, is_comment: bool, names_calls: bool = False
+) -> _Remark | None:
     """The remark that *words* are, beside so many *signs* that something is left out: dots and brackets."""
     said = set(words)
     unknown = sum(word not in KNOWN for word in words)
@@ -133,7 +141,12 @@ def _told(words: tuple[str, ...], signs: int, *, is_comment: bool) -> _Remark | 
         is_told = signs > 1 or not unknown or (is_marked and unknown <= LIMIT_UNKNOWN)
     else:
         is_told = not unknown and is_marked and (is_phrase or bool(said & (ALONE | THINGS)))
-    is_vague = not is_told and is_comment and unknown < LIMIT_UNKNOWN and "rest of" in " ".join(words)
+    text = " ".join(words)
+    is_vague = not is_told and is_comment and unknown < LIMIT_UNKNOWN and "rest of" in text
+    if not is_told and is_comment and (names_calls or said & (THINGS | MARKS)):
+        is_vague = is_vague or STAYS.search(text) is not None
+    if said & PLANS and not is_told:
+        is_vague = is_comment and unknown <= len(said & PLANS) and bool(said & MARKS) and bool(said & THINGS)
     return _Remark(words=words, is_sure=False, is_vague=is_vague) if is_told or is_vague else None
 
 

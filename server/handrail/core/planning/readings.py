@@ -16,7 +16,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching.indent import leading, unit, width
 from handrail.core.matching.strings import LIMIT_PLACES
-from handrail.core.patches.hunk import KEPT, Hunk
+from handrail.core.patches.hunk import KEPT, UNSIGNED, Hunk
 from handrail.core.planning.plan import LIMIT_SEARCH_CHARS
 
 LOST_BLANK = "Rows of context that had lost the blank before them were read as they stand in the document."
@@ -29,7 +29,10 @@ def settled(text: Text, hunk: Hunk) -> Hunk | Failure:
             return _divided(hunk)
     if not hunk.signs or (hunk.unsigned is None and _is_plain(text, hunk)):
         return hunk
-    found = {_as_it_stands(hunk, rows) for rows in _runs(text, hunk)}
+    runs = _runs(text, hunk)
+    if hunk.unsigned is None and any(_stands_as_written(hunk, rows) for rows in runs):
+        return hunk
+    found = {_as_it_stands(hunk, rows) for rows in runs}
     if len(found) != 1:
         return hunk if hunk.unsigned is None else hunk.unsigned
     (there,) = found
@@ -40,6 +43,14 @@ def _is_plain(text: Text, hunk: Hunk) -> bool:
     """Whether no row of *hunk* has lost its blank, as the document has them as they are."""
     at = text.flat.find(hunk.old)
     return at == 0 or (at > 0 and text.flat[at - 1] == "\n") or " " not in hunk.signs
+
+
+def _stands_as_written(hunk: Hunk, rows: Sequence[str]) -> bool:
+    """Whether *rows* of the document are those of *hunk* with all their blanks, but for trailing ones."""
+    return all(
+        row.rstrip(BLANKS) == there.rstrip(BLANKS)
+        for row, there in zip(hunk.old.split("\n"), rows, strict=True)
+    )
 
 
 def _shows_depth(hunk: Hunk, there: Hunk) -> bool:
@@ -129,6 +140,6 @@ def _as_it_stands(hunk: Hunk, rows: Sequence[str]) -> Hunk:
         old="\n".join(old),
         new="\n".join(new),
         notes=(*hunk.notes, LOST_BLANK),
-        signs="",
+        signs=hunk.signs.replace(UNSIGNED, " "),
         unsigned=None,
     )
