@@ -254,8 +254,8 @@ def test_a_string_that_is_there_once_is_replaced_as_strings_are(content: str, da
     assume(not is_deep)  # then it may stand at the row's depth, and is not indented once more
     made = plan.plan_hunk(Text(content), Hunk(number=1, old=old, new=new, whole_lines=False))
     if isinstance(made, Failure):
-        assert made.code is Code.NO_MATCH
-        assert "\n" in old  # a row that is cut bounds no insertion
+        assert made.code in (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)
+        assert "\n" in old  # a row that is cut bounds no insertion, and its rows may stand elsewhere as well
         return
     after = edit.apply(content, made.edits)
     assert after == content.replace(old, new) or (not made.edits and new in content)

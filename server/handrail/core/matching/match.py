@@ -120,7 +120,7 @@ def _spelled(text: Text, hunk: Hunk) -> list[Match]:
 
 
 def _choose(text: Text, found: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
-    hunk = found[0].hunk
+    hunk = row_match.settled(text, found[0]).hunk
     if hunk.replace_all:
         return _without_overlap(found)
     if len(found) == 1:
