@@ -170,11 +170,8 @@ class LspEditor:
         """Make what has landed in the first of a file's documents in all others, or take it back there."""
         if isinstance(landing, Rejected):
             return landing
-        part, failure = update, None
-        if isinstance(landing, Partial):
-            there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
-            part = replace(update, hunks=tuple(h for h in update.hunks if there.issuperset(h.edits)))
-            failure = None if update.is_divisible else landing.failure
+        part = _landed(update, landing)
+        failure = landing.failure if isinstance(landing, Partial) and not update.is_divisible else None
         done = [views[0]]
         for view in views[1:] if failure is None else ():
             other = await self._send(part, label, view.uri)
@@ -208,25 +205,28 @@ class LspEditor:
 
     def _shown_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
         document = self._documents.find(update.uri)
-        if document is None or not self._documents.beside(document) or not isinstance(landing, Applied):
+        if document is None or not self._documents.beside(document) or isinstance(landing, Rejected):
             tell(landing)
             return
         task = asyncio.ensure_future(self._complete(update, tell, landing))
         self._completing.add(task)
         task.add_done_callback(self._completing.discard)
 
-    async def _complete(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+    async def _complete(
+        self, update: Update, tell: Callable[[Landing], None], landing: Applied | Partial
+    ) -> None:
         """Make an update that shows late in one document of a file in all of them, then tell of it."""
+        part = _landed(update, landing)
         async with self._one_at_a_time:
             document = self._documents.find(update.uri)
             views = (document, *self._documents.beside(document)) if document is not None else ()
             for view in views:
-                found = fates(update.base, update.edits, view.text.content)
+                found = fates(part.base, part.edits, view.text.content)
                 if not all(fate in LANDED for fate in found):
-                    other = await self._send(update, "handrail: make the same edit", view.uri)
+                    other = await self._send(part, "handrail: make the same edit", view.uri)
                     if not isinstance(other, Applied):
                         for each in views:
-                            await self._undo_view(update, each.uri)
+                            await self._undo_view(part, each.uri)
                         return
         tell(landing)
 
@@ -345,3 +345,11 @@ class LspEditor:
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)
+
+
+def _landed(update: Update, landing: Applied | Partial) -> Update:
+    """Those hunks of an update that have landed."""
+    if isinstance(landing, Applied):
+        return update
+    there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
+    return replace(update, hunks=tuple(hunk for hunk in update.hunks if there.issuperset(hunk.edits)))

@@ -125,10 +125,10 @@ class Sending:
         document.seen = [] if watches else None
         try:
             answer = await self._answered(sent, label)
-            if self._shown(sent.uri) is None:
-                return await self._gone(sent), None
             if watches and (failure := _overwritten(sent, document.seen or [], document.text.content)):
                 return Rejected(failure=failure), None
+            if self._shown(sent.uri) is None:
+                return await self._gone(sent), None
         finally:
             document.seen = None
         now = self._shown(sent.uri)

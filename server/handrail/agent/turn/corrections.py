@@ -33,10 +33,12 @@ class Listener:
     Attributes:
         tell: Given the outcomes of a file as they are now.
         pending: Corrections that have begun, and are not told yet.
+        one_at_a_time: Held by the one that is being told.
     """
 
     tell: Callable[[Sequence[Outcome]], None]
     pending: set[asyncio.Task[None]] = field(default_factory=set)
+    one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(kw_only=True)
@@ -86,18 +88,18 @@ class Corrections:
         self, file: PlannedFile, of_file: list[Landing], number: int, change: Change, landing: Landing
     ) -> None:
         of_file[number] = landing
-        task = asyncio.ensure_future(self._correct(file, tuple(of_file), change, landing))
+        task = asyncio.ensure_future(self._correct(file, of_file, number, change))
         self.listener.pending.add(task)
         task.add_done_callback(self.listener.pending.discard)
 
-    async def _correct(
-        self, file: PlannedFile, of_file: Sequence[Landing], change: Change, landing: Landing
-    ) -> None:
-        found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, of_file)]
-        if change.uri in self.before:
-            before = {change.uri: self.before[change.uri]}
-            await keep_late(self.ports, self.step, before, change, landing)
-        self.listener.tell(found)
+    async def _correct(self, file: PlannedFile, of_file: list[Landing], number: int, change: Change) -> None:
+        async with self.listener.one_at_a_time:  # what is told last is what is known by then
+            now = tuple(of_file)
+            found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
+            if change.uri in self.before:
+                before = {change.uri: self.before[change.uri]}
+                await keep_late(self.ports, self.step, before, change, now[number])
+            self.listener.tell(found)
 
 
 def _undone(tell: Callable[[Landing], None], failure: Failure, landing: Landing) -> None:
