@@ -154,8 +154,9 @@ def without_new_numbers(text: Text, found: Match) -> Hunk:
     for cut in (0, 1) if numbered.is_set_off else (0,):
         rows = [row[cut:] for row in numbered.rows]
         signs = _signs(numbered, rows, there, first)
-        choices.append((sum(signs), _depth(rows) in map(leading, there), -cut, rows))
-    count, _, _, rows = max(choices)
+        kept = len({row for row in rows if row.strip()} & set(there))
+        choices.append((kept, sum(signs), _depth(rows) in map(leading, there), -cut, rows))
+    _, count, _, _, rows = max(choices)
     if count <= (numbered.mark not in STRONG):
         return hunk
     rest = dict(zip(places, rows, strict=True))

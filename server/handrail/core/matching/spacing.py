@@ -26,7 +26,7 @@ TOKEN = re.compile(
     r"""|(?P<operator>[-=+*/<>!&|%^:?]+)|(?P<other>.)"""
 )
 REGEX = re.compile(r"[(,=:\[!&|?{;]\s*/(?![/*\s])")  # what may be a pattern between slashes
-SHELL = re.compile(r"\A#!.*sh\b|^[ \t]*(?:fi|done|esac)\b", re.MULTILINE)
+SHELL = re.compile(r"\A#!.*sh\b|^[ \t]*(?:fi|done|esac)[ \t]*(?:$|[;|<>&)#])", re.MULTILINE)
 QUOTES = ('"""', "'''", "`")
 WORD = re.compile(r"\w{4,}")
 VOTERS = 3  # words of the old rows that are looked up
