@@ -95,7 +95,10 @@ def _respaced(text: Text, hunk: Hunk) -> list[Match]:
 
 def matches(text: Text, hunk: Hunk) -> list[Match]:
     """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
-    if not hunk.whole_lines and (spans := strings.exact(text, hunk)):
+    spans = [] if hunk.whole_lines else strings.exact(text, hunk)
+    if spans is None:
+        return [match for match in row_match.whole(text, hunk) if match.tier is Tier.SAFE]
+    if spans:
         return _strings(text, hunk, spans)
     return row_match.whole(text, hunk) or _spelled(text, hunk) or row_match.around_blanks(text, hunk)
 

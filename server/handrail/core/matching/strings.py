@@ -24,13 +24,15 @@ LIMIT_PLACES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
 
 
-def exact(text: Text, hunk: Hunk) -> list[Span]:
+def exact(text: Text, hunk: Hunk) -> list[Span] | None:
     """
     All occurrences of the hunk's old text (with LF) as spans of the content; overlapping ones included.
 
     Of several lines neither the first nor the last may be cut inside a word: it would be another line. Whole
     rows come before rows that are cut, and a row that is cut does not bound an insertion. And what is meant
     as rows, given the new text, is no string: those are found, and indented, as rows.
+
+    None if all places bound an insertion with a row that is cut: the text is there, so it means nothing else.
     """
     flat, old, length = text.flat, hunk.old, len(hunk.old)
     places = find_all(flat, old)
@@ -40,7 +42,10 @@ def exact(text: Text, hunk: Hunk) -> list[Span]:
         if not hunk.replace_all:
             places = [at for at in places if not any(cuts[at])] or places
         bounded = _borders(hunk) if any(map(any, cuts.values())) else (False, False)
-        places = [at for at in places if not any(map(and_, cuts[at], bounded))]
+        whole = [at for at in places if not any(map(and_, cuts[at], bounded))]
+        if places and not whole:
+            return None
+        places = whole
     if all(_is_row(flat, at, old, hunk.new) for at in places):
         return []
     return [_span(text, at, at + length) for at in places]
