@@ -270,7 +270,8 @@ class Play:
                 "not-as-written",
             )
             is_misplaced = self.is_blind(document) and "whole" not in stands
-            excused = told_as_touched and (number in document.touched or is_misplaced)
+            is_changed = number in document.touched and "whole" not in stands
+            excused = (told_as_touched and (number in document.touched or is_misplaced)) or is_changed
             if status != "landed" and not excused and any(each != "not" for each in stands):
                 code = outcome["failure"]["code"] if outcome.get("failure") else status
                 found.append(f"{hunk.kind} is told as {code} and stands {'/'.join(stands)}")
@@ -351,7 +352,8 @@ class Play:
             has_landed = any(
                 each["status"] == "landed" for each in report["outcomes"] if each["uri"] in document.names
             )
-            if not document.is_given_up and (
+            was_shown = any(self.was_shown_before(number) for number in self.hunks_of(document))
+            if not (document.is_given_up or was_shown) and (
                 has_landed > is_kept or is_kept > any(s != "not" for s in stands)
             ):
                 found.append("the checkpoint does not list what changed")

@@ -100,7 +100,7 @@ class Late:
         for each in list(self._awaited):
             if each.update is update:
                 each.tell = tell
-                if (document := self._documents.find(each.sent.uri)) is not None:
+                for document in self._documents:
                     self.look(document)
 
     def forget(self, uri: str) -> None:
@@ -110,14 +110,15 @@ class Late:
 
     def look(self, document: OpenDocument) -> None:
         """A document has changed, or was opened."""
-        for each in [each for each in self._awaited if each.sent.uri == document.uri and each.tell]:
+        for each in [each for each in self._awaited if each.tell and self._is_in(each.sent, document)]:
             found = each.sent.fates(document.text.content)
             count = sum(fate in LANDED for fate in found)
             if count <= each.count:
                 continue
             each.count = count
             failure = each.failure if count < len(found) else None
-            landing = each.sent.landing(replace(document.text), failure)
+            renamed = document.uri if document.uri != each.sent.uri else None
+            landing = each.sent.landing(replace(document.text), failure, renamed)
             if isinstance(landing, Applied):
                 self._awaited.remove(each)
             assert each.tell is not None
@@ -130,6 +131,9 @@ class Late:
                 task = asyncio.ensure_future(self._undo(document, back, copy))
                 self._undoing.add(task)
                 task.add_done_callback(self._undoing.discard)
+
+    def _is_in(self, sent: Sent, document: OpenDocument) -> bool:
+        return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
 
     async def _undo(self, document: OpenDocument, back: Sequence[TextEdit], copy: _Copy) -> None:
         if not await self._undo_copy(document, back):

@@ -55,25 +55,37 @@ class Sent:
         """What became of each edit that was sent, if the document reads *now*."""
         return fates(self.base, self.edits, now)
 
-    def landing(self, now: Text, failure: Failure | None) -> Landing:
+    def is_in(self, document: OpenDocument, *, is_gone: bool) -> bool:
+        """Whether *document* is that of the edit; one that *is_gone* may have another name by now."""
+        if not is_gone:
+            return document.uri == self.uri
+        if document.number <= self.opened:
+            return False
+        rows, there = ({row for row in text.rows if row.strip()} for text in (self.base, document.text))
+        is_alike = len(rows & there) * 2 >= len(rows) - len(self.edits)
+        return is_alike and any(fate in LANDED for fate in self.fates(document.text.content))
+
+    def landing(self, now: Text, failure: Failure | None, uri: str | None = None) -> Landing:
         """
         What is told of the update.
 
         Args:
             now: What the document reads.
             failure: Why edits that were sent and are not there did not land; None if they all did.
+            uri: The document's name, if it has another one by now.
         """
         found = self.fates(now.content)
         landed = [fate in LANDED for fate in found]
         if all(landed) and not self.conflicts:
             text = replace(now, encoding=self.base.encoding, bom=self.base.bom)
-            return Applied(text=text, is_reformatted=Fate.REFORMATTED in found)
+            return Applied(text=text, is_reformatted=Fate.REFORMATTED in found, uri=uri)
         if failure is None:
             failure = edit.stale(self.conflicts, "The document")
         if not any(landed):
             return Rejected(failure=failure.at(self.uri))
         each = iter(landed)
-        return Partial(stands=tuple(keep and next(each) for keep in self.kept), failure=failure.at(self.uri))
+        stands = tuple(keep and next(each) for keep in self.kept)
+        return Partial(stands=stands, failure=failure.at(uri or self.uri), uri=uri)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,14 +202,13 @@ class Sending:
         """The document is open no longer: it was renamed, or closed; the new one or the disk decides."""
 
         def renamed() -> OpenDocument | None:
-            later = (each for each in self.wire.documents if each.number > sent.opened)
-            found = (each for each in later if all(f in LANDED for f in sent.fates(each.text.content)))
-            return next(found, None)
+            return next((each for each in self.wire.documents if sent.is_in(each, is_gone=True)), None)
 
         await self.wire.documents.until(lambda: renamed() is not None, self.wire.patience.overtaken_s)
         if (there := renamed()) is not None:
-            landing = sent.landing(there.text, None)
-            return replace(landing, uri=there.uri) if isinstance(landing, Applied) else landing
+            landed = [fate in LANDED for fate in sent.fates(there.text.content)]
+            failure = None if all(landed) else not_as_written(there.uri, landed)
+            return sent.landing(there.text, failure, there.uri)
         saved = await self.disk.read(sent.uri)
         if not isinstance(saved, Failure) and all(fate in LANDED for fate in sent.fates(saved.text.content)):
             return sent.landing(saved.text, None)

@@ -307,7 +307,7 @@ def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Tex
         if not all(stands.get(each, False) for each in part.planned.edits):
             return None
     last = landings[-1]
-    moved_to = last.uri if isinstance(last, Applied) else None
+    moved_to = None if isinstance(last, Rejected) else last.uri
     return Outcome(
         mutation=replace(part.mutation, uri=moved_to) if moved_to is not None else part.mutation,
         status=Status.LANDED,

@@ -118,7 +118,7 @@ async def _undone(
     editor: Editor, change: Update, landing: Landing, failure: Failure
 ) -> tuple[Landing, WayBack | None]:
     """Undo what stands of *change*, and see what is left of it."""
-    uri = (landing.uri if isinstance(landing, Applied) else None) or change.uri
+    uri = change.uri if isinstance(landing, Rejected) else landing.uri or change.uri
     now = await editor.read(uri)
     if isinstance(now, Failure):
         return landing, None

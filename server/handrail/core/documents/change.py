@@ -141,10 +141,17 @@ class Applied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partial:
-    """Some edits stand and some do not: `stands` has one value for each of the update's `edits`."""
+    """
+    Some edits stand and some do not.
+
+    Attributes:
+        stands: One value for each of the update's `edits`.
+        uri: Where the document is now, if it was renamed meanwhile.
+    """
 
     stands: tuple[bool, ...]
     failure: Failure
+    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

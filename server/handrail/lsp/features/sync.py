@@ -13,6 +13,7 @@ from handrail.lsp.state import State
 def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
     document = state.documents.opened(params.text_document)
+    state.editor.changed(document)  # it may be a renamed one that shows an edit
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
 
