@@ -101,9 +101,9 @@ def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     known = [plain(wanted[at]) for at in align.filled(wanted)]
     if len(known) < 2 and len(wanted) == len(known):
         return []
-    lines, found = text.index.filled_lines, []
+    found = []
     for number in text.index.filled.numbers(known, LIMIT_PLACES):
-        there = lines[number : number + len(known)]
+        there = text.index.filled_lines[number : number + len(known)]
         span = line_span(text, there[0], there[-1] + 1)
         found.append(
             Match(
