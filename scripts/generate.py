@@ -277,7 +277,15 @@ value. Unknown fields are ignored; missing optional fields mean their default. W
 **Discovery.** The server says `capabilities.experimental.handrail = {protocolVersion, requests}`. A
 client says what it takes in `capabilities.experimental.handrail` or, where it cannot set that, in
 `initializationOptions.handrail`: see `ClientOptions`. Nothing is sent to a client that did not opt in.
-`null`, an error, a time-out, a lost connection and an unknown choice are all **no**.
+
+**Questions.** A question is asked with `handrail/approval/request`, or with `window/showMessageRequest`,
+which offers only *No* and *Show*: a digit or RET can never say yes there. *Show* opens a document that
+holds all of the question, and whose code actions answer it. While a question is open, the code actions of
+every open document have *Show* and *No* too, `approval.list` lists it, and `approval.answer` answers it.
+All of these are one question: the first valid answer counts and ends it everywhere. Only a choice that was
+offered, spelled exactly, is an answer. `null`, an error and an unknown choice leave the question open, so a
+notification that vanishes is never an answer; after the setting `questions.timeout` it ends as a no, as it
+does when its turn or the connection ends. Several questions can be open at once.
 
 **Commands that edit.** `handrail.failure.apply` and `handrail.checkpoint.restore` answer a command after
 half a second at the latest: with their result, or with `null` while they go on, since an editor may stand

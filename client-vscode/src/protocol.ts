@@ -35,6 +35,12 @@ export type Tier = "safe" | "normalised" | "anchored";
 
 export type PathChange = "created" | "changed" | "deleted";
 
+export type ApprovalKind = "command" | "file" | "outside" | "tool" | "question" | "saving";
+
+export type ApprovalEnd = "answered" | "timedOut" | "withdrawn";
+
+export type RuleScope = "session" | "workspace";
+
 /** LSP's position, in the negotiated encoding. */
 export interface Position {
   line: number;
@@ -340,11 +346,85 @@ export interface CheckpointSoundness {
   problems: string[];
 }
 
+/** An open question. Everything in it is text of a model, a file or a command: show it, never interpret it. */
+export interface Approval {
+  /** *command* may this line run; *file* may the tool use these files; *outside* the same outside the workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved. */
+  kind: ApprovalKind;
+  /** Names it in `approval.answer` and `approval.show`. */
+  id: string;
+  session: string;
+  turn: string;
+  call: string;
+  tool: string;
+  /** All of what it is about: the command line, the paths, or the question itself. */
+  subject: string;
+  /** Why it is asked. */
+  detail: string;
+  /** What can be answered. The first is "deny": no, or no answer to the model's own question. Then "allow", "session" (also for the rest of this session), "always" (also in this workspace for good); or the model's own choices. */
+  choices: string[];
+  /** When it was asked, RFC 3339. */
+  askedAt: string;
+  /** How long it still waits; then it ends as a no. */
+  secondsLeft: number;
+  /** The folder in which a command runs, as people read it. */
+  folder?: string;
+  /** What "session" and "always" add, each rule in words. */
+  rules?: string[];
+  /** What would be written, as a unified diff. */
+  diff?: string;
+}
+
+/** All open questions. */
+export type ApprovalListParams = Record<string, never>;
+
+/** Answer an open question with one of its choices. */
+export interface ApprovalAnswerParams {
+  approval: string;
+  choice: string;
+}
+
+/** Show an open question in full; without `approval`, the one that was asked first. */
+export interface ApprovalShowParams {
+  approval?: string;
+}
+
+/** A document that the server has written, and its text. */
+export interface ServedDocument {
+  uri: string;
+  text: string;
+}
+
+/** Which command's output to show: that of a tool call; without `call`, the last one. */
+export interface OutputShowParams {
+  call?: string;
+}
+
+/** All rules that an answer has added. */
+export type RuleListParams = Record<string, never>;
+
+/** A rule that an answer to a question has added. */
+export interface RuleInfo {
+  /** Names it in `rules.remove`. */
+  id: string;
+  /** What it allows, in words. */
+  text: string;
+  tool: string;
+  /** Whether it holds for one session, or in this workspace for good. */
+  scope: RuleScope;
+  /** The session it holds for. */
+  session?: string;
+}
+
+/** Remove a rule that an answer has added: it is asked again. */
+export interface RuleRemoveParams {
+  rule: string;
+}
+
 /** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
 export interface ClientOptions {
   /** Send `handrail/turn/update`. */
   turnUpdates?: boolean;
-  /** Ask by `handrail/approval/request`. */
+  /** Ask by `handrail/approval/request`, and send `handrail/approval/ended`. */
   approvals?: boolean;
   /** What the client does for the server: "save", "model". */
   services?: string[];
@@ -425,11 +505,16 @@ export interface SupersededEvent {
   failure: string;
 }
 
-/** The user is asked, or has answered with `choice`. */
+/** The user is asked, or the question has ended. */
 export interface ApprovalEvent {
   kind: "approval";
   call: string;
   subject: string;
+  /** The question's id. */
+  approval: string;
+  /** How it has ended; missing while it waits for the user. */
+  end?: ApprovalEnd;
+  /** What it ended with; "deny" if it was not answered. */
   choice?: string;
 }
 
@@ -473,20 +558,36 @@ export interface TurnUpdate {
   event: TurnEvent;
 }
 
-/** A question: whether a call may run, or what the model wants to know. */
+/** A question that has just been asked. Give the user time: `null` and an error are not an answer, and leave the question open. When it ends by other means, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
+  kind: ApprovalKind;
+  id: string;
+  session: string;
   turn: string;
+  call: string;
   tool: string;
-  /** The path or command it is about, or the question itself. */
   subject: string;
-  /** Why it is asked. */
   detail: string;
-  /** "allow", "session" (allow for this session), "always" (in this workspace for good), "deny"; or, for the tool `ask_user`, the model's own. */
   choices: string[];
+  askedAt: string;
+  secondsLeft: number;
+  folder?: string;
+  rules?: string[];
+  diff?: string;
 }
 
-/** The answer; anything but a choice that was offered is a no. */
+/** The answer: one of the choices, exactly. Anything else leaves the question open. */
 export interface ApprovalRequestResult {
+  choice?: string;
+}
+
+/** A question is open no longer: remove its buttons. */
+export interface ApprovalEndedParams {
+  /** The question's id. */
+  approval: string;
+  /** *answered*, by whichever surface; *timedOut*, which is a no; *withdrawn*, because its turn was stopped or an answer to another question covers it. */
+  end: ApprovalEnd;
+  /** What was answered. */
   choice?: string;
 }
 
@@ -612,9 +713,29 @@ export const CHECKPOINT_PRUNE = "handrail/checkpoint/prune";
 /** Reads all that is kept and says what cannot be read. */
 export const CHECKPOINT_VERIFY = "handrail/checkpoint/verify";
 
+/** Lists the open questions, the oldest first. */
+export const APPROVAL_LIST = "handrail/approval/list";
+
+/** Answers an open question; the first valid answer counts. */
+export const APPROVAL_ANSWER = "handrail/approval/answer";
+
+/** Shows an open question in full, in a document whose code actions answer it. */
+export const APPROVAL_SHOW = "handrail/approval/show";
+
+/** Shows what a command has printed. */
+export const OUTPUT_SHOW = "handrail/output/show";
+
+/** Lists the rules that answers have added. */
+export const RULES_LIST = "handrail/rules/list";
+
+/** Removes a rule that an answer has added. */
+export const RULES_REMOVE = "handrail/rules/remove";
+
 export const TURN_UPDATE = "handrail/turn/update";
 
 export const APPROVAL_REQUEST = "handrail/approval/request";
+
+export const APPROVAL_ENDED = "handrail/approval/ended";
 
 export const CLIENT_SAVE = "handrail/client/save";
 

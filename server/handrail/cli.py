@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _command(options: argparse.Namespace) -> int:
     match options.command:
         case "serve":
-            return serve(options.answer_timeout, options.command_timeout)
+            return serve(options.answer_timeout, options.command_timeout, options.clock)
         case "run":
             return _run(options)
         case "apply":
@@ -46,14 +46,16 @@ def _command(options: argparse.Namespace) -> int:
             return _doctor()
 
 
-def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
+def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
     from handrail.adapters.checkpoints.port import ShadowRepo
+    from handrail.adapters.clock import FileClock, SystemClock
     from handrail.adapters.commands.process import Processes
     from handrail.adapters.files.disk import Disk
     from handrail.adapters.files.watch import FileWatch
     from handrail.adapters.models.keys import Keys
     from handrail.adapters.models.providers import Providers
+    from handrail.adapters.served.folder import ServedFolder
     from handrail.adapters.state.grant_file import GrantFile
     from handrail.adapters.state.home import state_folder, workspace_folder
     from handrail.adapters.state.session_log import SessionLog
@@ -75,6 +77,8 @@ def serve(answer_timeout_s: float, command_timeout_s: float) -> int:
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(keys),
         sessions=SessionLog(lambda: workspace_folder(state_folder(), folders.roots) / "sessions"),
+        clock=SystemClock() if clock is None else FileClock(clock),
+        served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         watch=FileWatch(),
@@ -221,6 +225,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="after how long an editing command is answered with null and goes on, since some editors stand "
         "still until then (0.5)",
+    )
+    server.add_argument(
+        "--clock",
+        type=Path,
+        metavar="FILE",
+        help="for tests: the time of questions stands still but for the seconds in FILE",
     )
 
     run = commands.add_parser("run", help="run one turn without an editor")

@@ -224,7 +224,7 @@ def test_a_second_interrupt_ends_the_waiting(stage: Stage) -> None:
     assert "handrail: error: Interrupted." in ended.err
 
 
-@pytest.mark.parametrize(("yes", "result"), [(True, {"choice": "allow"}), (False, None)])
+@pytest.mark.parametrize(("yes", "result"), [(True, {"choice": "allow"}), (False, {"choice": "deny"})])
 def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, result: object) -> None:
     question = {"turn": "t-1", "tool": "patch", "subject": ".env", "choices": ["allow", "deny"]}
     question |= {"detail": "It is a key."}
@@ -236,23 +236,23 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
     assert ("--yes allows it" in ended.err) is not yes
 
 
-LEAVE = ["allow", "session", "always", "deny"]
+LEAVE = ["deny", "allow", "session", "always"]
 
 
 @pytest.mark.parametrize(
     ("choices", "typed", "choice"),
     [
         (["allow", "deny"], b"y\n", "allow"),
-        (["allow", "deny"], b"s\n", None),
+        (["allow", "deny"], b"s\n", "deny"),
         (LEAVE, b"yes\n", "allow"),
         (LEAVE, b"S\n", "session"),
         (LEAVE, b"a\n", "always"),
         (LEAVE, b"\n", "deny"),
         (LEAVE, b"what?\n", "deny"),
         (LEAVE, b"\x03", None),
-        (["Tabs", "Spaces"], b"2\n", "Spaces"),
-        (["Tabs", "Spaces"], b"3\n", None),
-        (["Tabs", "Spaces"], b"\n", None),
+        (["deny", "Tabs", "Spaces"], b"2\n", "Spaces"),
+        (["Tabs", "Spaces"], b"3\n", "deny"),
+        (["deny", "Tabs", "Spaces"], b"\n", "deny"),
     ],
 )
 def test_on_a_terminal_the_person_is_asked(

@@ -8,7 +8,7 @@ Its ids, its clock and its ports are given to it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.archive import Archive
@@ -59,6 +59,10 @@ class _End:
 Listener = Callable[[str, str, Event], None]
 
 
+async def _at_once() -> None:
+    """The ports are known."""
+
+
 @dataclass(kw_only=True)
 class Host:
     """
@@ -70,6 +74,8 @@ class Host:
         on_event: Told (session, turn, event) as it happens.
         on_ledger: Told the ledger whenever it has changed.
         archive: Where sessions are written down.
+        ready: Awaited by each turn before anything else: the ports may not be known yet.
+        default_mode: The mode of a turn whose client says none, asked for when the ports are known.
     """
 
     ports: Callable[[], Ports]
@@ -79,6 +85,8 @@ class Host:
     ledger: Ledger = field(default_factory=Ledger)
     misses: dict[str, int] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
+    ready: Callable[[], Awaitable[None]] = _at_once
+    default_mode: Callable[[], Mode] = lambda: Mode.EDIT
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
@@ -90,7 +98,11 @@ class Host:
     # ---- Turns ------------------------------------------------------------------------------------
 
     def start(
-        self, prompt: str, session: str | None, context: tuple[Excerpt, ...] = (), mode: Mode = Mode.EDIT
+        self,
+        prompt: str,
+        session: str | None,
+        context: tuple[Excerpt, ...] = (),
+        mode: Mode | None = None,
     ) -> Turn:
         """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
@@ -99,10 +111,10 @@ class Host:
             self._at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
         release = self.archive.claimed(name)
-        message = UserMessage(text=prompt, context=context)
-        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(mode))
+        message, stated = UserMessage(text=prompt, context=context), mode or self.default_mode()
+        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(stated))
         self.sessions[name] = begun
-        self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=mode.value))
+        self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=stated.value))
         self.steered[turn] = self.steered.pop(name, [])  # what was corrected since the last turn
         task = asyncio.create_task(self._run(begun, turn, prompt, mode))
         task.add_done_callback(lambda _: release())
@@ -164,7 +176,7 @@ class Host:
         for turn in done[:-KEPT_TURNS]:
             del self.turns[turn]
 
-    async def _run(self, session: Session, turn: str, prompt: str, mode: Mode) -> TurnReport:
+    async def _run(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
         def observe(event: Event) -> None:
             self.on_event(session.id, turn, event)
 
@@ -173,10 +185,13 @@ class Host:
             await self.archive.kept(now)
 
         executor: Executor | None = None
-        started = Started(prompt=prompt, mode=mode)
+        started = Started(prompt=prompt, mode=mode or self.default_mode())
         end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
             try:
+                await self.ready()
+                mode = mode or self.default_mode()
+                started, session = replace(started, mode=mode), replace(session, offered=offers(mode))
                 executor = self._executor(session.id, turn, prompt, observe)
                 await self.archive.kept(session)
                 executor.offered = frozenset(offer.name for offer in offers(mode))
@@ -223,6 +238,7 @@ class Host:
             misses=self.misses,
             answered=lambda result: self.archive.answered(session, result),
             correct=lambda outcomes: self._correct(session, turn, outcomes),
+            new_id=self.new_id,
         )
 
     def _close_calls(self, session: str, executor: Executor | None) -> None:

@@ -49,7 +49,7 @@ class Reactions:
     What the owner does with what the server says.
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
-    those of `handrail/approval/request`; it gives one of their choices, or None if there is nobody to choose.
+    those of `handrail/approval/request`; it gives one of their choices, or None if the turn is being stopped.
     """
 
     update: Callable[[dict[str, Any]], None]

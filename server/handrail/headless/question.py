@@ -1,16 +1,18 @@
 """
 What a person is asked on a terminal, and what a typed line means.
 
-A question for leave is answered with a letter, any other with the number of a choice; all else is no answer,
-which the server takes for no.
+A question for leave is answered with a letter and the model's own with a number; all else is a no. What was
+typed before a question was shown answers nothing.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+NO = "deny"
+QUESTION = "question"  # the kind of the model's own questions
 # The choices of a question for leave, by letter; the last one is what an empty line means.
-LETTERS = (("y", "allow"), ("s", "session"), ("a", "always"), ("N", "deny"))
+LETTERS = (("y", "allow"), ("s", "session"), ("a", "always"), ("N", NO))
 MEANING = {"session": "s: yes, for this session", "always": "a: always, in this folder"}
 
 
@@ -18,30 +20,39 @@ MEANING = {"session": "s: yes, for this session", "always": "a: always, in this 
 class Question:
     """A `handrail/approval/request`."""
 
+    id: str
+    kind: str
     tool: str
     subject: str
     detail: str
     choices: tuple[str, ...]
+    folder: str = ""
+    rules: tuple[str, ...] = ()
+    diff: str = ""
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> "Question":
         """Read the params; what is missing is empty."""
-        tool, subject, detail = (str(params.get(part) or "") for part in ("tool", "subject", "detail"))
-        given = params.get("choices")
-        choices = tuple(each for each in given if isinstance(each, str)) if isinstance(given, list) else ()
-        return Question(tool=tool, subject=subject, detail=detail, choices=choices)
+        texts = ("id", "kind", "tool", "subject", "detail", "folder", "diff")
+        given = {name: str(params.get(name) or "") for name in texts}
+        return Question(**given, choices=_strings(params.get("choices")), rules=_strings(params.get("rules")))
 
     @property
     def asks_leave(self) -> bool:
-        """Whether it is about something that is to run."""
-        return "allow" in self.choices
+        """Whether it is about something that is to be done."""
+        return self.kind != QUESTION if self.kind else "allow" in self.choices
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """What can be answered to the model's own question."""
+        return tuple(choice for choice in self.choices if choice != NO)
 
     @property
     def text(self) -> str:
-        """The question as people read it."""
-        return (
-            f"Allow {self.tool} on {self.subject}? {self.detail}".strip() if self.asks_leave else self.subject
-        )
+        """The question as people read it, in one line where its parts are."""
+        if not self.asks_leave:
+            return self.subject
+        return f"Allow {self.tool} on {self.subject}? {self.detail}".strip()
 
     @property
     def unanswered(self) -> str:
@@ -51,20 +62,27 @@ class Question:
 
     @property
     def prompt(self) -> str:
-        """The question with what can be typed."""
+        """All of the question, with what can be typed."""
         if not self.asks_leave:
-            numbered = "".join(f"\n  {number}: {choice}" for number, choice in enumerate(self.choices, 1))
-            return f"{self.text}{numbered}\n[1-{len(self.choices)}]"
+            numbered = "".join(f"\n  {number}: {choice}" for number, choice in enumerate(self.answers, 1))
+            return f"{self.text}{numbered}\n[1-{len(self.answers)}]"
         letters = "/".join(letter for letter, choice in LETTERS if choice in self.choices)
         more = ", ".join(MEANING[choice] for choice in self.choices if choice in MEANING)
-        return f"{self.text}{f' ({more})' if more else ''} [{letters}]"
+        lines = [self.text, *self.diff.rstrip("\n").split("\n")] if self.diff else [self.text]
+        lines += [f"It runs in the folder {self.folder}."] if self.folder not in ("", ".") else []
+        lines += [f"s and a add the rule: {rule}" for rule in self.rules if more]
+        return "\n".join(lines) + f"{f' ({more})' if more else ''} [{letters}]"
 
-    def meant(self, typed: str) -> str | None:
+    def meant(self, typed: str) -> str:
         """The choice that a typed line means."""
         word = typed.strip().lower()
         if self.asks_leave:
-            by_letter = {letter.lower(): choice for letter, choice in LETTERS} | {"yes": "allow", "": "deny"}
-            choice = by_letter.get(word, "deny")
-            return choice if choice in self.choices else None
+            by_letter = {letter.lower(): choice for letter, choice in LETTERS} | {"yes": "allow", "": NO}
+            choice = by_letter.get(word, NO)
+            return choice if choice in self.choices else NO
         number = int(word) if word.isascii() and word.isdigit() else 0
-        return self.choices[number - 1] if 1 <= number <= len(self.choices) else None
+        return self.answers[number - 1] if 1 <= number <= len(self.answers) else NO
+
+
+def _strings(given: object) -> tuple[str, ...]:
+    return tuple(each for each in given if isinstance(each, str)) if isinstance(given, list) else ()

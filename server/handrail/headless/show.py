@@ -33,9 +33,9 @@ MESSAGE_KINDS = {
 }  # LSP's MessageType; the others are not for people
 EXCERPT_CHARS = 80  # of a candidate's first line
 
-# Controls, and the characters that reorder or hide text on a terminal.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\u202a-\u202e\u2066-\u2069]|[\ud800-\udfff]"
+# What Python calls printable and people cannot see: fillers, joiners, variation selectors.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 
 
@@ -301,9 +301,14 @@ class Show:
 
 
 def visible(text: str) -> str:
-    """Replace what a terminal would obey instead of showing; line feeds and tabs stay."""
-    plain = text.replace("\r\n", "\n")
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), plain)
+    """Replace what a terminal would obey or hide instead of showing; line feeds and tabs stay."""
+    return "".join(_shown(character) for character in text.replace("\r\n", "\n"))
+
+
+def _shown(character: str) -> str:
+    if character in "\n\t" or (character.isprintable() and not _UNSEEN.match(character)):
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 @contextlib.contextmanager

@@ -5,6 +5,7 @@ Reading never blocks the event loop, so that a dying server or a Ctrl-C is notic
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -13,6 +14,11 @@ from types import TracebackType
 from typing import Self, TextIO, TypeVar
 
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
+
+try:
+    import termios
+except ImportError:  # Windows
+    termios = None  # type: ignore[assignment]  # there is no such module
 
 T = TypeVar("T")
 
@@ -69,11 +75,19 @@ def can_ask() -> bool:
 
 
 async def ask(prompt: str) -> str:
-    """Ask on stderr; what is typed, which is nothing at the end of the input."""
+    """Ask on stderr; what is typed from now on, which is nothing at the end of the input."""
     sys.stdout.flush()
+    _forget_typed()
     print(f"{prompt} ", end="", file=sys.stderr, flush=True)
     answer = await _read_some(sys.stdin.fileno())
     return answer.decode("utf-8", "replace")
+
+
+def _forget_typed() -> None:
+    """Whatever was typed before a question was shown is no answer to it."""
+    if termios is not None:
+        with contextlib.suppress(termios.error, ValueError):
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
 async def read_prompt(argument: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from handrail.agent.restore.restore import RestoreReport
+from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
 from handrail.core.conversation.journal import ToldTurn
 from handrail.core.conversation.message import Usage
@@ -106,7 +107,7 @@ class Converter:
         near = known.near if known.text is not None else ()
         return lsp.Diagnostic(
             range=self._range(known.text, near[0].span) if near else START,
-            message=known.message,
+            message=surfaces.lines(known.message),
             severity=SEVERITIES[known.severity],
             code=known.code.value,
             source="handrail",
@@ -230,8 +231,15 @@ def _short_event(
             return protocol.ToolOutputEvent(kind="toolOutput", call=call, text=text, skipped=skipped)
         case report.Notice(call=call, text=text, is_warning=warning):
             return protocol.NoticeEvent(kind="notice", call=call, text=text, warning=warning)
-        case report.Asked(call=call, subject=subject, choice=choice):
-            return protocol.ApprovalEvent(kind="approval", call=call, subject=subject, choice=choice)
+        case report.Asked(call=call, subject=subject, question=question, end=end, choice=choice):
+            return protocol.ApprovalEvent(
+                kind="approval",
+                call=call,
+                subject=subject,
+                approval=question,
+                end=end.value if end is not None else None,
+                choice=choice,
+            )
         case report.Retried(reason=reason, in_s=in_s):
             return protocol.RetryEvent(kind="retry", reason=reason, in_seconds=in_s)
         case report.Compacted(before=before, after=after):

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
+from handrail.core import surfaces
 from handrail.core.documents.change import Status
 from handrail.core.ledger import report
 from handrail.core.ledger.outcome import Outcome
@@ -25,6 +26,9 @@ from handrail.lsp.convert import Converter
 
 OUTPUT_S = 0.1  # so long a command's output is gathered; nobody reads faster
 OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
+SAID_CHARS = 2_000  # of a warning
+REPORT_CHARS = 400  # of a progress message
+PROMPT_CHARS = 60
 LINE_CHARS = 120  # of the last line, where only one is shown
 SLOW_S = 1.0  # from then on people wonder whether anything happens
 KEPT_TURNS = 100  # ended ones of which outcomes may still be corrected
@@ -42,6 +46,8 @@ class _Shown:
     crumbs: list[report.TextDelta | report.ThoughtDelta] = field(default_factory=list)
     outputs: dict[str, report.CallOutput] = field(default_factory=dict)
     timer: asyncio.TimerHandle | None = None
+    reported: str = ""
+    waits: str = ""
 
 
 @dataclass(kw_only=True)
@@ -102,7 +108,10 @@ class Progress:
             self._tell_standard(turn, event, state)
         if isinstance(event, report.Notice) and event.is_warning:
             self.server.window_show_message(
-                lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {event.text}")
+                lsp.ShowMessageParams(
+                    type=lsp.MessageType.Warning,
+                    message=f"handrail: {surfaces.message(event.text, SAID_CHARS)}",
+                )
             )
         if isinstance(event, report.Ended):
             state.has_ended = True  # an outcome may still be corrected, and goes on counting
@@ -128,7 +137,7 @@ class Progress:
                 self._report(turn, f"Again in {in_s:.0f} s: {reason}")
             case report.Ended(state=end, reason=reason):
                 message = _counts(state) if end is report.State.FINISHED else f"{end.value}: {reason}"
-                self._notify(turn, lsp.WorkDoneProgressEnd(message=message))
+                self._notify(turn, lsp.WorkDoneProgressEnd(message=surfaces.message(message)))
             case _:
                 pass
 
@@ -137,15 +146,31 @@ class Progress:
         self.server.protocol.send_request(
             lsp.WINDOW_WORK_DONE_PROGRESS_CREATE, lsp.WorkDoneProgressCreateParams(token=turn)
         )
-        first = prompt.strip().partition("\n")[0][:60]
+        first = surfaces.message(prompt.strip().partition("\n")[0], PROMPT_CHARS)
         self._notify(turn, lsp.WorkDoneProgressBegin(title="handrail", message=first, cancellable=True))
 
+    def wait(self, turn: str, waits: str) -> None:
+        """From now on a turn waits for the user as *waits* says, or no longer if that is empty."""
+        state = self.shown.get(turn)
+        if state is None:
+            return
+        state.waits = waits
+        if self.client.progress and not state.has_ended:
+            self._report(turn, state.reported)
+
     def _report(self, turn: str, message: str) -> None:
-        self._notify(turn, lsp.WorkDoneProgressReport(message=message, cancellable=True))
+        state = self.shown[turn]
+        state.reported = message
+        shown = surfaces.message(message, REPORT_CHARS)
+        if state.waits:  # first, as a status bar cuts what is long
+            shown = f"{state.waits} · {shown}" if shown else state.waits
+        self._notify(turn, lsp.WorkDoneProgressReport(message=shown, cancellable=True))
 
     def _log(self, event: report.CallFailed) -> None:
         said = f"{event.tool} failed: {event.code}: {event.said}"
-        self.server.window_log_message(lsp.LogMessageParams(type=lsp.MessageType.Warning, message=said))
+        self.server.window_log_message(
+            lsp.LogMessageParams(type=lsp.MessageType.Warning, message=surfaces.lines(said))
+        )
 
     def _notify(self, turn: str, value: object) -> None:
         self.server.protocol.notify(lsp.PROGRESS, lsp.ProgressParams(token=turn, value=value))

@@ -20,6 +20,9 @@ Mode = Literal["edit", "ask", "plan"]
 Status = Literal["landed", "already", "failed", "denied"]
 Tier = Literal["safe", "normalised", "anchored"]
 PathChange = Literal["created", "changed", "deleted"]
+ApprovalKind = Literal["command", "file", "outside", "tool", "question", "saving"]
+ApprovalEnd = Literal["answered", "timedOut", "withdrawn"]
+RuleScope = Literal["session", "workspace"]
 
 # ---- Values ---------------------------------------------------------------------------------------
 
@@ -440,6 +443,112 @@ class CheckpointSoundness:
     problems: list[str]
 
 
+# ---- Questions --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """
+    An open question. Everything in it is text of a model, a file or a command: show it, never interpret it.
+
+    Attributes:
+        id: Names it in `approval.answer` and `approval.show`.
+        kind: *command* may this line run; *file* may the tool use these files; *outside* the same outside the
+            workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved.
+        subject: All of what it is about: the command line, the paths, or the question itself.
+        detail: Why it is asked.
+        folder: The folder in which a command runs, as people read it.
+        choices: What can be answered. The first is "deny": no, or no answer to the model's own question. Then
+            "allow", "session" (also for the rest of this session), "always" (also in this workspace for
+            good); or the model's own choices.
+        rules: What "session" and "always" add, each rule in words.
+        diff: What would be written, as a unified diff.
+        asked_at: When it was asked, RFC 3339.
+        seconds_left: How long it still waits; then it ends as a no.
+    """
+
+    id: str
+    session: str
+    turn: str
+    call: str
+    tool: str
+    kind: ApprovalKind
+    subject: str
+    detail: str
+    choices: list[str]
+    asked_at: str
+    seconds_left: float
+    folder: str | None = None
+    rules: list[str] | None = None
+    diff: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalListParams:
+    """All open questions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAnswerParams:
+    """Answer an open question with one of its choices."""
+
+    approval: str
+    choice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalShowParams:
+    """Show an open question in full; without `approval`, the one that was asked first."""
+
+    approval: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedDocument:
+    """A document that the server has written, and its text."""
+
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputShowParams:
+    """Which command's output to show: that of a tool call; without `call`, the last one."""
+
+    call: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleListParams:
+    """All rules that an answer has added."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleInfo:
+    """
+    A rule that an answer to a question has added.
+
+    Attributes:
+        id: Names it in `rules.remove`.
+        text: What it allows, in words.
+        scope: Whether it holds for one session, or in this workspace for good.
+        session: The session it holds for.
+    """
+
+    id: str
+    text: str
+    tool: str
+    scope: RuleScope
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleRemoveParams:
+    """Remove a rule that an answer has added: it is asked again."""
+
+    rule: str
+
+
 # ---- What a client says of itself -----------------------------------------------------------------
 
 
@@ -450,7 +559,7 @@ class ClientOptions:
 
     Attributes:
         turn_updates: Send `handrail/turn/update`.
-        approvals: Ask by `handrail/approval/request`.
+        approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
         services: What the client does for the server: "save", "model".
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
@@ -546,11 +655,20 @@ class SupersededEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEvent:
-    """The user is asked, or has answered with `choice`."""
+    """
+    The user is asked, or the question has ended.
+
+    Attributes:
+        approval: The question's id.
+        end: How it has ended; missing while it waits for the user.
+        choice: What it ended with; "deny" if it was not answered.
+    """
 
     kind: Literal["approval"]
     call: str
     subject: str
+    approval: str
+    end: ApprovalEnd | None = None
     choice: str | None = None
 
 
@@ -618,28 +736,34 @@ class TurnUpdate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequestParams:
+class ApprovalRequestParams(Approval):
     """
-    A question: whether a call may run, or what the model wants to know.
-
-    Attributes:
-        subject: The path or command it is about, or the question itself.
-        detail: Why it is asked.
-        choices: "allow", "session" (allow for this session), "always" (in this workspace for good), "deny";
-            or, for the tool `ask_user`, the model's own.
+    A question that has just been asked. Give the user time: `null` and an error are not an answer, and leave
+    the question open. When it ends by other means, this request is cancelled and `approval/ended` is sent.
     """
-
-    turn: str
-    tool: str
-    subject: str
-    detail: str
-    choices: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequestResult:
-    """The answer; anything but a choice that was offered is a no."""
+    """The answer: one of the choices, exactly. Anything else leaves the question open."""
 
+    choice: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalEndedParams:
+    """
+    A question is open no longer: remove its buttons.
+
+    Attributes:
+        approval: The question's id.
+        end: *answered*, by whichever surface; *timedOut*, which is a no; *withdrawn*, because its turn was
+            stopped or an answer to another question covers it.
+        choice: What was answered.
+    """
+
+    approval: str
+    end: ApprovalEnd
     choice: str | None = None
 
 
@@ -838,6 +962,43 @@ CHECKPOINT_RESTORE = Request(
     does="Takes a turn or a step back; what was typed since is kept.",
 )
 
+APPROVAL_LIST = Request(
+    name="approval.list",
+    params=ApprovalListParams,
+    result=list[Approval],
+    does="Lists the open questions, the oldest first.",
+)
+APPROVAL_ANSWER = Request(
+    name="approval.answer",
+    params=ApprovalAnswerParams,
+    result=None,
+    does="Answers an open question; the first valid answer counts.",
+)
+APPROVAL_SHOW = Request(
+    name="approval.show",
+    params=ApprovalShowParams,
+    result=ServedDocument,
+    does="Shows an open question in full, in a document whose code actions answer it.",
+)
+OUTPUT_SHOW = Request(
+    name="output.show",
+    params=OutputShowParams,
+    result=ServedDocument,
+    does="Shows what a command has printed.",
+)
+RULES_LIST = Request(
+    name="rules.list",
+    params=RuleListParams,
+    result=list[RuleInfo],
+    does="Lists the rules that answers have added.",
+)
+RULES_REMOVE = Request(
+    name="rules.remove",
+    params=RuleRemoveParams,
+    result=None,
+    does="Removes a rule that an answer has added.",
+)
+
 REQUESTS = (
     TURN_START,
     TURN_WAIT,
@@ -855,17 +1016,30 @@ REQUESTS = (
     CHECKPOINT_RESTORE,
     CHECKPOINT_PRUNE,
     CHECKPOINT_VERIFY,
+    APPROVAL_LIST,
+    APPROVAL_ANSWER,
+    APPROVAL_SHOW,
+    OUTPUT_SHOW,
+    RULES_LIST,
+    RULES_REMOVE,
 )
 
 TURN_UPDATE = "handrail/turn/update"
 APPROVAL_REQUEST = "handrail/approval/request"
+APPROVAL_ENDED = "handrail/approval/ended"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
-    (APPROVAL_REQUEST, ApprovalRequestParams, ApprovalRequestResult, "window/showMessageRequest asks."),
+    (
+        APPROVAL_REQUEST,
+        ApprovalRequestParams,
+        ApprovalRequestResult,
+        "window/showMessageRequest offers *No* and *Show*.",
+    ),
+    (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
 )

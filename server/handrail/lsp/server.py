@@ -40,6 +40,7 @@ from handrail.lsp.features import (
     configuration,
     diagnostics,
     failure,
+    questions,
     session,
     sync,
     turn,
@@ -69,6 +70,12 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.CHECKPOINT_RESTORE, checkpoint.restore),
     (protocol.CHECKPOINT_PRUNE, checkpoint.prune),
     (protocol.CHECKPOINT_VERIFY, checkpoint.verify),
+    (protocol.APPROVAL_LIST, questions.list_),
+    (protocol.APPROVAL_ANSWER, questions.answer),
+    (protocol.APPROVAL_SHOW, questions.show),
+    (protocol.OUTPUT_SHOW, questions.show_output),
+    (protocol.RULES_LIST, questions.list_rules),
+    (protocol.RULES_REMOVE, questions.remove_rule),
 )
 
 # What is said to the user after a command, whose result editors drop.
@@ -77,6 +84,8 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.FAILURE_DIFF: virtual.show,
     protocol.CHECKPOINT_DIFF: virtual.show,
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
+    protocol.APPROVAL_SHOW: questions.tell,
+    protocol.OUTPUT_SHOW: questions.tell,
 }
 
 EXPERIMENTAL = {
@@ -283,7 +292,7 @@ def _register_standard(server: Server) -> None:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
-        await configuration.pull(state)
+        state.begin(configuration.pull(state))
         await configuration.register(state, server.client_capabilities)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
@@ -305,7 +314,7 @@ def _register_standard(server: Server) -> None:
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
     )
     def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        return diagnostics.code_actions(state, params)
+        return [*diagnostics.code_actions(state, params), *questions.code_actions(state, params)]
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:
@@ -320,6 +329,7 @@ def _register_standard(server: Server) -> None:
         await state.host.close()
         await checkpoint.tidy(state)
         state.world.watch.close()
+        state.world.served.close()
 
 
 def _encoding(capabilities: lsp.ServerCapabilities) -> str:

@@ -170,6 +170,25 @@ CHECKPOINTS_REQUIRED = Setting(
     ),
 )
 
+QUESTIONS_TIMEOUT = Setting(
+    name="questions.timeout",
+    default=60,
+    scope=Scope.MACHINE,
+    bounds=(1, 10_080),
+    does="After how many minutes a question that nobody has answered ends as a no.",
+)
+DOCUMENTS = Setting(
+    name="documents",
+    default="workspace",
+    scope=Scope.MACHINE,
+    choices=("workspace", "state"),
+    does=(
+        "Where handrail writes documents that it shows, such as questions. `workspace`: in `.handrail` of "
+        "the workspace folder, which git ignores and agents cannot use. `state`: in the state folder, where "
+        "some editors find no server for them."
+    ),
+)
+
 SETTINGS = (
     MODEL,
     BASE_URL,
@@ -184,6 +203,8 @@ SETTINGS = (
     CHECKPOINTS_AGE,
     CHECKPOINTS_REQUIRED,
     TERMINAL_TIMEOUT,
+    QUESTIONS_TIMEOUT,
+    DOCUMENTS,
 )
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}

@@ -19,22 +19,30 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
+from handrail.agent.questions import OpenQuestion, Questions
+from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
-from handrail.core.conversation.prompt import Surroundings
+from handrail.core.conversation.prompt import Mode, Surroundings
+from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.edit import between
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
+from handrail.core.policy.rules import Decision, Rule
 from handrail.lsp import settings
 from handrail.lsp.apply_edit import Patience
-from handrail.lsp.approver import LspApprover
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor import LspEditor
 from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress, Slow
+from handrail.lsp.questions import words
+from handrail.lsp.questions.documents import QuestionDocuments
+from handrail.lsp.questions.surface import ClientSurface
 from handrail.ports import (
     Checkpoints,
+    Clock,
     Editor,
     Grants,
     ModelChoice,
@@ -46,12 +54,22 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
+from handrail.ports.errors import ServedError
+from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions, Unwritten
 
 logger = logging.getLogger(__name__)
 
 EDITOR = "editor"  # in the setting `model` it means the client's own, and may be followed by a name
-SETTLE_S = 2.0  # a turn begins with the defaults if the client has not told its settings by then
+SAID_CHARS = 2_000  # of one message
+SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
+KNOWN = "The last known settings hold."
+STRICTLY = "The defaults hold, and every edit and command is asked about."
+LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
+STRICT = (  # while the client has never told its settings: they may hold stricter rules than the defaults
+    Rule(tool="edit", match="**", decision=Decision.ASK),
+    Rule(tool="terminal", match="*", decision=Decision.ASK),
+)
 
 
 class Wrong(Exception):
@@ -79,6 +97,8 @@ class World:
     grants: Grants
     spills: Spills
     surroundings: Callable[[], Awaitable[Surroundings]]
+    clock: Clock
+    served: ServedDocuments
     sessions: Sessions = field(default_factory=Unwritten)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
@@ -99,7 +119,27 @@ class State:
         self.patience = world.patience
         self.editor = LspEditor(server, self.documents, world.disk, world.patience)
         self.editor.settings = lambda: self.settings
-        self.approver = LspApprover(server)
+        self.question_documents = QuestionDocuments(
+            served=world.served,
+            opened=self.documents,
+            identify=self.identify,
+            say=self.say,
+            replace=self._replace,
+        )
+        self.questions = Questions(
+            clock=world.clock,
+            timeout_s=lambda: self.settings.number(settings.QUESTIONS_TIMEOUT) * 60.0,
+            surface=ClientSurface(
+                server=server,
+                client=lambda: self.client,
+                questions=lambda: self.questions,
+                documents=self.question_documents,
+                show=self._show_question,
+                waits=lambda turn: self.progress.wait(turn, self._waits(turn)),
+                say=self.say,
+                follow=self.follow,
+            ),
+        )
         self.editor_model = EditorModel(server)
         self.converter = Converter(encoding=self.documents.encoding)
         self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
@@ -109,11 +149,15 @@ class State:
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=world.sessions),
+            ready=self.settled,
+            default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
         self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
         self.look: Callable[[str], None] = lambda uri: None
         self.published: set[str] = set()
+        self.has_settled = False
+        self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
         self._settled = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
         self._identities: dict[str, str] = {}
@@ -121,7 +165,7 @@ class State:
     def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
         """Take over what the client says of itself."""
         self.client = Client.of(params)
-        self.editor.client = self.approver.client = self.progress.client = self.client
+        self.editor.client = self.progress.client = self.client
         self.editor_model.client = self.client
         self.documents.encoding = encoding
         self.converter = Converter(
@@ -167,12 +211,12 @@ class State:
             workspace=self.workspace,
             provider=self._provider(),
             checkpoints=self.checkpoints,
-            approver=self.approver,
+            approver=self.questions,
             process=self.world.process,
             spills=self.world.spills,
             grants=self.world.grants,
             terms=Terms(
-                rules=self.settings.rules(settings.APPROVALS),
+                rules=self.rules(),
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
@@ -181,6 +225,7 @@ class State:
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
             ),
             surroundings=self.world.surroundings,
+            rules_now=self.rules,
             secrets=lambda: self.world.secrets(self.settings.text(settings.KEY_NAME)),
         )
 
@@ -200,19 +245,40 @@ class State:
     # ---- Settings ---------------------------------------------------------------------------------
 
     async def settled(self) -> None:
-        """Wait until the client has told its settings, but not for long."""
+        """Wait, visibly, until the client has told its settings; then go on with what is known."""
+        if self._settled.is_set():
+            return
+        waiting = asyncio.ensure_future(self._settled.wait())
+        timer = asyncio.ensure_future(self.world.clock.sleep(SETTLE_S))
         try:
-            await asyncio.wait_for(self._settled.wait(), SETTLE_S)
-        except TimeoutError:
-            logger.warning("The client has not answered workspace/configuration; the defaults hold.")
+            with self.slow("Waiting for the settings of the editor") as slow:
+                while not (waiting.done() or timer.done() or slow.is_stopped):
+                    both = (waiting, timer)
+                    await asyncio.wait(both, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            timer.cancel()
+        if not self._settled.is_set():
+            self.give_up("has not answered workspace/configuration")
+
+    def give_up(self, why: str) -> None:
+        """No turn waits for the settings any more; a late answer counts all the same."""
+        self._settled.set()
+        self.say(f"The editor {why}. {KNOWN if self.has_settled else STRICTLY}")
 
     def unsettle(self) -> None:
         """The settings have changed, and are asked for anew: a turn that begins now waits for them."""
         self._settled.clear()
 
+    def rules(self) -> tuple[Rule, ...]:
+        """The user's rules; every edit and command is asked about until the client has told its settings."""
+        return self.settings.rules(settings.APPROVALS) + (() if self.has_settled else STRICT)
+
     def refresh(self) -> None:
         """The settings are known, or have changed."""
+        self.has_settled = True
         self._settled.set()
+        self.world.served.use_workspace(self.settings.text(settings.DOCUMENTS) == "workspace")
         self.checkpoints.set_limits(
             Limits(
                 max_bytes=self.settings.number(settings.CHECKPOINTS_SIZE) * 1_000_000,
@@ -227,6 +293,48 @@ class State:
             return self.world.diagnostics
         return self.settings.flag(settings.DIAGNOSTICS)
 
+    # ---- Questions --------------------------------------------------------------------------------
+
+    async def _show_question(self, asked: OpenQuestion) -> None:
+        try:
+            uri, _ = await self.question_documents.write(asked)
+        except ServedError as error:
+            self.say(f"{error} The command handrail.approval.list has the question.")
+        else:
+            await self.open_document(uri)
+
+    async def _replace(self, uri: str, text: str) -> None:
+        """Have the client replace all text of a document of ours that it holds."""
+        document = self.documents.find(uri)
+        if document is None:
+            return
+        base = document.text
+        whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=between(base.content, text))
+        await self.editor.apply([Update(uri=uri, base=base, hunks=(whole,))], "handrail: show the question")
+
+    def _waits(self, turn: str) -> str:
+        """How long a turn still waits for the user, for its status; nothing if it does not."""
+        mine = [each for each in self.questions.open if each.question.turn == turn]
+        if not mine:
+            return ""
+        minutes = -(-int(self.questions.seconds_left(mine[0])) // 60)
+        more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
+        return f"Waiting for you, {minutes} min left: {words.short(mine[0].question)}{more}"
+
+    async def open_document(self, uri: str) -> None:
+        """Have the editor show a document, or say where it is."""
+        if self.client.shows_documents:
+            params = lsp.ShowDocumentParams(uri=uri, take_focus=True)
+            try:
+                shown = await asyncio.wait_for(
+                    self.server.window_show_document_async(params), self.patience.answer_s
+                )
+                if shown is None or shown.success:
+                    return
+            except (JsonRpcException, TimeoutError):
+                logger.warning("The client did not show %s", uri)
+        self.say(f"Open {uri}")
+
     # ---- Telling ----------------------------------------------------------------------------------
 
     def progress_of(self, session: str, turn: str, event: object) -> None:
@@ -236,7 +344,9 @@ class State:
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""
         self.server.window_show_message(
-            lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {message}")
+            lsp.ShowMessageParams(
+                type=lsp.MessageType.Warning, message=f"handrail: {surfaces.message(message, SAID_CHARS)}"
+            )
         )
 
     @contextmanager

@@ -31,6 +31,15 @@ from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
 from handrail.ports.models import ModelChoice as ModelChoice
 from handrail.ports.models import Provider as Provider
+from handrail.ports.questions import ALLOW as ALLOW
+from handrail.ports.questions import ALWAYS as ALWAYS
+from handrail.ports.questions import DENY as DENY
+from handrail.ports.questions import FOR_SESSION as FOR_SESSION
+from handrail.ports.questions import LEAVE as LEAVE
+from handrail.ports.questions import Approver as Approver
+from handrail.ports.questions import Clock as Clock
+from handrail.ports.questions import Kind as Kind
+from handrail.ports.questions import Question as Question
 
 # ---- Documents --------------------------------------------------------------------------------------
 
@@ -226,39 +235,6 @@ class Spills(Protocol):
 # ---- Questions --------------------------------------------------------------------------------------
 
 
-ALLOW, DENY = "allow", "deny"
-FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
-LEAVE = (ALLOW, FOR_SESSION, ALWAYS, DENY)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """
-    Something the user is asked.
-
-    Attributes:
-        turn, call, tool: Who asks.
-        subject: What it is about: a path, a command line, or the question itself.
-        detail: Why it is asked.
-        choices: What can be answered.
-    """
-
-    turn: str
-    call: str
-    tool: str
-    subject: str
-    detail: str
-    choices: tuple[str, ...] = LEAVE
-
-
-class Approver(Protocol):
-    """Asks the user."""
-
-    async def ask(self, question: Question) -> str | None:
-        """One of the choices; None for no answer in time, an error, and anything that is no choice."""
-        ...
-
-
 class Grants(Protocol):
     """Keeps what the user has allowed for good in this workspace."""
 
@@ -268,6 +244,10 @@ class Grants(Protocol):
 
     async def add(self, grants: frozenset[Grant]) -> None:
         """Allow this as well from now on."""
+        ...
+
+    async def remove(self, grants: frozenset[Grant]) -> None:
+        """Ask about this again from now on."""
         ...
 
 
@@ -306,6 +286,7 @@ class Ports:
 
     Attributes:
         terms: On which its tools run.
+        rules_now: The user's rules as they are at this moment, if they may change while a turn runs.
         surroundings: Tells where a turn takes place; the open documents are the editor's to tell.
         secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
@@ -323,3 +304,8 @@ class Ports:
     surroundings: Callable[[], Awaitable[Surroundings]] = _nowhere
     secrets: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    rules_now: Callable[[], tuple[Rule, ...]] | None = None
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The user's rules."""
+        return self.terms.rules if self.rules_now is None else self.rules_now()

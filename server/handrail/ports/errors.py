@@ -30,3 +30,7 @@ class CheckpointError(HandrailError):
 
 class EditorGone(HandrailError):
     """The client's connection is lost."""
+
+
+class ServedError(HandrailError):
+    """A document for the user cannot be written."""

@@ -186,7 +186,7 @@ async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> N
     text = await result(bench, "ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
     assert text == "The user chose: Tabs"
     (asked,) = bench.approver.asked
-    assert (asked.subject, asked.choices) == ("Tabs or spaces?", ("Tabs", "Spaces"))
+    assert (asked.subject, asked.choices) == ("Tabs or spaces?", ("deny", "Tabs", "Spaces"))
     assert Asked(call=asked.call, subject="Tabs or spaces?", choice="Tabs") in bench.events
 
 

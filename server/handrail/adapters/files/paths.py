@@ -15,6 +15,8 @@ from pathlib import Path
 from handrail.adapters.files.files import uri_of
 
 VERSION_CONTROL = frozenset({".git", ".hg", ".svn", ".jj", ".bzr"})
+OWN_FOLDER = ".handrail"  # where documents are that are written for people
+INTERNAL = VERSION_CONTROL | {OWN_FOLDER}  # never listed, searched or kept
 FOLDS_CASE = sys.platform in ("darwin", "win32")
 
 

@@ -37,7 +37,11 @@ class GrantFile:
 
     async def add(self, grants: frozenset[Grant]) -> None:
         """Allow this as well from now on."""
-        await in_thread(_write, self._file, grants)
+        await in_thread(_write, self._file, grants, frozenset())
+
+    async def remove(self, grants: frozenset[Grant]) -> None:
+        """Ask about this again from now on."""
+        await in_thread(_write, self._file, frozenset(), grants)
 
     @property
     def _file(self) -> Path:
@@ -59,8 +63,8 @@ def _read(file: Path) -> list[Grant]:
     return [Grant(tool=t, subject=s) for t, s in pairs if isinstance(t, str) and isinstance(s, str)]
 
 
-def _write(file: Path, grants: frozenset[Grant]) -> None:
-    kept = [each for each in _read(file) if each not in grants]
+def _write(file: Path, grants: frozenset[Grant], gone: frozenset[Grant]) -> None:
+    kept = [each for each in _read(file) if each not in grants | gone]
     pairs = [[each.tool, each.subject] for each in (*kept, *grants)][-LIMIT_GRANTS:]
     beside = file.with_name(f"{NAME}.{os.getpid()}")
     try:

@@ -19,7 +19,15 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from handrail.adapters.files.files import path_of, uri_of
-from handrail.adapters.files.paths import VERSION_CONTROL, identity_of, inside, root_names, shown_path
+from handrail.adapters.files.paths import (
+    INTERNAL,
+    OWN_FOLDER,
+    VERSION_CONTROL,
+    identity_of,
+    inside,
+    root_names,
+    shown_path,
+)
 from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.verdict import Place, Standing
@@ -58,7 +66,7 @@ PROTECTED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         "An agent takes settings from it: what it may do, and what it runs.",
-        (".handrail", ".claude", ".cursor"),
+        (".claude", ".cursor"),
     ),
     (
         "It defines what runs on the build server, with the rights that are set there.",
@@ -126,7 +134,7 @@ class Folders:
 
     @property
     def _ground(self) -> Ground:
-        internal = sorted(VERSION_CONTROL)
+        internal = sorted(INTERNAL)
         return Ground(roots=self._roots, resolve=self.resolve, internal=internal)
 
     def _untitled(self, uri: str) -> Place | Failure:
@@ -197,6 +205,8 @@ def _standing(real: Path, written: Path) -> tuple[Standing, str]:
     """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
     if _is_internal(real.parts + written.parts):
         return Standing.VERSION_CONTROL, ""
+    if any(_plain(part) == OWN_FOLDER for part in real.parts + written.parts):
+        return Standing.OWN, ""
     if why := why_protected(real.as_posix()) or why_protected(written.as_posix()):
         return Standing.PROTECTED, why
     return Standing.INSIDE, ""
@@ -204,12 +214,13 @@ def _standing(real: Path, written: Path) -> tuple[Standing, str]:
 
 def _is_internal(parts: Sequence[str]) -> bool:
     """Whether a part is a version control system's folder, however a file system lets one spell it."""
-    for part in parts:
-        name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these
-        name = name.partition(":")[0].rstrip(" .").casefold()  # and Windows not these
-        if name in VERSION_CONTROL or SHORT_NAME.fullmatch(name):
-            return True
-    return False
+    return any(name in VERSION_CONTROL or SHORT_NAME.fullmatch(name) for name in map(_plain, parts))
+
+
+def _plain(part: str) -> str:
+    """A part of a path without what file systems do not see in it."""
+    name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these
+    return name.partition(":")[0].rstrip(" .").casefold()  # and Windows not these
 
 
 def _unusable(path: str) -> Failure | None:

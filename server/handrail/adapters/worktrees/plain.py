@@ -14,7 +14,7 @@ from pathlib import Path
 
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
-from handrail.adapters.files.paths import VERSION_CONTROL
+from handrail.adapters.files.paths import INTERNAL
 from handrail.core.checkpoint import LINK, Image
 
 LIMIT_FILES = 2_000
@@ -54,7 +54,7 @@ def take(roots: Sequence[Path]) -> Plain | None:
         for at, folders, names in os.walk(
             root, onerror=lambda error: _leave_out(found, error.filename, error)
         ):
-            folders[:] = [each for each in folders if each not in VERSION_CONTROL]
+            folders[:] = [each for each in folders if each not in INTERNAL]
             for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
                 path = Path(at, name)
                 try:

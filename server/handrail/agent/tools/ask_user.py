@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
+from handrail.ports import DENY
 
 LIMIT_CHOICES = 6
 LIMIT_CHARS = 80  # of a choice: editors show them as buttons
@@ -23,6 +24,8 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
     ]
     if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
         return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
+    if DENY in good:
+        return call.bad("choices", f"other answers than {DENY!r}, which stands for none")
     return call.Inquiry(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 

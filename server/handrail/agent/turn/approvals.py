@@ -6,65 +6,136 @@ Everything but one of the choices is no answer, and no answer allows nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from handrail.agent.tools.call import Inquiry
-from handrail.core.conversation.message import ToolCall
+from handrail.agent.tools.call import Edits, Inquiry
+from handrail.agent.turn.edits import Planner, preview
+from handrail.agent.turn.resolve import Ready
 from handrail.core.failure import Failure
-from handrail.core.ledger.report import Asked, Event
+from handrail.core.ledger.outcome import Mutation
+from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
 from handrail.core.policy.verdict import Ask, Grant, Rights
-from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Ports, Question
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Ports, Question
 
 YES = (ALLOW, FOR_SESSION, ALWAYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class Approvals:
     """
-    Where the questions of one turn are asked.
+    The questions of one turn.
 
     Attributes:
         ports: The approver, what was allowed before, and the rules.
         granted: What the user has allowed in this session; grows with each such answer.
-        observe: Told of question and answer.
+        observe: Told of each question and of its end.
+        new_id: Makes an id that begins as given.
     """
 
+    session: str
     turn: str
     ports: Ports
     granted: set[Grant]
     observe: Callable[[Event], None]
+    new_id: Callable[[str], str]
 
     async def rights(self) -> Rights:
         """What the user has set and allowed up to now."""
-        return Rights(rules=self.ports.terms.rules, grants=await self.ports.grants.load() | self.granted)
+        return Rights(rules=self.ports.rules(), grants=await self.ports.grants.load() | self.granted)
 
-    async def refuses(self, call: ToolCall, ask: Ask) -> Failure | None:
-        """Why *call* may not run; None if the user lets it."""
-        answer = await self._ask(self._question(call, ask.subject, ask.detail))
-        if answer not in YES:
-            return verdict.denied(ask, answered=answer is not None)
+    async def refuses(self, ready: Ready, ask: Ask, mutation: Mutation) -> Failure | None:
+        """
+        Why a call may not run; None if the user lets it. *mutation* is the pattern of its mutations.
+
+        If by then the call would write something else than was shown, it is asked about again.
+        """
+        question = await self._leave(ready, ask, mutation)
+        while True:
+            answer = await self._ask(question)
+            if answer not in YES:
+                return verdict.denied(ask, answered=answer is not None)
+            now = await self._leave(ready, ask, mutation)
+            if _rows(now.diff) == _rows(question.diff):
+                break
+            question = now
         if answer != ALLOW:
             self.granted.update(ask.grants)
         if answer == ALWAYS:
             await self.ports.grants.add(ask.grants)
         return None
 
-    async def inquire(self, call: ToolCall, inquiry: Inquiry) -> str:
+    async def inquire(self, ready: Ready, inquiry: Inquiry) -> str:
         """What the user answers, as the model reads it."""
-        question = replace(self._question(call, inquiry.question, ""), choices=inquiry.choices)
-        answer = await self._ask(question)
-        if answer is None:
+        question = self._question(ready, Kind.QUESTION, inquiry.question)
+        answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))
+        if answer in (None, DENY):
             return "The user did not answer. Take the most careful way, or end the turn with your question."
         return f"The user chose: {answer}"
 
-    def _question(self, call: ToolCall, subject: str, detail: str) -> Question:
-        return Question(turn=self.turn, call=call.id, tool=call.name, subject=subject, detail=detail)
+    async def goes_on(self, subject: str, detail: str) -> bool:
+        """Whether the user lets the turn go on."""
+        question = Question(
+            id=self.new_id("q"),
+            session=self.session,
+            turn=self.turn,
+            call="",
+            tool="handrail",
+            subject=subject,
+            detail=detail,
+            choices=(DENY, ALLOW),
+        )
+        return await self._ask(question) == ALLOW
+
+    async def _leave(self, ready: Ready, ask: Ask, mutation: Mutation) -> Question:
+        request, kind = ready.request, Kind.FILE
+        if request.command is not None:
+            kind = Kind.COMMAND
+        elif not request.places:
+            kind = Kind.TOOL
+        elif ask.outside:
+            kind = Kind.OUTSIDE
+        diff = ""
+        if isinstance(ready.action, Edits):
+            planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
+            diff = preview(await planner.plan(ready.action))
+        return replace(
+            self._question(ready, kind, ask.subject),
+            detail=ask.detail,
+            folder=request.places[0].path if request.command is not None else "",
+            rules=tuple(sorted(grant.in_words for grant in ask.grants)),
+            diff=diff,
+        )
+
+    def _question(self, ready: Ready, kind: Kind, subject: str) -> Question:
+        return Question(
+            id=self.new_id("q"),
+            session=self.session,
+            turn=self.turn,
+            call=ready.call.id,
+            tool=ready.call.name,
+            kind=kind,
+            subject=subject,
+        )
 
     async def _ask(self, question: Question) -> str | None:
-        self.observe(Asked(call=question.call, subject=question.subject))
-        answer = await self.ports.approver.ask(question)
-        answer = answer if answer in question.choices else None
-        self.observe(Asked(call=question.call, subject=question.subject, choice=answer or DENY))
-        return answer
+        asked = Asked(call=question.call, subject=question.subject, question=question.id)
+        self.observe(asked)
+        end, choice = QuestionEnd.WITHDRAWN, DENY
+        try:
+            answer = await self.ports.approver.ask(question)
+            answer = answer if answer in question.choices else None
+            end, choice = QuestionEnd.ANSWERED if answer else QuestionEnd.TIMED_OUT, answer or DENY
+            return answer
+        except asyncio.CancelledError:
+            end = QuestionEnd.WITHDRAWN
+            raise
+        finally:
+            self.observe(replace(asked, end=end, choice=choice))
+
+
+def _rows(diff: str) -> list[str]:
+    """What a diff writes and removes, wherever that stands by now."""
+    return [row for row in diff.split("\n") if not row.startswith(("@@", " "))]

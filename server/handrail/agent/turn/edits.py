@@ -203,6 +203,26 @@ def _fits_alone(part: Part, bad: str) -> Failure:
     )
 
 
+def preview(files: Sequence[PlannedFile]) -> str:
+    """What *files* would write, as a unified diff for people; and what of them would not fit, in words."""
+    found = []
+    for file in files:
+        if not file.changes:
+            failed = (part.planned for part in file.parts if isinstance(part.planned, Failure))
+            why = next((each.message for each in failed), "the document says so already")
+            found.append(f"# {file.path}: nothing would be written: {why}\n")
+        for change in file.changes:
+            path = file.path if change.uri == file.parts[0].mutation.uri else change.uri
+            match change:
+                case Create(text=text):
+                    found.append(diff.created(path, text))
+                case Delete(base=text):
+                    found.append(diff.deleted(path, text))
+                case Update(base=text):
+                    found.append(diff.unified(path, text, change.edits))
+    return "".join(found)
+
+
 async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
     """What became of each part of *file*, whose changes landed as given, in order."""
     now = await _text_now(editor, file, landings)

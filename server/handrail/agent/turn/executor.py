@@ -1,8 +1,9 @@
 """
 The one executor: every tool call of every turn takes this road, in this order.
 
-Resolve, judge, ask, put into batches; then for each batch plan the edits and make them (`landing`). A call
-that is not allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
+Resolve, judge, put into batches; then for each batch plan the edits and make them (`landing`). What is asked
+about is in no batch until the user allows it; calls that only read go on meanwhile. A call that is not
+allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
 When the turn is cancelled, a command is ended and whatever else runs is awaited, so that nothing is edited
 after the cancellation has been answered.
 """
@@ -10,17 +11,19 @@ after the cancellation has been answered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 
-from handrail.agent.tools.call import Command, Console, Edits, Inquiry, Printed
+from handrail.agent.tools.call import Command, Console, Edits, Inquiry
 from handrail.agent.turn import command, landing
-from handrail.agent.turn.approvals import Desk
+from handrail.agent.turn.approvals import Approvals
+from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
-from handrail.agent.turn.output import Live, fitted
+from handrail.agent.turn.output import Live, failed_result, fitted, in_order, result_of, summary
 from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
@@ -31,11 +34,8 @@ from handrail.core.ledger.outcome import DOUBLED, Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
-from handrail.core.results import sanitize
 from handrail.core.results.redact import redact
 from handrail.ports import CheckpointError, Ports
-
-STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
@@ -54,6 +54,11 @@ class Done:
 
 async def _unheard(result: ToolResult) -> None:
     """Nobody listens."""
+
+
+def _numbered() -> Callable[[str], str]:
+    numbers = count(1)
+    return lambda kind: f"{kind}-{next(numbers)}"
 
 
 @dataclass(kw_only=True)
@@ -75,6 +80,7 @@ class Executor:
         granted: What the user has allowed in this session.
         named: The paths of which the user has been told that no snapshot covers them.
         correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
+        new_id: Makes an id that begins as given.
     """
 
     ports: Ports
@@ -91,6 +97,7 @@ class Executor:
     granted: set[Grant] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda found: None
+    new_id: Callable[[str], str] = field(default_factory=_numbered)
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -99,8 +106,16 @@ class Executor:
         self._late = Listener(tell=self._corrected)
 
     @property
-    def _desk(self) -> Desk:
-        return Desk(turn=self.step.turn, ports=self.ports, granted=self.granted, observe=self.observe)
+    def approvals(self) -> Approvals:
+        """The questions of the turn."""
+        return Approvals(
+            session=self.step.session,
+            turn=self.step.turn,
+            ports=self.ports,
+            granted=self.granted,
+            observe=self.observe,
+            new_id=self.new_id,
+        )
 
     async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
         """
@@ -117,22 +132,66 @@ class Executor:
         try:
             await self._run(calls, order, done)
         except asyncio.CancelledError:
-            self.interrupted = _in_order(calls, done)
+            self.interrupted = in_order(calls, done)
             for result in self.interrupted.results:
                 if result.call not in done:
-                    self.observe(CallEnded(call=result.call, summary=_summary(result)))
+                    self.observe(CallEnded(call=result.call, summary=summary(result)))
             raise
-        return _in_order(calls, done)
+        return in_order(calls, done)
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
         resolved = [await resolve(call, self.ports, self.offered) for call in calls]
-        judged = [await self._judge(each, self._desk) for each in resolved]
+        judged = [await self._judge(each) for each in resolved]
         refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
         await self._finish(refused, done)
-        touches = [each.touch if isinstance(each, Ready) else None for each in judged]
-        for batch in schedule.plan(touches):
-            ready = [each for index in batch if isinstance(each := judged[index], Ready)]
-            await self._uninterrupted(self._run_batch(ready, order, done))
+        asking = Asking(approvals=self.approvals, mutation=lambda call: self._mutation(call, order))
+        left: dict[int, Ready] = {}
+        for index, each in enumerate(judged):
+            if isinstance(each, Questioned):
+                asking.ask(index, each)
+            if not isinstance(each, Refused):
+                left[index] = each if isinstance(each, Ready) else each.ready
+        try:
+            while left:
+                touches = [(index, ready.touch) for index, ready in left.items()]
+                batch = schedule.next_batch(touches, asking.open)
+                if batch and not await asking.is_answered(batch):
+                    await self._begin(batch, left, asking, order, done)
+                else:
+                    await self._answered(left, asking, order, done)
+        finally:
+            await asking.withdraw()
+
+    async def _begin(
+        self,
+        batch: Sequence[int],
+        left: dict[int, Ready],
+        asking: Asking,
+        order: int,
+        done: dict[str, ToolResult],
+    ) -> None:
+        """Run what can run now; of a question to the user, only begin to ask."""
+        first = left[batch[0]]
+        if isinstance(first.action, Inquiry):  # it is in no batch with others
+            self._started(first)
+            asking.inquire(batch[0], first, first.action)
+            return
+        ready = [left.pop(index) for index in batch]
+        await self._uninterrupted(self._run_batch(ready, order, done))
+
+    async def _answered(
+        self, left: dict[int, Ready], asking: Asking, order: int, done: dict[str, ToolResult]
+    ) -> None:
+        """Wait for the user, and end the calls that have their result by the answer."""
+        index, answer = await asking.next()
+        if answer is None:
+            return
+        ready = left.pop(index)
+        if isinstance(answer, Failure):
+            refused = self._refused(Refused(call=ready.call, failure=answer, ready=ready), order)
+            await self._finish([refused], done)
+        else:
+            await self._finish([Done(result=result_of(ready.call, answer))], done)
 
     async def _still(self, ready: Ready) -> Ready | Refused:
         """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
@@ -157,7 +216,7 @@ class Executor:
                 self.observe(outcome)
             self._log(each)
             result = await fitted(each.result, self.ports)
-            self.observe(CallEnded(call=result.call, summary=_summary(result)))
+            self.observe(CallEnded(call=result.call, summary=summary(result)))
             await self.answered(result)
             done[result.call] = result
         early, self._early = self._early, []
@@ -180,17 +239,16 @@ class Executor:
 
     # ---- Before anything runs ---------------------------------------------------------------------
 
-    async def _judge(self, ready: Ready | Refused, desk: Desk) -> Ready | Refused:
+    async def _judge(self, ready: Ready | Refused) -> Ready | Refused | Questioned:
         if isinstance(ready, Refused):
             return ready
-        match verdict.verdict(ready.request, await desk.rights()):
+        match verdict.verdict(ready.request, await self.approvals.rights()):
             case Allow():
                 return ready
             case Block(failure=failure):
                 return Refused(call=ready.call, failure=failure, ready=ready)
             case Ask() as ask:
-                refusal = await desk.refuses(ready.call, ask)
-                return Refused(call=ready.call, failure=refusal, ready=ready) if refusal else ready
+                return Questioned(ready=ready, ask=ask)
 
     def _refused(self, refused: Refused, order: int) -> Done:
         """The result of a call that does not run; its edits are mutations that failed or were denied."""
@@ -201,7 +259,7 @@ class Executor:
         elif ready is None and refused.call.name in ("patch", "write_file"):
             found = (self._untried(refused, None, failure, order),)
         self.misses.update(ledger.missed(self.misses, found))
-        return Done(result=_failed_result(refused.call, failure), outcomes=found)
+        return Done(result=failed_result(refused.call, failure), outcomes=found)
 
     def _untried(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
         mutation = self._mutation(call.call, order)
@@ -234,7 +292,7 @@ class Executor:
 
     async def _batch(self, batch: Sequence[Ready], order: int) -> list[Done]:
         for ready in batch:
-            self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
+            self._started(ready)
         edits = [ready for ready in batch if isinstance(ready.action, Edits)]
         others = [ready for ready in batch if not isinstance(ready.action, Edits)]
         # A command that may change something is in no batch with others.
@@ -242,6 +300,9 @@ class Executor:
             *(self._command(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
         )
         return [*ran, *await self._edit(edits, order)]
+
+    def _started(self, ready: Ready) -> None:
+        self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
 
     async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""
@@ -254,21 +315,8 @@ class Executor:
             raise
 
     async def _look(self, ready: Ready) -> Done:
-        assert not isinstance(ready.action, Edits | Command)
-        if isinstance(ready.action, Inquiry):
-            return Done(result=_result(ready.call, await self._inquire(ready.call, ready.action)))
-        return Done(result=_result(ready.call, await ready.action.run(ready.places, self.ports)))
-
-    async def _inquire(self, call: ToolCall, inquiry: Inquiry) -> str | Failure:
-        """What the user answers; a turn that is cancelled waits for no answer."""
-        asking = asyncio.ensure_future(self._desk.inquire(call, inquiry))
-        stopping = asyncio.ensure_future(self._stop.wait())
-        try:
-            await asyncio.wait((asking, stopping), return_when=asyncio.FIRST_COMPLETED)
-            return asking.result() if asking.done() else STOPPED
-        finally:
-            asking.cancel()
-            stopping.cancel()
+        assert not isinstance(ready.action, Edits | Command | Inquiry)
+        return Done(result=result_of(ready.call, await ready.action.run(ready.places, self.ports)))
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
@@ -291,7 +339,7 @@ class Executor:
             command.outcome(change, self._mutation(ready.call, order), self.ports)
             for change in ran.effects.changes
         )
-        return Done(result=_result(ready.call, ran.found), outcomes=found)
+        return Done(result=result_of(ready.call, ran.found), outcomes=found)
 
     def _log(self, done: Done) -> None:
         """Tell failures as they were: what the model reads is harmless, and short. A user's no is none."""
@@ -356,28 +404,3 @@ class Executor:
             ),
         )
         return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
-
-
-def _failed_result(call: ToolCall, failure: Failure) -> ToolResult:
-    return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
-
-
-def _summary(result: ToolResult) -> str:
-    """The first line of a result, for people."""
-    return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
-
-
-def _in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
-    """One result for each call, in call order; a call that did not come to run is told so."""
-    results = (done.get(call.id) or _failed_result(call, STOPPED) for call in calls)
-    return ToolMessage(results=tuple(results))
-
-
-def _result(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
-    match found:
-        case Failure():
-            return _failed_result(call, found)
-        case Printed(text=text, failure=failure):
-            return ToolResult(call=call.id, text=text, failure=failure)
-        case str():
-            return ToolResult(call=call.id, text=found)

@@ -8,6 +8,7 @@ from handrail import prompts
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
+from handrail.core.policy.verdict import Place, Standing
 from handrail.ports import Ports
 
 
@@ -27,7 +28,9 @@ async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
     found = []
     for document in await ports.editor.opened():
         place = ports.workspace.resolve(document.uri)
-        path = document.uri if isinstance(place, Failure) else place.path
+        if isinstance(place, Place) and place.standing is Standing.OWN:
+            continue  # what we show people is no document of theirs
+        path = place.path if isinstance(place, Place) else document.uri
         found.append(OpenDocument(path=path, unsaved=document.unsaved))
     return tuple(found)
 

@@ -21,7 +21,7 @@ from handrail.core.conversation.message import Response, SystemMessage, Thought,
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
 from handrail.core.ledger.report import Compacted, Retried, TextDelta, ThoughtDelta, Used
-from handrail.ports import ALLOW, ProviderDown, ProviderError, Question
+from handrail.ports import ProviderDown, ProviderError
 
 LIMIT_STEPS = 100
 
@@ -134,10 +134,7 @@ async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle)
     """Whether the user lets a turn go on that seems to go in circles."""
     if session.trail.asked >= guard.LIMIT_QUESTIONS:
         return False
-    question = Question(
-        turn=executor.step.turn, call="", tool="handrail", subject=circle.subject, detail=circle.detail
-    )
-    return await executor.ports.approver.ask(question) == ALLOW
+    return await executor.approvals.goes_on(circle.subject, circle.detail)
 
 
 async def _fitted(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:

@@ -6,12 +6,16 @@ What is too long is kept aside first, so that `read_output` can read all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.core.conversation.message import ToolResult
-from handrail.core.results import redact, truncate
+from handrail.agent.tools.call import Printed
+from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
+from handrail.core.failure import Code, Failure
+from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
+
+STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
 
 async def fitted(result: ToolResult, ports: Ports) -> ToolResult:
@@ -47,3 +51,30 @@ class Live:
         if self._held:
             self.tell(redact.redact(self._held, self.ports.secrets()))
             self._held = ""
+
+
+def failed_result(call: ToolCall, failure: Failure) -> ToolResult:
+    """The result of a call that failed."""
+    return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
+
+
+def summary(result: ToolResult) -> str:
+    """The first line of a result, for people."""
+    return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
+
+
+def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
+    """One result for each call, in call order; a call that did not come to run is told so."""
+    results = (done.get(call.id) or failed_result(call, STOPPED) for call in calls)
+    return ToolMessage(results=tuple(results))
+
+
+def result_of(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
+    """The result of a call that answered so."""
+    match found:
+        case Failure():
+            return failed_result(call, found)
+        case Printed(text=text, failure=failure):
+            return ToolResult(call=call.id, text=text, failure=failure)
+        case str():
+            return ToolResult(call=call.id, text=found)

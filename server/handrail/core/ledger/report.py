@@ -125,12 +125,22 @@ class CallEnded:
     summary: str
 
 
+class QuestionEnd(StrEnum):
+    """How a question to the user ended; one that is withdrawn needs no answer any more."""
+
+    ANSWERED = "answered"
+    TIMED_OUT = "timedOut"
+    WITHDRAWN = "withdrawn"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The user is asked (choice None), or has answered."""
+    """The user is asked *question*, an id, or it has ended with *choice*."""
 
     call: str
     subject: str
+    question: str
+    end: QuestionEnd | None = None
     choice: str | None = None
 
 

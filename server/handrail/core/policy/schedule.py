@@ -8,7 +8,7 @@ at a time is the same plan with batches of one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
@@ -26,10 +26,48 @@ class Touch:
     changes: frozenset[str] = frozenset()
     anything: bool = False
 
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it only reads."""
+        return not self.changes and not self.anything
+
+
+def next_batch(left: Sequence[tuple[int, Touch]], asked: Collection[int]) -> tuple[int, ...]:
+    """
+    Which calls can run now.
+
+    Args:
+        left: The calls that have not run, in call order, each with its index.
+        asked: Indices of those that wait for the user's answer.
+
+    Returns:
+        Indices of calls that can run together; none if all wait for answers. A call waits for earlier ones
+        that it must not run beside. One that only reads does not wait for an answer, unless it reads what
+        the call that is asked about names as changed.
+    """
+    batch: list[tuple[int, Touch]] = []
+    held: list[tuple[Touch, bool]] = []
+    for index, touch in left:
+        if index in asked:
+            held.append((touch, True))
+        elif any(_holds(other, is_asked, touch) for other, is_asked in held):
+            held.append((touch, False))
+        elif any(_exclude(touch, other) for _, other in batch):
+            break
+        else:
+            batch.append((index, touch))
+    return tuple(index for index, _ in batch)
+
+
+def _holds(earlier: Touch, is_asked: bool, touch: Touch) -> bool:
+    if is_asked and touch.is_harmless:
+        return bool(earlier.changes & touch.reads)
+    return _exclude(earlier, touch)
+
 
 def plan(touches: Sequence[Touch | None]) -> tuple[tuple[int, ...], ...]:
     """
-    Plan the calls.
+    Plan calls of which none is asked about.
 
     Args:
         touches: One value for each call, in call order; None for a call that must not run.
@@ -37,17 +75,12 @@ def plan(touches: Sequence[Touch | None]) -> tuple[tuple[int, ...], ...]:
     Returns:
         Batches of indices, in order; every allowed call is in exactly one.
     """
-    batches: list[list[int]] = []
-    current: list[Touch] = []
-    for index, touch in enumerate(touches):
-        if touch is None:
-            continue
-        if not batches or any(_exclude(touch, other) for other in current):
-            batches.append([])
-            current = []
-        batches[-1].append(index)
-        current.append(touch)
-    return tuple(tuple(batch) for batch in batches)
+    left = [(index, touch) for index, touch in enumerate(touches) if touch is not None]
+    batches = []
+    while left:
+        batches.append(next_batch(left, ()))
+        left = left[len(batches[-1]) :]
+    return tuple(batches)
 
 
 def _exclude(one: Touch, other: Touch) -> bool:

@@ -146,12 +146,6 @@ def is_read_only(part: Part) -> bool:
     return READERS[name]([word for word in arguments if word is not None])
 
 
-def visible(line: str) -> str:
-    """*line* as people are shown it: a character that cannot be seen is written by its number."""
-    shown = (c if c.isprintable() or c in "\n\t" else f"\\u{{{ord(c):04x}}}" for c in line)
-    return "".join(shown)
-
-
 # ---- What is known ----------------------------------------------------------------------------------
 
 NOWHERE = "/dev/null"

@@ -15,7 +15,7 @@ from enum import StrEnum
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.rules import Decision, Rule
-from handrail.core.policy.shell import ParsedCommand, visible, why_not_read_only
+from handrail.core.policy.shell import ParsedCommand, why_not_read_only
 
 
 class Standing(StrEnum):
@@ -25,6 +25,7 @@ class Standing(StrEnum):
     PROTECTED = "protected"
     OUTSIDE = "outside"
     VERSION_CONTROL = "version-control"
+    OWN = "own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,17 @@ class Grant:
 
     tool: str
     subject: str
+
+    @property
+    def in_words(self) -> str:
+        """What it allows, for people."""
+        if not self.subject:
+            return f"{self.tool} may be used"
+        folder, is_command, line = self.subject.partition("\n")
+        takes_paths = any(self.tool in tools for tools in rules.GROUPS.values())  # which may have line ends
+        if is_command and not takes_paths:
+            return f"{self.tool} may run, in {folder}, exactly: {line}"
+        return f"{self.tool} may be used on {self.subject}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +129,7 @@ ASKED: dict[Standing, str] = {
     Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
     Standing.OUTSIDE: "It lies outside the workspace folders.",
     Standing.VERSION_CONTROL: "It belongs to version control's own files.",
+    Standing.OWN: "It belongs to handrail's own files.",
 }
 
 
@@ -126,12 +139,14 @@ def verdict(request: Request, rights: Rights) -> Verdict:
 
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command that is
     known to change nothing; protected files, what lies outside, and all other commands are asked about.
-    Version control's own files are blocked for every tool that names them, and for redirects, whatever a
-    rule says; what else a command does to them is asked about.
+    Version control's own files and ours are blocked for every tool that names them, and for redirects,
+    whatever a rule says; what else a command does to them is asked about.
     """
     for place in request.places if request.command is None else request.written:
         if place.standing is Standing.VERSION_CONTROL:
             return Block(failure=_version_control(place))
+        if place.standing is Standing.OWN:
+            return Block(failure=_own(place))
     if request.command is not None:
         return _of_command(request, request.command, rights)
     asked: list[Place] = []
@@ -209,7 +224,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     if not reasons:
         return Allow()
     return Ask(
-        subject=visible(command.line),
+        subject=command.line,
         detail=" ".join(reasons),
         grants=frozenset({grant}),
         outside=any(place.standing is Standing.OUTSIDE for place in asked),
@@ -231,4 +246,13 @@ def _version_control(place: Place) -> Failure:
         uri=place.uri,
         message=f"{place.path} belongs to version control's own files, which are never read or changed.",
         steps=("Use the version control's commands for what you need.",),
+    )
+
+
+def _own(place: Place) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        uri=place.uri,
+        message=f"{place.path} belongs to handrail's own files, which are for the user only.",
+        steps=("Go on without it.",),
     )

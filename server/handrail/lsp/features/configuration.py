@@ -14,23 +14,31 @@ TIMEOUT_S = 5.0
 
 
 async def pull(state: State) -> None:
-    """Ask the client for the settings, once for the global scope and once for the first folder."""
-    pulled: object = None
-    scoped: object = None
-    if state.client.configuration:
-        items = [lsp.ConfigurationItem(section=settings.SECTION)]
-        items += [lsp.ConfigurationItem(section=settings.SECTION, scope_uri=uri) for uri in state.folders[:1]]
-        sent = state.server.protocol.send_request_async(
+    """
+    Ask the client for the settings, once for the global scope and once for the first folder.
+
+    An answer counts whenever it comes, unless one to a later question was there first. An error and silence
+    leave the last known settings in force.
+    """
+    if not state.client.configuration:
+        settle(state, None, None)
+        return
+    items = [lsp.ConfigurationItem(section=settings.SECTION)]
+    items += [lsp.ConfigurationItem(section=settings.SECTION, scope_uri=uri) for uri in state.folders[:1]]
+    state.pulls += 1
+    number = state.pulls
+    try:
+        found = await state.server.protocol.send_request_async(
             lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items=items)
         )
-        await asyncio.wait([sent], timeout=TIMEOUT_S)
-        try:
-            found = list(sent.result()) if sent.done() else []
-        except JsonRpcException:
-            found = []
-        pulled = found[0] if found else None
-        scoped = found[1] if len(found) > 1 else None
-    settle(state, pulled, scoped)
+    except JsonRpcException as error:
+        state.give_up(f"did not tell its settings ({error.message})")
+        return
+    if number <= state.pulled:
+        return
+    state.pulled = number
+    values = list(found) if isinstance(found, list | tuple) else []
+    settle(state, values[0] if values else None, values[1] if len(values) > 1 else None)
 
 
 def settle(state: State, pulled: object, scoped: object) -> None:

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 
 from lsprotocol import types as lsp
 
+from handrail.core import surfaces
 from handrail.core.ledger import offer, report
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.lsp import protocol
 from handrail.lsp.state import State
+
+TITLE_CHARS = 200
 
 
 def publish(state: State, ledger: Ledger) -> None:
@@ -92,6 +95,7 @@ def _fixes(known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeActio
 def _action(
     title: str, request: protocol.Request, argument: Mapping[str, object], diagnostic: lsp.Diagnostic
 ) -> lsp.CodeAction:
+    title = surfaces.line(title, TITLE_CHARS)
     return lsp.CodeAction(
         title=title,
         kind=lsp.CodeActionKind.QuickFix,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from handrail.core.conversation.message import Excerpt
 from handrail.core.conversation.prompt import Mode
 from handrail.core.failure import Failure
-from handrail.lsp import convert, protocol, settings
+from handrail.lsp import convert, protocol
 from handrail.lsp.features import checkpoint
 from handrail.lsp.state import State, Wrong
 
@@ -16,9 +16,8 @@ async def start(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     """Begin a turn and answer at once."""
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what is to be done, or paste a reply with edits.")
-    await state.settled()
     excerpts = await _excerpts(state, params.context or ())
-    mode = Mode(params.mode or state.settings.text(settings.MODE))
+    mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
         await state.host.catch_up(params.session)
     turn = state.host.start(params.prompt, params.session, excerpts, mode)

@@ -1,0 +1,1 @@
+"""Documents that the server writes for people, in a folder of its own in the workspace or elsewhere."""

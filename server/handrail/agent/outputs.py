@@ -1,0 +1,49 @@
+"""What commands have printed, as the sessions of a server remember it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from handrail.core.conversation.message import AssistantMessage, Message, ToolMessage
+from handrail.ports import HandrailError
+
+COMMANDS = "terminal"  # the tool whose results are outputs
+
+
+class NoOutputError(HandrailError):
+    """A client named a call that is no command, or has not ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """A command line, and how it ended with what it printed, as the model read it."""
+
+    line: str
+    text: str
+
+
+def output(messages: Iterable[Message], call: str | None) -> Output:
+    """Returns what a command printed: that of *call*, or the last one. Raises NoOutputError."""
+    lines: dict[str, str] = {}
+    found: Output | None = None
+    for message in messages:
+        if isinstance(message, AssistantMessage):
+            lines |= {each.id: _line(each.arguments) for each in message.calls if each.name == COMMANDS}
+        if isinstance(message, ToolMessage):
+            for result in message.results:
+                if result.call in lines and call in (None, result.call):
+                    found = Output(line=lines[result.call], text=result.text)
+    if found is None:
+        raise NoOutputError("No command has ended." if call is None else f"Call {call!r} has no output here.")
+    return found
+
+
+def _line(arguments: str) -> str:
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return ""
+    line = given.get("command") if isinstance(given, dict) else None
+    return line if isinstance(line, str) else ""

@@ -1,0 +1,141 @@
+"""
+The open questions of one server: asked by turns, shown on surfaces, answered once.
+
+A question waits until one of its choices comes, by whichever road; until its time is over, which is a no; or
+until it is withdrawn. Whatever is no choice of it leaves it open: what cannot be shown is not answered. Every
+surface is told of the end, so that nothing of it stays to be clicked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from handrail.core.ledger.report import QuestionEnd
+from handrail.ports import Clock, HandrailError, Question
+
+REMIND_S = 60.0  # so often surfaces are told how long a question still waits
+KEPT = 1_000  # ended ones of which it is still known how they ended
+
+
+class NotOpenError(HandrailError):
+    """A client named a question that is not open, or a choice that it does not have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenQuestion:
+    """A question that waits; both times are in seconds since 1970."""
+
+    question: Question
+    asked_at: float
+    until: float
+
+    @property
+    def id(self) -> str:
+        """The question's."""
+        return self.question.id
+
+
+class Surface(Protocol):
+    """Shows questions."""
+
+    def begin(self, asked: OpenQuestion) -> None:
+        """A question is open."""
+        ...
+
+    def remind(self, asked: OpenQuestion) -> None:
+        """It is still open."""
+        ...
+
+    def end(self, asked: OpenQuestion, end: QuestionEnd, choice: str | None) -> None:
+        """It is open no longer."""
+        ...
+
+
+@dataclass(kw_only=True)
+class Questions:
+    """
+    All questions; Approver port.
+
+    Attributes:
+        clock: Says when the time of a question is over.
+        timeout_s: How long a question waits, asked for when it begins.
+        surface: Where questions are shown.
+    """
+
+    clock: Clock
+    timeout_s: Callable[[], float]
+    surface: Surface
+    _open: dict[str, OpenQuestion] = field(default_factory=dict)
+    _answers: dict[str, asyncio.Future[str | None]] = field(default_factory=dict)
+    _ended: dict[str, QuestionEnd] = field(default_factory=dict)
+
+    @property
+    def open(self) -> tuple[OpenQuestion, ...]:
+        """Those that wait, the oldest first."""
+        return tuple(self._open.values())
+
+    def seconds_left(self, asked: OpenQuestion) -> float:
+        """How long a question still waits."""
+        return max(asked.until - self.clock.now(), 0.0)
+
+    def find(self, question: str) -> OpenQuestion:
+        """The open question of that id. Raises NotOpenError."""
+        if question in self._open:
+            return self._open[question]
+        raise NotOpenError(_not_open(question, self._ended.get(question)))
+
+    def answer(self, question: str, choice: str) -> None:
+        """Answer an open question. Raises NotOpenError."""
+        asked = self.find(question).question
+        if choice not in asked.choices:
+            choices = ", ".join(map(repr, asked.choices))
+            raise NotOpenError(
+                f"Question {question!r} cannot be answered with {choice!r}, but with {choices}."
+            )
+        answer = self._answers[question]
+        if answer.done():
+            raise NotOpenError(_not_open(question, QuestionEnd.ANSWERED))
+        answer.set_result(choice)
+
+    async def ask(self, question: Question) -> str | None:
+        """Ask, and wait; None if nobody answers in time."""
+        now = self.clock.now()
+        asked = OpenQuestion(question=question, asked_at=now, until=now + self.timeout_s())
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._open[question.id], self._answers[question.id] = asked, answer
+        timer = asyncio.create_task(self._count_down(asked, answer))
+        end, choice = QuestionEnd.WITHDRAWN, None
+        try:
+            self.surface.begin(asked)
+            choice = await answer
+            end = QuestionEnd.ANSWERED if choice is not None else QuestionEnd.TIMED_OUT
+            return choice
+        finally:
+            timer.cancel()
+            del self._open[question.id], self._answers[question.id]
+            self._ended[question.id] = end
+            for oldest in list(self._ended)[:-KEPT]:
+                del self._ended[oldest]
+            self.surface.end(asked, end, choice)
+
+    async def _count_down(self, asked: OpenQuestion, answer: asyncio.Future[str | None]) -> None:
+        while (left := self.seconds_left(asked)) > 0:
+            await self.clock.sleep(min(left, REMIND_S))
+            self.surface.remind(asked)
+        if not answer.done():
+            answer.set_result(None)
+
+
+def _not_open(question: str, end: QuestionEnd | None) -> str:
+    match end:
+        case None:
+            return f"There is no open question {question!r}."
+        case QuestionEnd.ANSWERED:
+            return f"Question {question!r} has been answered already."
+        case QuestionEnd.TIMED_OUT:
+            return f"The time of question {question!r} is over, which was a no."
+        case QuestionEnd.WITHDRAWN:
+            return f"Question {question!r} was withdrawn."

@@ -1,0 +1,60 @@
+"""
+The rules that answers to questions have added: listed, and removed again.
+
+Those of a session are gone with the server; those of the workspace are kept by the Grants port.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handrail.core.policy.verdict import Grant
+from handrail.ports import Grants, HandrailError
+
+
+class UnknownRuleError(HandrailError):
+    """A client named a rule that is not there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedRule:
+    """What an answer has allowed; *session* is None for what holds in the workspace for good."""
+
+    grant: Grant
+    session: str | None
+
+    @property
+    def id(self) -> str:
+        """The same for the same rule, in every server."""
+        named = "\0".join((self.session or "", self.grant.tool, self.grant.subject))
+        return f"rule-{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+async def added(granted: Mapping[str, set[Grant]], grants: Grants) -> tuple[AddedRule, ...]:
+    """Returns all rules: those of the workspace first, then those of the sessions, by *granted*."""
+    lasting = await grants.load()
+    rules = [AddedRule(grant=grant, session=None) for grant in _sorted(lasting)]
+    for session, of_session in granted.items():
+        rules += [AddedRule(grant=grant, session=session) for grant in _sorted(of_session - lasting)]
+    return tuple(rules)
+
+
+async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -> None:
+    """Removes a rule. Raises UnknownRuleError."""
+    found = next((each for each in await added(granted, grants) if each.id == rule), None)
+    if found is None:
+        raise UnknownRuleError(f"There is no rule {rule!r}; handrail.rules.list has them all.")
+    if found.session is not None:
+        granted[found.session].discard(found.grant)
+        return
+    await grants.remove(frozenset({found.grant}))
+    for of_session in granted.values():
+        of_session.discard(found.grant)
+    if found.grant in await grants.load():
+        raise UnknownRuleError(f"The rule {rule!r} could not be removed; the server's log says why.")
+
+
+def _sorted(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:
+    return sorted(grants, key=lambda grant: (grant.tool, grant.subject))

@@ -1,0 +1,105 @@
+"""
+Write text of models, files, commands and paths for people, so that every surface shows it and none obeys it.
+
+A surface is whatever shows text: an editor's notifications, a progress line, the title of a code action, a
+Markdown document. Each function here is for one kind of surface and takes text as it is. What cannot be seen,
+or moves other text about, is written by its number, such as `\\u202e`; what a surface would take for a link,
+a command or an icon is taken apart with a backslash. Only length removes anything, which `…` shows.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LINE_CHARS = 300  # of one line, unless a surface has less room
+WIDTH = 100  # characters of a row in a fenced block; editors may cut a longer one off
+LINE_END, GOES_ON, CUT = "⏎", "↪", "…"
+
+# Characters that Python calls printable and people cannot see: fillers, joiners, variation selectors.
+UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+LIMIT_MARKS = 2  # combining marks on one character; more of them cover the lines around it
+
+# VS Code makes links of `[text](target)` and icons of `$(name)` in messages, progress and quick picks; other
+# clients render Markdown with HTML. A backslash in between ends all of these, and Markdown does not show it.
+# One that is there already counts: two of them are a backslash, and what follows is live.
+ACTIVE = re.compile(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
+MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
+
+
+def visible(text: str) -> str:
+    """
+    Returns *text* with all that cannot be seen written by its number; line feeds and tabs stay.
+
+    A carriage return before a line feed goes with it.
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    shown, marks = [], LIMIT_MARKS  # a mark at the beginning has nothing to stand on
+    for character in text:
+        is_mark = unicodedata.category(character) in ("Mn", "Me")
+        marks = marks + 1 if is_mark else 0
+        is_plain = character in "\n\t" or (character.isprintable() and not UNSEEN.match(character))
+        shown.append(character if is_plain and marks <= LIMIT_MARKS else _number(character))
+    return "".join(shown)
+
+
+def line(text: str, limit: int = LINE_CHARS) -> str:
+    """
+    Returns *text* as one line for a surface that interprets nothing: a title, a label.
+
+    Line ends are `⏎`; what is beyond *limit* characters is `…`.
+    """
+    shown = visible(text.strip("\r\n").replace(LINE_END, _number(LINE_END)))
+    shown = re.sub(r"[\n\t]", lambda found: LINE_END if found[0] == "\n" else "\\t", shown)
+    return shown if len(shown) <= limit else shown[: limit - 1] + CUT
+
+
+def lines(text: str) -> str:
+    """Returns *text* in lines, for a surface that interprets nothing: the message of a diagnostic, a log."""
+    return visible(text)
+
+
+def message(text: str, limit: int = LINE_CHARS) -> str:
+    """Returns *text* as one line for a surface that may make links or icons of it: messages, progress."""
+    return inert(line(text, limit))
+
+
+def inert(text: str) -> str:
+    """Returns *text* with links, icons, HTML and entities taken apart by a backslash."""
+    return ACTIVE.sub(lambda found: found[0] + "\\", text)
+
+
+def markdown(text: str, limit: int = LINE_CHARS) -> str:
+    """Returns *text* as one line of Markdown that reads as the text does."""
+    return MARKDOWN.sub(lambda found: "\\" + found[0], line(text, limit))
+
+
+def block(text: str, language: str = "") -> str:
+    """
+    Returns *text* as a fenced block of Markdown that holds all of it.
+
+    Long rows are cut, and what goes on from the row before begins with `↪`, so no part of the text can be
+    beyond the edge of a window.
+    """
+    rows = [part for row in visible(text).split("\n") for part in _wrapped(row)]
+    longest = max((len(found) for row in rows for found in re.findall(r"`+", row)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((fence + language, *rows, fence))
+
+
+def _wrapped(row: str) -> list[str]:
+    row = row.replace(GOES_ON, _number(GOES_ON)).replace("\t", "\\t" if row.strip() == "" else "\t")
+    parts = [row[at : at + WIDTH] for at in range(0, len(row), WIDTH)] or [""]
+    return [parts[0], *(f"{GOES_ON} {part}" for part in parts[1:])]
+
+
+def _number(character: str) -> str:
+    """A character by its number, as programs write it."""
+    number = ord(character)
+    if number < 0x80:
+        return character.encode("unicode_escape").decode("ascii")
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

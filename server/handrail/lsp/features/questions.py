@@ -1,0 +1,133 @@
+"""List, show and answer the questions to the user; their code actions; the rules that answers have added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lsprotocol import types as lsp
+
+from handrail.agent import outputs, rules
+from handrail.agent.questions import OpenQuestion
+from handrail.core import surfaces
+from handrail.lsp import protocol
+from handrail.lsp.questions import words
+from handrail.lsp.state import State, Wrong
+from handrail.ports import DENY
+
+OUTPUT = "output-of-command.md"
+LIMIT_SHOWN = 20  # questions of which every document has code actions
+
+
+async def list_(state: State, params: protocol.ApprovalListParams) -> list[protocol.Approval]:
+    """The open questions, the oldest first."""
+    return [words.approval(each, state.questions.seconds_left(each)) for each in state.questions.open]
+
+
+async def answer(state: State, params: protocol.ApprovalAnswerParams) -> None:
+    """Answer an open question."""
+    asked = state.questions.find(params.approval)
+    if params.choice not in asked.question.choices:
+        choices = ", ".join(map(repr, asked.question.choices))
+        raise Wrong(f"params.choice must be one of {choices}, not {params.choice!r}.")
+    state.questions.answer(params.approval, params.choice)
+
+
+async def show(state: State, params: protocol.ApprovalShowParams) -> protocol.ServedDocument:
+    """Write the document of an open question."""
+    if params.approval is not None:
+        asked = state.questions.find(params.approval)
+    elif state.questions.open:
+        asked = state.questions.open[0]
+    else:
+        raise Wrong("params.approval: no question is open.")
+    uri, text = await state.question_documents.write(asked)
+    return protocol.ServedDocument(uri=uri, text=text)
+
+
+def tell(state: State, found: protocol.ServedDocument) -> None:
+    """Have the editor open a document: it drops the result of a command."""
+    state.begin(state.open_document(found.uri))
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """
+    What can be done about open questions.
+
+    The document of a question has its choices, no first; every document has *Show* and *No* for each
+    question. A yes is offered only where the whole question is in front of the user.
+    """
+    kinds = params.context.only
+    if kinds and not any(_wants(kind) for kind in kinds):
+        return []
+    shown = state.question_documents.of(params.text_document.uri)
+    actions: list[lsp.CodeAction] = []
+    for asked in state.questions.open[:LIMIT_SHOWN]:
+        if asked.id == shown and state.question_documents.shows_all(asked):
+            actions = [*_choices(asked), *actions]
+        else:
+            state.begin(state.question_documents.restore(asked))
+            actions += _elsewhere(asked)
+    return actions
+
+
+def _wants(kind: lsp.CodeActionKind | str) -> bool:
+    return lsp.CodeActionKind.QuickFix.value.startswith(str(getattr(kind, "value", kind)))
+
+
+def _choices(asked: OpenQuestion) -> list[lsp.CodeAction]:
+    return [
+        _action(words.choice_title(asked.question, choice), asked, choice)
+        for choice in asked.question.choices
+    ]
+
+
+def _elsewhere(asked: OpenQuestion) -> list[lsp.CodeAction]:
+    title = words.title(asked.question)
+    shows = _command(f"Show handrail's question: {title}", protocol.APPROVAL_SHOW, {"approval": asked.id})
+    return [shows, _action(f"{words.no(asked.question)}: {title}", asked, DENY)]
+
+
+def _action(title: str, asked: OpenQuestion, choice: str) -> lsp.CodeAction:
+    return _command(title, protocol.APPROVAL_ANSWER, {"approval": asked.id, "choice": choice})
+
+
+def _command(title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeAction:
+    return lsp.CodeAction(
+        title=title,
+        kind=lsp.CodeActionKind.QuickFix,
+        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
+    )
+
+
+# ---- What answers leave behind ------------------------------------------------------------------------
+
+
+async def list_rules(state: State, params: protocol.RuleListParams) -> list[protocol.RuleInfo]:
+    """The rules that answers have added."""
+    return [
+        protocol.RuleInfo(
+            id=each.id,
+            text=each.grant.in_words,
+            tool=each.grant.tool,
+            scope="session" if each.session is not None else "workspace",
+            session=each.session,
+        )
+        for each in await rules.added(state.host.granted, state.world.grants)
+    ]
+
+
+async def remove_rule(state: State, params: protocol.RuleRemoveParams) -> None:
+    """Remove a rule that an answer has added."""
+    await rules.remove(state.host.granted, state.world.grants, params.rule)
+
+
+async def show_output(state: State, params: protocol.OutputShowParams) -> protocol.ServedDocument:
+    """Write a document that shows what a command has printed."""
+    sessions = state.host.sessions.values()
+    found = outputs.output((message for each in sessions for message in each.messages), params.call)
+    parts = ("# What a command printed", surfaces.block(found.line, "sh"), surfaces.block(found.text, "text"))
+    text = "\n\n".join(parts) + "\n"
+    written = await state.world.served.write(OUTPUT, text)
+    if written.note:
+        state.say(written.note)
+    return protocol.ServedDocument(uri=written.uri, text=text)

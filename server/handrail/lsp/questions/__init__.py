@@ -1,0 +1,1 @@
+"""Questions to the user, on every surface that a client has."""

@@ -1,0 +1,126 @@
+"""
+Ask one client: by a request of ours if it opted in, else by a message that offers only *No* and *Show*.
+
+An answer of the client counts if it is a choice; anything else leaves the question open: a notification that
+vanishes, an error, and null. When a question ends, its request is cancelled and the client is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from handrail.agent.questions import NotOpenError, OpenQuestion, Questions
+from handrail.core.ledger.report import QuestionEnd
+from handrail.lsp import protocol, wire
+from handrail.lsp.client import Client
+from handrail.lsp.questions import words
+from handrail.lsp.questions.documents import QuestionDocuments
+from handrail.ports import DENY
+
+WAYS = "See it with a code action in any open document, or with the command handrail.approval.show."
+
+
+@dataclass(kw_only=True)
+class ClientSurface:
+    """
+    The Surface of one client.
+
+    Attributes:
+        show: Opens the document of a question.
+        waits: Told the turn whose status has changed.
+        follow: Keeps a task alive.
+    """
+
+    server: LanguageServer
+    client: Callable[[], Client]
+    questions: Callable[[], Questions]
+    documents: QuestionDocuments
+    show: Callable[[OpenQuestion], Awaitable[None]]
+    waits: Callable[[str], None]
+    say: Callable[[str], None]
+    follow: Callable[[asyncio.Task[object]], None]
+    _asking: dict[str, asyncio.Task[object]] = field(default_factory=dict)
+
+    def begin(self, asked: OpenQuestion) -> None:
+        """Ask the client."""
+        task: asyncio.Task[object] = asyncio.ensure_future(self._ask(asked))
+        self._asking[asked.id] = task
+        self.follow(task)
+        self.waits(asked.question.turn)
+
+    def remind(self, asked: OpenQuestion) -> None:
+        """Say how long it still waits, and that its document is as it was."""
+        self.waits(asked.question.turn)
+        self.follow(asyncio.ensure_future(self.documents.restore(asked)))
+
+    def end(self, asked: OpenQuestion, end: QuestionEnd, choice: str | None) -> None:
+        """Take the question away from the client."""
+        self._asking.pop(asked.id).cancel()
+        if self.client().approvals:
+            told = protocol.ApprovalEndedParams(approval=asked.id, end=end.value, choice=choice)
+            self.server.protocol.notify(protocol.APPROVAL_ENDED, wire.write(told))
+        self.waits(asked.question.turn)
+        self.follow(asyncio.ensure_future(self.documents.end(asked, end, choice)))
+
+    async def _ask(self, asked: OpenQuestion) -> None:
+        choice = await (self._ask_own(asked) if self.client().approvals else self._ask_standard(asked))
+        if choice is not None:
+            self._answer(asked, choice)
+
+    def _answer(self, asked: OpenQuestion, choice: str) -> None:
+        try:
+            self.questions().answer(asked.id, choice)
+        except NotOpenError:
+            return  # another surface was first, or it is no choice
+
+    async def _ask_own(self, asked: OpenQuestion) -> str | None:
+        left = self.questions().seconds_left(asked)
+        answer = await self._request(protocol.APPROVAL_REQUEST, wire.write(words.approval(asked, left)))
+        try:
+            return wire.read(protocol.ApprovalRequestResult, answer).choice
+        except wire.InvalidParams:
+            return None
+
+    async def _ask_standard(self, asked: OpenQuestion) -> str | None:
+        no = words.no(asked.question)
+        params = lsp.ShowMessageRequestParams(
+            type=lsp.MessageType.Warning if asked.question.asks_leave else lsp.MessageType.Info,
+            message=f"handrail: {words.short(asked.question)}",
+            actions=[lsp.MessageActionItem(title=title) for title in (no, words.SHOW)],
+        )
+        answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        title = answer.title if isinstance(answer, lsp.MessageActionItem) else None
+        if title == words.SHOW:
+            await self.show(asked)
+        elif title is None:
+            self.say(f"A question waits for you: {words.short(asked.question)} {WAYS}")
+        return DENY if title == no else None
+
+    async def _request(self, method: str, params: object) -> object:
+        """What the client answers, None for an error; the request is cancelled with this task."""
+        number = str(uuid.uuid4())
+        sent = self.server.protocol.send_request_async(method, params, msg_id=number)
+        sent.add_done_callback(_taken)
+        try:
+            await asyncio.wait([sent])
+        except asyncio.CancelledError:
+            if not sent.done():
+                self.server.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=number))
+            raise
+        try:
+            return sent.result()
+        except JsonRpcException:
+            return None
+
+
+def _taken(sent: asyncio.Future[object]) -> None:
+    """Take note of an error that nobody waits for any more, so that asyncio does not tell of it."""
+    if not sent.cancelled():
+        sent.exception()

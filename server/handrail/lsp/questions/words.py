@@ -1,0 +1,139 @@
+"""
+What people read of a question: in a message, in a title, and in a document that holds all of it.
+
+Whatever a model, a file or a command wrote goes through `surfaces`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from handrail.agent.questions import OpenQuestion
+from handrail.core import surfaces
+from handrail.core.ledger.report import QuestionEnd
+from handrail.lsp import protocol
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Question
+
+NO, SHOW, NO_ANSWER = "No", "Show", "No answer"
+TITLES = {DENY: NO, ALLOW: "Allow once", FOR_SESSION: "Allow for this session", ALWAYS: "Always allow here"}
+HEADINGS = {
+    Kind.COMMAND: "May this command run?",
+    Kind.FILE: "May these files be used?",
+    Kind.OUTSIDE: "May these files outside the workspace be used?",
+    Kind.TOOL: "May handrail go on?",
+    Kind.QUESTION: "The model asks:",
+    Kind.SAVING: "May these documents be saved?",
+}
+SUBJECT_CHARS = 160  # of a subject in a message
+TITLE_CHARS = 80  # of a subject in the title of a code action
+RULE_CHARS = 100  # of a rule in the title of a code action; the document has all of it
+
+
+def heading(question: Question) -> str:
+    """What is asked, without the subject."""
+    if question.kind is Kind.TOOL and question.tool != "handrail":
+        return "May this tool be used?"
+    return HEADINGS[question.kind]
+
+
+def no(question: Question) -> str:
+    """What the no is called."""
+    return NO if question.asks_leave else NO_ANSWER
+
+
+def short(question: Question, limit: int = SUBJECT_CHARS) -> str:
+    """The question as one line for messages and progress; its subject may be cut."""
+    subject = surfaces.message(question.subject, limit)
+    who = f"{surfaces.message(question.tool, limit)}: " if question.asks_leave else ""
+    return f"{heading(question)} {who}{subject}"
+
+
+def title(question: Question) -> str:
+    """The question in the title of a code action."""
+    return surfaces.line(f"{heading(question)} {question.subject}", TITLE_CHARS)
+
+
+def choice_title(question: Question, choice: str) -> str:
+    """A choice in the title of a code action, with the rule that it adds."""
+    if not question.asks_leave:
+        return NO_ANSWER if choice == DENY else f"Answer: {surfaces.line(choice, RULE_CHARS)}"
+    if choice not in (FOR_SESSION, ALWAYS) or not question.rules:
+        return TITLES[choice]
+    return f"{TITLES[choice]}: {surfaces.line('; '.join(question.rules), RULE_CHARS)}"
+
+
+def document(question: Question) -> str:
+    """All of a question, as Markdown."""
+    parts = [f"# {heading(question)}", _how(question)]
+    if question.asks_leave:
+        parts.append(f"{surfaces.markdown(question.tool)}{_size(question.subject)}:")
+    parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
+    if question.folder:
+        parts += ["It runs in this folder:", surfaces.block(question.folder, "text")]
+    if question.detail:
+        parts += ["Why this is asked:", surfaces.block(question.detail, "text")]
+    if question.diff:
+        parts += ["What it would write:", surfaces.block(question.diff, "diff")]
+    if not question.asks_leave:
+        parts += [
+            "The answers to choose from:",
+            *(surfaces.block(each, "text") for each in question.choices[1:]),
+        ]
+    elif question.rules and FOR_SESSION in question.choices:
+        parts.append("*Allow for this session* and *Always allow here* add this rule:")
+        parts += [surfaces.block(rule, "text") for rule in question.rules]
+    return "\n\n".join(parts) + "\n"
+
+
+def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
+    """What the document says when the question is open no longer."""
+    match end:
+        case QuestionEnd.ANSWERED:
+            said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
+            how = f"It was answered: {said}."
+        case QuestionEnd.TIMED_OUT:
+            how = "Nobody answered in time, which is a no."
+        case QuestionEnd.WITHDRAWN:
+            how = "It was withdrawn."
+    return f"# This question has ended\n\n{how}\n\n{surfaces.block(question.subject, 'text')}\n"
+
+
+def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
+    """An open question as clients are told."""
+    question = asked.question
+    return protocol.Approval(
+        id=question.id,
+        session=question.session,
+        turn=question.turn,
+        call=question.call,
+        tool=question.tool,
+        kind=question.kind.value,
+        subject=question.subject,
+        detail=question.detail,
+        choices=list(question.choices),
+        asked_at=datetime.fromtimestamp(asked.asked_at, UTC).isoformat(),
+        seconds_left=round(seconds_left, 1),
+        folder=question.folder or None,
+        rules=list(question.rules) or None,
+        diff=question.diff or None,
+    )
+
+
+def _how(question: Question) -> str:
+    choices = " · ".join(_choices(question))
+    return (
+        f"Answer with a code action in this document: {choices}. Characters that cannot be seen are written "
+        f"by their number; a row that begins with `{surfaces.GOES_ON}` goes on from the row above."
+    )
+
+
+def _choices(question: Question) -> list[str]:
+    if question.asks_leave:
+        return [f"*{TITLES[choice]}*" for choice in question.choices]
+    return [f"*{NO_ANSWER}*", "or one of the answers below"]
+
+
+def _size(subject: str) -> str:
+    rows = subject.count("\n") + 1
+    size = f"{len(subject):,} characters"
+    return f", {rows:,} lines, {size}" if rows > 1 else f", {size}"

@@ -1,0 +1,82 @@
+"""
+Questions to the user: what is asked, and the port through which a turn asks.
+
+Nothing is a yes but the exact choice. No is always the first choice, and the default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+ALLOW, DENY = "allow", "deny"
+FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
+LEAVE = (DENY, ALLOW, FOR_SESSION, ALWAYS)
+
+
+class Kind(StrEnum):
+    """What a question is about."""
+
+    COMMAND = "command"
+    FILE = "file"
+    OUTSIDE = "outside"
+    TOOL = "tool"
+    QUESTION = "question"
+    SAVING = "saving"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """
+    Something the user is asked. All of it but the ids may be text of a model, a file or a command.
+
+    Attributes:
+        id: Names it among all questions of a server.
+        session, turn, call, tool: Who asks.
+        kind: What it is about.
+        subject: All of what it is about: paths, a command line, or the question itself.
+        detail: Why it is asked.
+        choices: What can be answered, `DENY` first.
+        folder: Where a command runs.
+        rules: What a lasting yes adds, in words.
+        diff: What would be written.
+    """
+
+    id: str
+    turn: str
+    call: str
+    tool: str
+    subject: str
+    session: str = ""
+    kind: Kind = Kind.TOOL
+    detail: str = ""
+    choices: tuple[str, ...] = LEAVE
+    folder: str = ""
+    rules: tuple[str, ...] = ()
+    diff: str = ""
+
+    @property
+    def asks_leave(self) -> bool:
+        """Whether it asks whether something may be done; else it is the model's own."""
+        return self.kind is not Kind.QUESTION
+
+
+class Approver(Protocol):
+    """Asks the user."""
+
+    async def ask(self, question: Question) -> str | None:
+        """One of the choices; None if there was none in time. Cancelling it withdraws the question."""
+        ...
+
+
+class Clock(Protocol):
+    """The time by which questions end."""
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait until that many seconds have passed."""
+        ...
