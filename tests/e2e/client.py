@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from functools import cache, partial
@@ -41,6 +42,8 @@ from e2e.texts import Json
 T = TypeVar("T")
 Behaviour = Callable[["Editor", Json], Awaitable[Json | None]]
 
+UNKNOWN = "Maybe"  # a title that no question has
+NOWHERE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
 TIMEOUT_S = 15.0  # long enough that only a hang gets there
 DEBOUNCE_S = 0.02  # the editors wait 0.15 s and 0.5 s; what matters is that it is after the answer
 
@@ -90,8 +93,12 @@ class Editor(LanguageClient):
         saving: How it answers that.
         updates: Every `handrail/turn/update`.
         published: Every `textDocument/publishDiagnostics`.
-        answers: What it answers questions with: `handrail/approval/request` and `showMessageRequest`.
+        answers: What its user answers questions with, in order: a choice, which is taken in the document of
+            the question where the message does not offer it; None closes the question, `UNKNOWN` is a
+            title that was not offered.
         questions: What it was asked.
+        ended: Every `handrail/approval/ended`.
+        documents_shown: The URIs that it was asked to show.
         errors: What went wrong on its own side, protocol violations of the server among it.
     """
 
@@ -111,6 +118,8 @@ class Editor(LanguageClient):
         self.published: list[Json] = []
         self.questions: list[Json] = []
         self.answers: list[str | None] = []
+        self.ended: list[Json] = []
+        self.documents_shown: list[str] = []
         self.saving = lambda uris: {"saved": [uri for uri in uris if self.desk.save(uri)]}
         self.errors: list[Exception] = []
         self.progressed: list[Json] = []
@@ -271,11 +280,13 @@ class Editor(LanguageClient):
             lsp.WINDOW_SHOW_MESSAGE_REQUEST: self._show_message_request,
             lsp.CLIENT_REGISTER_CAPABILITY: lambda params: None,
             lsp.PROGRESS: self._progress,
+            lsp.WINDOW_SHOW_DOCUMENT: self._show_document,
         }
         if self.habits.has_extension:
             own["handrail/client/save"] = self._save
         own["handrail/turn/update"] = self.updates.append
         own["handrail/approval/request"] = self._approve
+        own["handrail/approval/ended"] = self.ended.append
         for method, handler in own.items():
             self.handle(method, handler)
 
@@ -343,8 +354,40 @@ class Editor(LanguageClient):
 
     def _show_message_request(self, params: lsp.ShowMessageRequestParams) -> lsp.MessageActionItem | None:
         self.questions.append(self.protocol._converter.unstructure(params))
-        title = self._answer()
-        return lsp.MessageActionItem(title=title) if title is not None else None
+        offered = [action.title for action in params.actions or ()]
+        says = self._answer()
+        if says is None or says == UNKNOWN:
+            return lsp.MessageActionItem(title=says) if says is not None else None
+        if says == "deny":
+            return lsp.MessageActionItem(title=offered[0])
+        self.go_on(self._choose_in_document(says))
+        return lsp.MessageActionItem(title=offered[1])
+
+    async def _choose_in_document(self, choice: str) -> None:
+        """What a user does who has asked to see a question: read it, and take a code action there."""
+        seen = len(self.documents_opened)
+        await self.until(lambda: len(self.documents_opened) > seen)
+        await self.choose(await self.choice_in(self.documents_opened[-1], choice))
+
+    @property
+    def documents_opened(self) -> list[str]:
+        """The documents that were shown; a user opens those that a message names."""
+        named = [re.search(r"Open (file:\S+)", each.message) for each in self.messages]
+        return [*self.documents_shown, *(found[1] for found in named if found)]
+
+    async def choice_in(self, uri: str, choice: str) -> Json:
+        """The code action for a choice in the document of a question, which is opened for that."""
+        if uri not in self.desk.documents:
+            self.desk.open(uri)
+        return next(
+            action
+            for action in await self.quick_fixes(uri, NOWHERE)
+            if action["command"]["arguments"][0].get("choice") == choice
+        )
+
+    def _show_document(self, params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
+        self.documents_shown.append(params.uri)
+        return lsp.ShowDocumentResult(success=True)
 
 
 @contextlib.contextmanager

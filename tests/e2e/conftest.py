@@ -55,6 +55,12 @@ class Stage:
         """What `XDG_STATE_HOME` says."""
         return self.folder / "state"
 
+    def pass_time(self, seconds: float) -> None:
+        """Let that much time pass for the servers, since their start; else theirs stands still."""
+        beside = self.folder / "clock.new"
+        beside.write_text(str(seconds))
+        beside.replace(self.folder / "clock")
+
     def put(self, name: str, content: str | bytes) -> Path:
         """Write a file of the workspace."""
         path = self.root / name
@@ -93,7 +99,7 @@ class Stage:
         self.editors.append((editor, log))
         if settings is not None:
             editor.set_configuration(settings, section="handrail")
-        argv = ["serve", f"--command-timeout={command_s}"] + (
+        argv = ["serve", f"--command-timeout={command_s}", f"--clock={self.folder / 'clock'}"] + (
             [f"--answer-timeout={timeout_s}"] if timeout_s is not None else []
         )
         known = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAIL_")}

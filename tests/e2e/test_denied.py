@@ -28,7 +28,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS.keys())
-@pytest.mark.parametrize("says", ["deny", None], ids=["no", "no answer"])
+@pytest.mark.parametrize("says", ["deny", None], ids=["no", "no answer in time"])
 @vscode
 async def test_a_denied_edit_is_no_failure(
     stage: Stage, habits: Habits, edit: dict[str, object], says: str | None
@@ -39,7 +39,11 @@ async def test_a_denied_edit_is_no_failure(
     settings = stage.script(answer("", edit, patch("c.txt", "one", "1")), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=OPTIONS)
     editor.answers = [says]
-    report = await editor.turn("Edit.")
+    started = await editor.start_turn("Edit.")
+    await editor.until(lambda: editor.questions)
+    if says is None:
+        stage.pass_time(3600)
+    report = await editor.request("turn.wait", turn=started["turn"])
     *denied, last = statuses(report)
     assert (set(denied), last) == ({"denied"}, "landed")
     assert all(each["failure"]["code"] == "denied" for each in report["outcomes"][:-1]), "why it is not there"

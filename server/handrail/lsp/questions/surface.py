@@ -24,6 +24,7 @@ from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.ports import DENY
 
+TURN_S = 10.0  # how long a message waits for the one before it
 WAYS = "See it with a code action in any open document, or with the command handrail.approval.show."
 
 
@@ -47,6 +48,7 @@ class ClientSurface:
     say: Callable[[str], None]
     follow: Callable[[asyncio.Task[object]], None]
     _asking: dict[str, asyncio.Task[object]] = field(default_factory=dict)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def begin(self, asked: OpenQuestion) -> None:
         """Ask the client."""
@@ -89,6 +91,17 @@ class ClientSurface:
             return None
 
     async def _ask_standard(self, asked: OpenQuestion) -> str | None:
+        """Show a message, after those before it; a message that nobody answers holds no other up for long."""
+        mine = asyncio.ensure_future(self._one_at_a_time.acquire())
+        try:
+            await asyncio.wait([mine], timeout=TURN_S)
+            return await self._message(asked)
+        finally:
+            if mine.done() and not mine.cancelled():
+                self._one_at_a_time.release()
+            mine.cancel()
+
+    async def _message(self, asked: OpenQuestion) -> str | None:
         no = words.no(asked.question)
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Warning if asked.question.asks_leave else lsp.MessageType.Info,
