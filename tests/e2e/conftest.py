@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from e2e import manners
-from e2e.client import Editor
+from e2e.client import UNKNOWN, Editor
 from e2e.habits import EDITORS, Habits
 from e2e.manners import PLAIN, Manner
 from e2e.servers import Server, Servers
@@ -19,6 +19,7 @@ from e2e.texts import Json
 from handrail.testing import script
 
 EDITORS_OF_TEST = pytest.StashKey[list[tuple[Editor, Path]]]()
+HOUR_S = 3600.0  # as long as a question waits
 LOG_LIMIT = 400  # characters of one message that are shown of a failed test
 
 
@@ -60,6 +61,16 @@ class Stage:
         beside = self.folder / "clock.new"
         beside.write_text(str(seconds))
         beside.replace(self.folder / "clock")
+
+    async def turn(self, editor: Editor, prompt: str, says: str | None) -> Json:
+        """A whole turn in which one question is asked; if what is said is no answer, its time passes."""
+        editor.answers = [says]
+        started = await editor.start_turn(prompt)
+        await editor.until(lambda: editor.questions)
+        if says in (None, UNKNOWN):
+            self.pass_time(HOUR_S)
+        report: Json = await editor.request("turn.wait", turn=started["turn"])
+        return report
 
     def put(self, name: str, content: str | bytes) -> Path:
         """Write a file of the workspace."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import UNKNOWN, Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses, v4a
@@ -109,6 +109,7 @@ async def test_a_path_outside_is_neither_read_nor_written(stage: Stage, habits: 
     calls = [call("read_file", path=path) for path in ("../secret.txt", str(secret), secret.as_uri())]
     settings = stage.script(answer("", *calls), answer("Done."))
     editor = await stage.start(habits, settings=settings)
+    editor.answers = ["deny"] * 3
     report = await editor.turn("Read.")
     assert report["outcomes"] == []  # nothing was to be changed
     assert "secret\\n" not in "".join(editor.traffic)
@@ -117,43 +118,35 @@ async def test_a_path_outside_is_neither_read_nor_written(stage: Stage, habits: 
     assert report["state"] == "failed", "the script has no third answer"
 
 
-@pytest.mark.parametrize("answered", ["allow", "deny", None, "maybe"])
+@pytest.mark.parametrize("answered", ["allow", "deny", None, UNKNOWN])
 async def test_a_protected_file_is_asked_for(stage: Stage, habits: Habits, answered: str | None) -> None:
     path = stage.put(".env", "KEY=one\n")
-    titles = {"allow": "Allow", "deny": "Deny"}
     editor = await stage.start(habits)
-    editor.answers = [titles.get(answered or "", answered)]
-    report = await editor.turn(block(".env", "KEY=one", "KEY=two"))
+    report = await stage.turn(editor, block(".env", "KEY=one", "KEY=two"), answered)
     assert statuses(report) == ["landed" if answered == "allow" else "denied"]
     (question,) = editor.questions
     assert ".env" in question["message"]
     assert "secrets of an environment" in question["message"], "why it is asked"
-    assert [each["title"] for each in question["actions"]] == [
-        "Allow",
-        "Allow for This Session",
-        "Always Allow Here",
-        "Deny",
-    ]
+    assert [each["title"] for each in question["actions"]] == ["No", "Show"]
     now = editor.desk.documents.get(path.as_uri())
     assert (now.text if now else path.read_text()) == f"KEY={'two' if answered == 'allow' else 'one'}\n"
 
 
 @vscode
-@pytest.mark.parametrize("answered", ["allow", "deny", None, "Allow"])
+@pytest.mark.parametrize("answered", ["allow", "deny", None, UNKNOWN])
 async def test_a_client_that_opted_in_is_asked_by_our_own_request(
     stage: Stage, habits: Habits, answered: str | None
 ) -> None:
     path = stage.put(".env", "KEY=one\n")
     options = {"handrail": {"approvals": True, "turnUpdates": True}}
     editor = await stage.start(habits, options=options)
-    editor.answers = [answered]
-    report = await editor.turn(block(".env", "KEY=one", "KEY=two"))
+    report = await stage.turn(editor, block(".env", "KEY=one", "KEY=two"), answered)
     assert statuses(report) == ["landed" if answered == "allow" else "denied"]
     (question,) = editor.questions
     assert question["turn"] == report["turn"]
     assert (question["tool"], question["subject"]) == ("patch", ".env")
     assert "secrets of an environment" in question["detail"]
-    assert question["choices"] == ["allow", "session", "always", "deny"]
+    assert question["choices"] == ["deny", "allow", "session", "always"]
     asked = [each["event"] for each in editor.updates if each["event"]["kind"] == "approval"]
     assert [each.get("choice") for each in asked] == [None, "allow" if answered == "allow" else "deny"]
     assert path.read_text() == f"KEY={'two' if answered == 'allow' else 'one'}\n"

@@ -38,12 +38,7 @@ async def test_a_denied_edit_is_no_failure(
     stage.put("c.txt", "one\n")
     settings = stage.script(answer("", edit, patch("c.txt", "one", "1")), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=OPTIONS)
-    editor.answers = [says]
-    started = await editor.start_turn("Edit.")
-    await editor.until(lambda: editor.questions)
-    if says is None:
-        stage.pass_time(3600)
-    report = await editor.request("turn.wait", turn=started["turn"])
+    report = await stage.turn(editor, "Edit.", says)
     *denied, last = statuses(report)
     assert (set(denied), last) == ({"denied"}, "landed")
     assert all(each["failure"]["code"] == "denied" for each in report["outcomes"][:-1]), "why it is not there"

@@ -85,7 +85,7 @@ async def test_two_servers_share_a_session_turn_by_turn(stage: Stage, habits: Ha
     async def wait(params: Json) -> Json:
         asked.set()
         await answered.wait()
-        return {"choice": None}
+        return {"choice": "deny"}
 
     one.handle("handrail/approval/request", wait)
     running = await one.start_turn("Three.", session=session)
@@ -116,7 +116,7 @@ async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habi
         editor.questions.append(params)
         editor.news.set()
         await answered.wait()
-        return {"choice": None}
+        return {"choice": "deny"}
 
     editor.handle("handrail/approval/request", wait)
     first = await editor.turn("One.")

@@ -10,19 +10,14 @@ from pathlib import Path
 import pytest
 
 from adapters.model_server import Call, Say, model_server
-from e2e.client import Editor
+from e2e.client import UNKNOWN, Editor
 from e2e.conftest import Stage
 from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import patch, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
 
-TITLES = {
-    "allow": "Allow",
-    "session": "Allow for This Session",
-    "always": "Always Allow Here",
-    "deny": "Deny",
-}
+CHOICES = ["deny", "allow", "session", "always"]
 
 
 def opted(habits: Habits, **more: object) -> Json:
@@ -42,25 +37,24 @@ def subjects(editor: Editor) -> list[str]:
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["own request", "message request"])
-@pytest.mark.parametrize("says", ["allow", "session", "always", "deny", None, "maybe"])
+@pytest.mark.parametrize("says", [*CHOICES, None, UNKNOWN])
 async def test_a_command_runs_if_the_user_lets_it(
     stage: Stage, habits: Habits, own: bool, says: str | None
 ) -> None:
     line = "echo made > made.txt"
     settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits, approvals=own))
-    editor.answers = [says if own else TITLES.get(says or "", says)]
-    report = await editor.turn("Run it.")
+    report = await stage.turn(editor, "Run it.", says)
     made = stage.root / "made.txt"
     runs = says in ("allow", "session", "always")
     assert made.exists() == runs
     assert results(editor)[0].startswith("Exit code 0." if runs else "denied:")
     (asked,) = editor.questions
     if own:
-        assert (asked["tool"], asked["subject"], asked["choices"]) == ("terminal", line, list(TITLES))
+        assert (asked["tool"], asked["subject"], asked["choices"]) == ("terminal", line, CHOICES)
     else:
-        assert f"allow terminal on {line}?" in asked["message"]
-        assert [each["title"] for each in asked["actions"]] == list(TITLES.values())
+        assert f"May this command run? terminal: {line}" in asked["message"]
+        assert [each["title"] for each in asked["actions"]] == ["No", "Show"]
     assert bool(report["checkpoint"]) == runs
     if runs:
         restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
@@ -105,19 +99,20 @@ async def test_an_edit_without_a_checkpoint_says_so(stage: Stage, habits: Habits
     assert "cannot be taken back" in editor.messages[0].message
 
 
-async def test_one_question_at_a_time(stage: Stage, habits: Habits) -> None:
-    """Two turns ask at once, and the second question comes when the first one is answered."""
+async def test_one_message_at_a_time(stage: Stage, habits: Habits) -> None:
+    """Two turns ask at once, and the second message comes when the first one is answered."""
     settings = stage.script(answer("", call("terminal", command="touch made")), answer("Done."))
     open_now, most = 0, 0
     may_answer = asyncio.Event()
 
-    async def answers(params: object) -> None:
+    async def answers(params: object) -> Json:
         nonlocal open_now, most
         open_now, most = open_now + 1, max(most, open_now + 1)
         editor.questions.append({"asked": True})
         editor.news.set()
         await may_answer.wait()
         open_now -= 1
+        return {"title": "No"}
 
     editor = await stage.start(
         habits,
@@ -127,6 +122,8 @@ async def test_one_question_at_a_time(stage: Stage, habits: Habits) -> None:
     )
     turns = [await editor.start_turn("One."), await editor.start_turn("Two.")]
     await editor.until(lambda: editor.questions)
+    while len(await editor.request("approval.list")) < 2:
+        continue
     may_answer.set()
     reports = [await editor.request("turn.wait", turn=turn["turn"]) for turn in turns]
     assert [report["state"] for report in reports] == ["finished", "finished"]
@@ -152,7 +149,7 @@ async def test_what_a_command_changes_in_an_open_document_is_an_outcome(stage: S
     settings = stage.script(answer("", call("terminal", command="echo changed > a.txt")), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits))
     stage.put("a.txt", "one\n")
-    editor.answers = ["Allow"]
+    editor.answers = ["allow"]
     report = await editor.turn("Change it.")
     assert statuses(report) == ["landed"]
     assert (stage.root / "a.txt").read_text() == "changed\n"
@@ -166,7 +163,7 @@ async def test_cancelling_ends_the_command(stage: Stage, habits: Habits) -> None
     line = f"sleep 300 & echo $! > '{pipe}'; wait"
     settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits))
-    editor.answers = ["Allow"]
+    editor.answers = ["allow"]
     started = await editor.start_turn("Wait.")
     pid = int(await asyncio.to_thread(pipe.read_text))
     await editor.request("turn.cancel", turn=started["turn"])
@@ -196,7 +193,7 @@ async def test_output_is_told_while_the_command_runs(stage: Stage, habits: Habit
     line = f"printf 'one\\rtwo\\n'; cat '{pipe}'; echo three"
     settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
     editor = await stage.start(habits, settings=settings, options=opted(habits, turnUpdates=True))
-    editor.answers = ["Allow"]
+    editor.answers = ["allow"]
     started = await editor.start_turn("Say.")
     (first,) = await editor.until(lambda: outputs(editor))
     assert first["text"] == "two\n"
@@ -252,7 +249,7 @@ async def test_a_key_of_the_keyring_opens_the_model_and_is_in_no_output(stage: S
             environment={"XDG_CONFIG_HOME": str(stage.folder)},
             options=opted(habits, turnUpdates=True),
         )
-        editor.answers = ["Allow"]
+        editor.answers = ["allow"]
         report = await editor.turn("Say it.")
     assert (report["state"], server.keys) == ("finished", [key, key])
     shown = "[key removed by handrail]\n" * 2
@@ -283,7 +280,7 @@ async def test_no_command_and_no_result_has_a_key(stage: Stage, habits: Habits) 
     editor = await stage.start(
         habits, settings=settings, environment={"OPENAI_API_KEY": key}, options=opted(habits)
     )
-    editor.answers = ["Allow"]
+    editor.answers = ["allow"]
     await editor.turn("Tell me.")
     assert sorted(results(editor)) == ["1 line in 1 file.", "Exit code 0.", "Exit code 1."]
     received = [line for line in editor.traffic if line.startswith("←")]
@@ -344,8 +341,7 @@ async def test_rules_that_cannot_be_read_are_told_and_not_used(stage: Stage, hab
     model = stage.script(answer("", call("terminal", command="touch a")), answer("Done."))
     settings = {**model, "approvals": wrong}
     editor = await stage.start(habits, settings=settings, options=opted(habits))
-    await editor.turn("Run it.")
-    assert len(editor.questions) == 1
+    await stage.turn(editor, "Run it.", "deny")
     await editor.until(lambda: editor.messages)
     assert "handrail.approvals is not used: rule 1 must be like" in editor.messages[0].message
 
@@ -353,7 +349,7 @@ async def test_rules_that_cannot_be_read_are_told_and_not_used(stage: Stage, hab
 @pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
 async def test_leave_for_good_outlives_the_server(stage: Stage, habits: Habits) -> None:
     settings = stage.script(answer("", call("terminal", command="touch made.txt")), answer("Done."))
-    for says in ("Always Allow Here", "Deny"):
+    for says in ("always", "deny"):
         editor = await stage.start(habits, settings=settings, options=opted(habits))
         editor.answers = [says]
         await editor.turn("Run it.")

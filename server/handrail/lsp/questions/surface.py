@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.agent.questions import NotOpenError, OpenQuestion, Questions
+from handrail.core import surfaces
 from handrail.core.ledger.report import QuestionEnd
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
@@ -24,6 +25,7 @@ from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.ports import DENY
 
+DETAIL_CHARS = 120  # of why it is asked, in a message
 TURN_S = 10.0  # how long a message waits for the one before it
 WAYS = "See it with a code action in any open document, or with the command handrail.approval.show."
 
@@ -103,9 +105,10 @@ class ClientSurface:
 
     async def _message(self, asked: OpenQuestion) -> str | None:
         no = words.no(asked.question)
+        why = surfaces.message(asked.question.detail, DETAIL_CHARS)
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Warning if asked.question.asks_leave else lsp.MessageType.Info,
-            message=f"handrail: {words.short(asked.question)}",
+            message=f"handrail: {words.short(asked.question)} {why}".rstrip(),
             actions=[lsp.MessageActionItem(title=title) for title in (no, words.SHOW)],
         )
         answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
