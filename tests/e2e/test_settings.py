@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+from collections.abc import Callable
+from typing import Any
 
-from e2e.client import Editor
+import pytest
+from lsprotocol import types as lsp
+
+from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
-from e2e.prompts import block, fence, statuses, v4a
+from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.texts import Json
 from handrail.testing import answer, script
 
@@ -112,18 +117,108 @@ async def test_wrong_values_are_told_and_defaults_hold(stage: Stage, habits: Hab
     assert len(editor.messages) == 3, "each is said once"
 
 
-async def test_a_client_that_does_not_tell_its_settings(stage: Stage, habits: Habits) -> None:
-    """The defaults hold, and the turn begins all the same."""
+# ---- Settings that come late ----------------------------------------------------------------------
+
+BLOCKED = {"approvals": [{"tool": "edit", "match": "*", "verdict": "block"}]}
+EDIT = block("a.txt", "one", "1")
+
+
+class Telling:
+    """An editor's answer to `workspace/configuration`, which comes when the test says so."""
+
+    def __init__(self, *told: Json) -> None:
+        self.told, self.asked = list(told), 0
+        self.opens = [asyncio.Event() for _ in told]
+
+    async def answer(self, params: lsp.ConfigurationParams) -> list[object]:
+        number, self.asked = self.asked, self.asked + 1
+        if number < len(self.told):
+            await self.opens[number].wait()
+            return [self.told[number] for _ in params.items]
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def fail(params: object) -> list[object]:
+    raise RefusedError(message="no settings here", code=-32603)
+
+
+def is_waiting(editor: Editor) -> bool:
+    told = (*editor.progressed, *({"message": each.message} for each in editor.messages))
+    return any("Waiting for the settings" in str(each.get("message")) for each in told)
+
+
+@pytest.mark.parametrize("late_s", [7, 60])
+async def test_the_first_turn_waits_visibly_for_the_settings(
+    stage: Stage, habits: Habits, late_s: float
+) -> None:
     stage.put("a.txt", "one\n")
-
-    def fail(params: object) -> list[object]:
-        raise ValueError("no settings here")
-
+    telling = Telling(BLOCKED)
     editor = await stage.start(
-        habits, configure=lambda editor: editor.handle("workspace/configuration", fail)
+        habits, configure=lambda each: each.handle("workspace/configuration", telling.answer)
     )
-    assert statuses(await editor.turn(block("a.txt", "one", "1"))) == ["landed"]
+    started = await editor.start_turn(EDIT)
+    await editor.until(lambda: is_waiting(editor))
+    stage.pass_time(late_s)
+    assert not editor.questions
+    assert not editor.edits
+    telling.opens[0].set()
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert statuses(report) == ["blocked"]
+
+
+@pytest.mark.parametrize("tells", [Telling().answer, fail], ids=["never", "with an error"])
+async def test_without_settings_every_edit_and_command_is_asked_about(
+    stage: Stage, habits: Habits, tells: Callable[[Any], Any]
+) -> None:
+    stage.put("a.txt", "one\n")
+    editor = await stage.start(habits, configure=lambda each: each.handle("workspace/configuration", tells))
+    editor.answers = ["deny"]
+    started = await editor.start_turn(EDIT)
+    await editor.until(lambda: is_waiting(editor) or editor.questions)
+    stage.pass_time(90)
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert statuses(report) == ["denied"]
+    assert len(editor.questions) == 1
+    assert any("every edit and command is asked about" in each.message for each in editor.messages)
     editor.errors.clear()
+
+
+async def test_an_answer_that_comes_after_the_wait_counts(stage: Stage, habits: Habits) -> None:
+    """Even for the turn that runs already."""
+    stage.put("a.txt", "one\n")
+    telling = Telling(BLOCKED)
+    editor = await stage.start(
+        habits,
+        configure=lambda each: each.handle("workspace/configuration", telling.answer),
+        options={
+            "handrail": {"settings": stage.script(answer("", patch("a.txt", "one", "1")), answer("So."))}
+        },
+    )
+    started = await editor.start_turn("Edit.")
+    await editor.until(lambda: is_waiting(editor))
+    stage.pass_time(90)
+    await editor.until(lambda: editor.questions)
+    telling.opens[0].set()
+    await editor.request("turn.cancel", turn=started["turn"])
+    report = await editor.turn("Edit.")
+    assert statuses(report) == ["blocked"]
+
+
+async def test_the_last_known_rules_hold_until_others_are_told(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    telling = Telling(BLOCKED)
+    telling.opens[0].set()
+    editor = await stage.start(
+        habits, configure=lambda each: each.handle("workspace/configuration", telling.answer)
+    )
+    assert statuses(await editor.turn(EDIT)) == ["blocked"]
+    editor.notify("workspace/didChangeConfiguration", {"settings": None})
+    started = await editor.start_turn(EDIT)
+    await editor.until(lambda: is_waiting(editor))
+    stage.pass_time(90)
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert statuses(report) == ["blocked"]
 
 
 # ---- Closed documents -----------------------------------------------------------------------------

@@ -312,11 +312,9 @@ async def test_a_hostile_folder_cannot_widen_approvals(stage: Stage, habits: Hab
             {**settings, "approvals": OPEN}, section="handrail", scope_uri=stage.root.as_uri()
         ),
     )
+    editor.answers = ["deny", "deny"]
     report = await editor.turn("Do as the folder says.")
-    assert [each.partition("?")[0] for each in subjects(editor)] == [
-        "handrail: allow terminal on touch made.txt",
-        "handrail: allow patch on .env",
-    ]
+    assert [each.partition("? ")[2].partition(" ")[0] for each in subjects(editor)] == ["terminal:", "patch:"]
     assert statuses(report) == ["denied"]
     assert not (stage.root / "made.txt").exists()
     assert (stage.root / ".env").read_text() == "KEY=one\n"

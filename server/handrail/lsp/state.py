@@ -165,6 +165,7 @@ class State:
     def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
         """Take over what the client says of itself."""
         self.client = Client.of(params)
+        self.settings = settings.settle(self.client.settings, None, None)  # until the client tells more
         self.editor.client = self.progress.client = self.client
         self.editor_model.client = self.client
         self.documents.encoding = encoding

@@ -34,11 +34,11 @@ async def pull(state: State) -> None:
     except JsonRpcException as error:
         state.give_up(f"did not tell its settings ({error.message})")
         return
-    if number <= state.pulled:
-        return
-    state.pulled = number
-    values = list(found) if isinstance(found, list | tuple) else []
-    settle(state, values[0] if values else None, values[1] if len(values) > 1 else None)
+    if not isinstance(found, list | tuple) or not found:
+        state.give_up("answered workspace/configuration with nothing")
+    elif number > state.pulled:
+        state.pulled = number
+        settle(state, found[0], found[1] if len(found) > 1 else None)
 
 
 def settle(state: State, pulled: object, scoped: object) -> None:
