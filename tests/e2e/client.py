@@ -178,6 +178,11 @@ class Editor(LanguageClient):
         async with asyncio.timeout(TIMEOUT_S):
             await asyncio.gather(*self._async_tasks)
 
+    async def ended_quietly(self) -> None:
+        """Wait until the connection is closed, however that came."""
+        async with asyncio.timeout(TIMEOUT_S):
+            await asyncio.gather(*self._async_tasks, return_exceptions=True)
+
     def hang_up(self) -> None:
         """Close the connection, and whatever still waits on this side."""
         self._stop_event.set()

@@ -14,6 +14,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
+from handrail.core import surfaces
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -85,7 +86,7 @@ class ApplyEdit:
         """
         if not self.client.apply_edit:
             return Answer(applied=False, reason="this editor does not take edits from a language server")
-        params = lsp.ApplyWorkspaceEditParams(edit=made, label=label)
+        params = lsp.ApplyWorkspaceEditParams(edit=made, label=surfaces.line(label))
         sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         sent.add_done_callback(lambda _: self.documents.wake())
         if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):

@@ -34,6 +34,7 @@ from pygls.protocol import (
 )
 
 from handrail import __version__
+from handrail.core import surfaces
 from handrail.lsp import protocol, wire
 from handrail.lsp.features import (
     checkpoint,
@@ -87,6 +88,8 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.APPROVAL_SHOW: questions.tell,
     protocol.OUTPUT_SHOW: questions.tell,
 }
+
+SHOWN_CHARS = 2_000  # of the message of an error
 
 EXPERIMENTAL = {
     "handrail": {
@@ -252,9 +255,9 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
                 TOLD[request](server.state, result)
             return result
         except (wire.InvalidParams, Wrong) as error:
-            raise JsonRpcInvalidParams(message=f"{request.name}: {error}") from error
+            raise JsonRpcInvalidParams(message=_shown(f"{request.name}: {error}")) from error
         except HandrailError as error:
-            raise RequestFailed(message=str(error)) from error
+            raise RequestFailed(message=_shown(str(error))) from error
 
     async def answer(params: Any) -> object:  # pygls would hand an `object` the server
         return wire.write(await run(params, tell=False))
@@ -282,9 +285,9 @@ def _register_documents(server: Server) -> None:
         try:
             return lsp.TextDocumentContentResult(text=await virtual.content(state, params.uri))
         except Wrong as error:
-            raise JsonRpcInvalidParams(message=str(error)) from error
+            raise JsonRpcInvalidParams(message=_shown(str(error))) from error
         except HandrailError as error:
-            raise RequestFailed(message=str(error)) from error
+            raise RequestFailed(message=_shown(str(error))) from error
 
 
 def _register_standard(server: Server) -> None:
@@ -330,6 +333,11 @@ def _register_standard(server: Server) -> None:
         await checkpoint.tidy(state)
         state.world.watch.close()
         state.world.served.close()
+
+
+def _shown(error: str) -> str:
+    """The message of an error, which editors show like any other."""
+    return surfaces.message(error, SHOWN_CHARS)
 
 
 def _encoding(capabilities: lsp.ServerCapabilities) -> str:

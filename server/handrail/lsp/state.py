@@ -11,7 +11,7 @@ import logging
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -165,7 +165,8 @@ class State:
     def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
         """Take over what the client says of itself."""
         self.client = Client.of(params)
-        self.settings = settings.settle(self.client.settings, None, None)  # until the client tells more
+        given = settings.settle(self.client.settings, None, None)
+        self.settings = replace(given, problems=())  # until the client tells more; problems are told then
         self.editor.client = self.progress.client = self.client
         self.editor_model.client = self.client
         self.documents.encoding = encoding
