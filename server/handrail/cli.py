@@ -52,7 +52,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.adapters.clock import FileClock, SystemClock
     from handrail.adapters.commands.process import Processes
     from handrail.adapters.files.disk import Disk
-    from handrail.adapters.files.watch import FileWatch
+    from handrail.adapters.files.watch import FileWatch, stamp
     from handrail.adapters.models.keys import Keys
     from handrail.adapters.models.providers import Providers
     from handrail.adapters.served.folder import ServedFolder
@@ -85,6 +85,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
         process=Processes(os.environ),
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
+        stamp=stamp,
         diagnostics=_verifier(os.environ.get(VERIFIER)),
         patience=Patience(
             answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s

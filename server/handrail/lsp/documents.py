@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from lsprotocol import types as lsp
 
 from handrail.core.documents.text import Text, split_lines
+from handrail.ports import Stamp
 
 UNITS: dict[str, Callable[[str], int]] = {
     "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),
@@ -52,6 +53,7 @@ class OpenDocument:
         was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
         number: Counts the documents that were opened, so that later ones compare as greater.
         seen: The texts that it had since someone began to keep them; None if nobody does.
+        on_disk: The state of its file when that held the same text, if nothing was changed since.
     """
 
     uri: str
@@ -63,6 +65,7 @@ class OpenDocument:
     saved: Text | None = None
     number: int = 0
     seen: list[str] | None = None
+    on_disk: Stamp | None = None
     _text: Text | None = None
 
     @property
@@ -159,6 +162,7 @@ class Documents:
                 if document.seen is not None:
                     document.seen.append(document.text.content)
             document.version = version
+            document.on_disk = None
             self.wake()
         return document
 

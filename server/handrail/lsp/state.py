@@ -28,18 +28,19 @@ from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.edit import between
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
+from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.rules import Decision, Rule
 from handrail.lsp import settings
 from handrail.lsp.apply_edit import Patience
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
-from handrail.lsp.editor import LspEditor
 from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
+from handrail.lsp.stale import WatchfulEditor
 from handrail.ports import (
     Checkpoints,
     Clock,
@@ -50,6 +51,7 @@ from handrail.ports import (
     Process,
     Provider,
     Spills,
+    Stamp,
     Terms,
     Watch,
     Workspace,
@@ -86,6 +88,7 @@ class World:
         surroundings: Where a turn takes place.
         secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
+        stamp: What tells one state of the file of a URI from another.
     """
 
     disk: Editor
@@ -102,6 +105,7 @@ class World:
     sessions: Sessions = field(default_factory=Unwritten)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
+    stamp: Callable[[str], Stamp | None] = lambda uri: None
     patience: Patience = field(default_factory=Patience)
 
 
@@ -117,7 +121,8 @@ class State:
         self.folders: list[str] = []
         self.documents = Documents(self.identify)
         self.patience = world.patience
-        self.editor = LspEditor(server, self.documents, world.disk, world.patience)
+        self.editor = WatchfulEditor(server, self.documents, world.disk, world.patience)
+        self.editor.stamp = world.stamp
         self.editor.settings = lambda: self.settings
         self.question_documents = QuestionDocuments(
             served=world.served,
@@ -341,6 +346,8 @@ class State:
 
     def progress_of(self, session: str, turn: str, event: object) -> None:
         """Tell the client what happens in a turn."""
+        if isinstance(event, Outcome) and (document := self.documents.find(event.mutation.uri)) is not None:
+            document.on_disk = None  # what differs on the disk from now on may be ours
         self.progress.tell(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
 
     def say(self, message: str) -> None:

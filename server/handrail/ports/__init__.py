@@ -75,6 +75,15 @@ class Document:
         return self.uri.startswith("file:")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What tells one state of a file from another, without reading it."""
+
+    size: int
+    modified_ns: int
+    file: int
+
+
 class Editor(Protocol):
     """Reads and changes documents, and checks what became of a change."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
 from handrail.adapters.files.files import path_of
+from handrail.ports import Stamp
 
 
 class FileWatch(FileSystemEventHandler):
@@ -60,3 +62,15 @@ class FileWatch(FileSystemEventHandler):
         if self._observer is not None:
             self._observer.stop()
             self._observer = None
+
+
+def stamp(uri: str) -> Stamp | None:
+    """What tells one state of the file *uri* from another; None if it is no file."""
+    path = path_of(uri)
+    try:
+        found = os.stat(path) if path is not None else None
+    except (OSError, ValueError):
+        return None
+    if found is None or not stat.S_ISREG(found.st_mode):
+        return None
+    return Stamp(size=found.st_size, modified_ns=found.st_mtime_ns, file=found.st_ino)

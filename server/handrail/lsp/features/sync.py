@@ -14,6 +14,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
     document = state.documents.opened(params.text_document)
     state.editor.changed(document)  # it may be a renamed one that shows an edit
+    state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
 
@@ -33,6 +34,7 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
     document = state.documents.find(params.text_document.uri)
     if document is not None:
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
+        state.editor.in_step(document)
 
 
 def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:

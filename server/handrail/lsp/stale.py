@@ -1,0 +1,82 @@
+"""
+Refuse to edit a document whose mirror an editor has stopped keeping.
+
+Some editors stop telling of changes without closing a document: eglot does when a buffer changes its mode
+twice while it is opened. The user types and saves, the server hears of neither, and an edit would hit the
+wrong lines of what the editor really holds. The proof is on the disk: the document was as its file when it
+was opened or last saved, nothing was told since, and now the file holds another text.
+
+A document that was changed since, or differed from its file from the beginning, proves nothing, as any
+program may have written the file; nor does a file that a command of ours has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from handrail.core.documents.change import Change, Landing, Rejected, Update
+from handrail.core.failure import Code, Failure
+from handrail.lsp.documents import OpenDocument
+from handrail.lsp.editor import LspEditor
+from handrail.ports import Stamp
+
+RELOAD_S = 1.0  # by then an editor that reloads changed files has done so, and told
+
+
+class WatchfulEditor(LspEditor):
+    """
+    The Editor port, which edits no document that the editor may hold otherwise.
+
+    Attributes:
+        stamp: What tells one state of a file from another.
+    """
+
+    stamp: Callable[[str], Stamp | None] = staticmethod(lambda uri: None)
+
+    def in_step(self, document: OpenDocument) -> None:
+        """The editor has opened or saved a document: its file holds what the mirror does."""
+        found = self.stamp(document.uri)
+        size = len(document.text.content.encode("utf-8", "surrogatepass")) if found is not None else 0
+        document.on_disk = found if found is not None and found.size == size else None
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        """Apply *changes* one after the other, but for those of documents that are out of step."""
+        landings: list[Landing] = []
+        for change in changes:
+            failure = await self._out_of_step(change.uri) if isinstance(change, Update) else None
+            if failure is not None:
+                landings.append(Rejected(failure=failure))
+            else:
+                landings += await super().apply([change], label)
+        return tuple(landings)
+
+    async def _out_of_step(self, uri: str) -> Failure | None:
+        document = self._documents.find(uri)
+        if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
+            return None
+        raw = await self._disk.read(document.uri)
+        if isinstance(raw, Failure) or _plain(raw.text.content) == _plain(document.text.content):
+            return None
+
+        def is_told() -> bool:
+            return self._documents.find(uri) is not document or document.on_disk is None
+
+        if await self._documents.until(is_told, RELOAD_S):
+            return None
+        return Failure(
+            code=Code.STALE_DOCUMENT,
+            uri=document.uri,
+            message=(
+                "The file was saved or changed on disk, and the editor has not told what it holds now. "
+                "Nothing was changed."
+            ),
+            steps=(
+                "Ask the user to reopen or reload the document in the editor.",
+                "Then send the edit again.",
+            ),
+        )
+
+
+def _plain(text: str) -> list[str]:
+    """A text without what editors change when they save: line ends, and blanks before them."""
+    return [row.rstrip() for row in text.rstrip().splitlines()]
