@@ -27,12 +27,11 @@ from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.journal import Begun, Over, ToldTurn
 from handrail.core.conversation.label import label_of, shortened
 from handrail.core.conversation.message import Excerpt, UserMessage
-from handrail.core.conversation.pair import paired
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Finish
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Failure
 from handrail.core.ledger import ledger, offer
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure, Outcome
@@ -59,10 +58,6 @@ class _End:
 Listener = Callable[[str, str, Event], None]
 
 
-async def _at_once() -> None:
-    """The ports are known."""
-
-
 @dataclass(kw_only=True)
 class Host:
     """
@@ -85,7 +80,7 @@ class Host:
     ledger: Ledger = field(default_factory=Ledger)
     misses: dict[str, int] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
-    ready: Callable[[], Awaitable[None]] = _at_once
+    ready: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
     default_mode: Callable[[], Mode] = lambda: Mode.EDIT
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: dict[str, Turn] = field(default_factory=dict)
@@ -189,8 +184,7 @@ class Host:
         end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
             try:
-                await self.ready()
-                mode = mode or self.default_mode()
+                mode = await self._mode(mode)
                 started, session = replace(started, mode=mode), replace(session, offered=offers(mode))
                 executor = self._executor(session.id, turn, prompt, observe)
                 await self.archive.kept(session)
@@ -215,16 +209,19 @@ class Host:
         except HandrailError as error:
             end = _End(state=State.FAILED, reason=str(error), answer="")
         finally:
-            self._close_calls(session.id, executor)
-            self.archive.keep(self.sessions[session.id])
-            usage = self.sessions[session.id].usage
-            self.archive.over(
-                session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=usage)
-            )
+            cut = executor.interrupted if executor is not None else None
+            now = self.sessions[session.id] = self.sessions[session.id].closed(cut)
+            self.archive.keep(now)
+            over = Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
+            self.archive.over(session.id, over)
             observe(Ended(state=end.state, reason=end.reason))
         if executor is not None:
             await executor.withdraw()
         return self._report(executor, (session.id, turn), end)
+
+    async def _mode(self, stated: Mode | None) -> Mode:
+        await self.ready()
+        return stated or self.default_mode()
 
     def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
         return Executor(
@@ -240,14 +237,6 @@ class Host:
             correct=lambda outcomes: self._correct(session, turn, outcomes),
             new_id=self.new_id,
         )
-
-    def _close_calls(self, session: str, executor: Executor | None) -> None:
-        """Leave the history well-formed, however the turn ended."""
-        now = self.sessions[session]
-        if executor is not None and executor.interrupted is not None:
-            now = replace(now, messages=(*now.messages, executor.interrupted))
-        cut = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
-        self.sessions[session] = replace(now, messages=paired(now.messages, cut))
 
     def _facts(self, session: str) -> Facts:
         """What a summary of the session's conversation must not lose."""

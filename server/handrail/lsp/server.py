@@ -239,6 +239,7 @@ def create_server(world: World) -> Server:
     server = Server(world)
     state = server.state
     state.publish = diagnostics.publish
+    state.host.ready = lambda: configuration.settled(state)
     state.look = lambda uri: state.begin(sync.look(state, uri))
     for request, handler in HANDLERS:
         _register(server, request, handler)

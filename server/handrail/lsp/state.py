@@ -19,13 +19,11 @@ from pygls.lsp.server import LanguageServer
 
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
-from handrail.agent.questions import OpenQuestion, Questions
+from handrail.agent.questions import Questions
 from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import Mode, Surroundings
-from handrail.core.documents.change import PlannedHunk, Tier, Update
-from handrail.core.documents.edit import between
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
@@ -37,7 +35,6 @@ from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.progress import Progress, Slow
-from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.stale import WatchfulEditor
@@ -56,7 +53,6 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
-from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions, Unwritten
 
@@ -64,10 +60,6 @@ logger = logging.getLogger(__name__)
 
 EDITOR = "editor"  # in the setting `model` it means the client's own, and may be followed by a name
 SAID_CHARS = 2_000  # of one message
-SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
-KNOWN = "The last known settings hold."
-STRICTLY = "The defaults hold, and every edit and command is asked about."
-LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
 STRICT = (  # while the client has never told its settings: they may hold stricter rules than the defaults
     Rule(tool="edit", match="**", decision=Decision.ASK),
     Rule(tool="terminal", match="*", decision=Decision.ASK),
@@ -124,12 +116,14 @@ class State:
         self.editor = WatchfulEditor(server, self.documents, world.disk, world.patience)
         self.editor.stamp = world.stamp
         self.editor.settings = lambda: self.settings
+        self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
         self.question_documents = QuestionDocuments(
             served=world.served,
             opened=self.documents,
             identify=self.identify,
             say=self.say,
-            replace=self._replace,
+            editor=self.editor,
+            show=self.open_document,
         )
         self.questions = Questions(
             clock=world.clock,
@@ -139,31 +133,28 @@ class State:
                 client=lambda: self.client,
                 questions=lambda: self.questions,
                 documents=self.question_documents,
-                show=self._show_question,
-                waits=lambda turn: self.progress.wait(turn, self._waits(turn)),
+                status=self.progress.wait,
                 say=self.say,
                 follow=self.follow,
             ),
         )
         self.editor_model = EditorModel(server)
         self.converter = Converter(encoding=self.documents.encoding)
-        self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
         self.host = Host(
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=world.sessions),
-            ready=self.settled,
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
         self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
         self.look: Callable[[str], None] = lambda uri: None
         self.published: set[str] = set()
-        self.has_settled = False
+        self.has_settled = False  # whether the client has ever told its settings
         self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
-        self._settled = asyncio.Event()
+        self.settled = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
         self._identities: dict[str, str] = {}
 
@@ -251,32 +242,6 @@ class State:
 
     # ---- Settings ---------------------------------------------------------------------------------
 
-    async def settled(self) -> None:
-        """Wait, visibly, until the client has told its settings; then go on with what is known."""
-        if self._settled.is_set():
-            return
-        waiting = asyncio.ensure_future(self._settled.wait())
-        timer = asyncio.ensure_future(self.world.clock.sleep(SETTLE_S))
-        try:
-            with self.slow("Waiting for the settings of the editor") as slow:
-                while not (waiting.done() or timer.done() or slow.is_stopped):
-                    both = (waiting, timer)
-                    await asyncio.wait(both, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
-            timer.cancel()
-        if not self._settled.is_set():
-            self.give_up("has not answered workspace/configuration")
-
-    def give_up(self, why: str) -> None:
-        """No turn waits for the settings any more; a late answer counts all the same."""
-        self._settled.set()
-        self.say(f"The editor {why}. {KNOWN if self.has_settled else STRICTLY}")
-
-    def unsettle(self) -> None:
-        """The settings have changed, and are asked for anew: a turn that begins now waits for them."""
-        self._settled.clear()
-
     def rules(self) -> tuple[Rule, ...]:
         """The user's rules; every edit and command is asked about until the client has told its settings."""
         return self.settings.rules(settings.APPROVALS) + (() if self.has_settled else STRICT)
@@ -284,7 +249,7 @@ class State:
     def refresh(self) -> None:
         """The settings are known, or have changed."""
         self.has_settled = True
-        self._settled.set()
+        self.settled.set()
         self.world.served.use_workspace(self.settings.text(settings.DOCUMENTS) == "workspace")
         self.checkpoints.set_limits(
             Limits(
@@ -301,32 +266,6 @@ class State:
         return self.settings.flag(settings.DIAGNOSTICS)
 
     # ---- Questions --------------------------------------------------------------------------------
-
-    async def _show_question(self, asked: OpenQuestion) -> None:
-        try:
-            uri, _ = await self.question_documents.write(asked)
-        except ServedError as error:
-            self.say(f"{error} The command handrail.approval.list has the question.")
-        else:
-            await self.open_document(uri)
-
-    async def _replace(self, uri: str, text: str) -> None:
-        """Have the client replace all text of a document of ours that it holds."""
-        document = self.documents.find(uri)
-        if document is None:
-            return
-        base = document.text
-        whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=between(base.content, text))
-        await self.editor.apply([Update(uri=uri, base=base, hunks=(whole,))], "handrail: show the question")
-
-    def _waits(self, turn: str) -> str:
-        """How long a turn still waits for the user, for its status; nothing if it does not."""
-        mine = [each for each in self.questions.open if each.question.turn == turn]
-        if not mine:
-            return ""
-        minutes = -(-int(self.questions.seconds_left(mine[0])) // 60)
-        more = f" (and {len(mine) - 1} more)" if len(mine) > 1 else ""
-        return f"Waiting for you, {minutes} min left: {words.short(mine[0].question)}{more}"
 
     async def open_document(self, uri: str) -> None:
         """Have the editor show a document, or say where it is."""

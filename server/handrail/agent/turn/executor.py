@@ -14,7 +14,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
 from handrail.agent.turn import command, landing
@@ -56,11 +55,6 @@ async def _unheard(result: ToolResult) -> None:
     """Nobody listens."""
 
 
-def _numbered() -> Callable[[str], str]:
-    numbers = count(1)
-    return lambda kind: f"{kind}-{next(numbers)}"
-
-
 @dataclass(kw_only=True)
 class Executor:
     """
@@ -72,6 +66,7 @@ class Executor:
         observe: Told of every event.
         settle: Told the outcomes of each batch.
         misses: How many calls in a row have failed to edit each document (by identity), over all turns.
+        new_id: Makes an id that begins as given.
         checkpoint: The id of the turn's checkpoint, once there is one.
         outcomes: Of all steps so far, in order.
         offered: The names of the tools that may run in this turn; None for all.
@@ -80,7 +75,6 @@ class Executor:
         granted: What the user has allowed in this session.
         named: The paths of which the user has been told that no snapshot covers them.
         correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
-        new_id: Makes an id that begins as given.
     """
 
     ports: Ports
@@ -89,6 +83,7 @@ class Executor:
     observe: Callable[[Event], None]
     settle: Callable[[Sequence[Outcome]], None]
     misses: dict[str, int]
+    new_id: Callable[[str], str]
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
     interrupted: ToolMessage | None = None
@@ -97,7 +92,6 @@ class Executor:
     granted: set[Grant] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda found: None
-    new_id: Callable[[str], str] = field(default_factory=_numbered)
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -302,7 +296,8 @@ class Executor:
         return [*ran, *await self._edit(edits, order)]
 
     def _started(self, ready: Ready) -> None:
-        self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
+        call = ready.call
+        self.observe(CallStarted(call=call.id, tool=call.name, title=ready.action.title))
 
     async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""

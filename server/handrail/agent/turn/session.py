@@ -22,8 +22,12 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
+from handrail.core.conversation.pair import paired
 from handrail.core.conversation.recover import Compact, Continue, Decision, Finish, RunTools, Streak
 from handrail.core.conversation.todo import Item
+from handrail.core.failure import Code, Failure
+
+CUT = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,11 @@ class Session:
             touched=tuple(dict.fromkeys((*self.touched, *touched))),
             todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
         )
+
+    def closed(self, interrupted: ToolMessage | None) -> Session:
+        """The session with a well-formed history, whose last results may have been *interrupted*."""
+        messages = (*self.messages, interrupted) if interrupted is not None else self.messages
+        return replace(self, messages=paired(messages, CUT))
 
 
 def _said(before: str, response: Response, decision: Decision) -> str:

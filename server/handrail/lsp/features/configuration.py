@@ -11,6 +11,34 @@ from handrail.lsp import settings
 from handrail.lsp.state import State
 
 TIMEOUT_S = 5.0
+SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
+LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
+KNOWN = "The last known settings hold."
+STRICTLY = "The defaults hold, and every edit and command is asked about."
+
+
+async def settled(state: State) -> None:
+    """Wait, visibly, until the client has told its settings; then go on with what is known."""
+    if state.settled.is_set():
+        return
+    waiting = asyncio.ensure_future(state.settled.wait())
+    timer = asyncio.ensure_future(state.world.clock.sleep(SETTLE_S))
+    both = (waiting, timer)
+    try:
+        with state.slow("Waiting for the settings of the editor") as slow:
+            while not (waiting.done() or timer.done() or slow.is_stopped):
+                await asyncio.wait(both, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+        timer.cancel()
+    if not state.settled.is_set():
+        give_up(state, "has not answered workspace/configuration")
+
+
+def give_up(state: State, why: str) -> None:
+    """No turn waits for the settings any more; a late answer counts all the same."""
+    state.settled.set()
+    state.say(f"The editor {why}. {KNOWN if state.has_settled else STRICTLY}")
 
 
 async def pull(state: State) -> None:
@@ -32,10 +60,10 @@ async def pull(state: State) -> None:
             lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items=items)
         )
     except JsonRpcException as error:
-        state.give_up(f"did not tell its settings ({error.message})")
+        give_up(state, f"did not tell its settings ({error.message})")
         return
     if not isinstance(found, list | tuple) or not found:
-        state.give_up("answered workspace/configuration with nothing")
+        give_up(state, "answered workspace/configuration with nothing")
     elif number > state.pulled:
         state.pulled = number
         settle(state, found[0], found[1] if len(found) > 1 else None)
@@ -54,7 +82,7 @@ def settle(state: State, pulled: object, scoped: object) -> None:
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:
     """Pull anew; a client that cannot be asked sends the values along."""
     if state.client.configuration:
-        state.unsettle()
+        state.settled.clear()  # a turn that begins now waits for them
         await pull(state)
     elif isinstance(params.settings, dict):
         settle(state, params.settings.get(settings.SECTION), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.lsp import convert, protocol
+from handrail.lsp.features import configuration
 from handrail.lsp.state import State
 
 
@@ -17,11 +18,11 @@ async def list_(state: State, params: protocol.SessionListParams) -> list[protoc
 
 async def resume(state: State, params: protocol.SessionResumeParams) -> protocol.SessionResumeResult:
     """Take a session up again."""
-    await state.settled()
+    await configuration.settled(state)
     return convert.session(params.session, await state.host.resume(params.session))
 
 
 async def fork(state: State, params: protocol.SessionForkParams) -> protocol.SessionForkResult:
     """Begin a new session with the conversation up to the end of a turn."""
-    await state.settled()
+    await configuration.settled(state)
     return protocol.SessionForkResult(session=await state.host.fork(params.session, params.turn))

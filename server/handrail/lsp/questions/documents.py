@@ -12,9 +12,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from handrail.agent.questions import OpenQuestion
+from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.edit import between
 from handrail.core.ledger.report import QuestionEnd
 from handrail.lsp.documents import Documents
 from handrail.lsp.questions import words
+from handrail.ports import Editor
 from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
 
@@ -33,14 +36,16 @@ class QuestionDocuments:
         opened: The documents that the client holds.
         identify: Gives the identity of a document, whatever the spelling of its URI.
         say: Tells the user something.
-        replace: Has the client replace all text of a document that it holds.
+        editor: Changes a document that the client holds.
+        show: Has the client open a document, or says where it is.
     """
 
     served: ServedDocuments
     opened: Documents
     identify: Callable[[str], str]
     say: Callable[[str], None]
-    replace: Callable[[str, str], Awaitable[None]]
+    editor: Editor
+    show: Callable[[str], Awaitable[None]]
     _uris: dict[str, str] = field(default_factory=dict)  # by question
 
     async def write(self, asked: OpenQuestion) -> tuple[str, str]:
@@ -50,9 +55,23 @@ class QuestionDocuments:
         if written.note:
             self.say(written.note)
         self._uris[asked.id] = written.uri
-        if self.opened.find(written.uri) is not None and not self.shows_all(asked):
-            await self.replace(written.uri, text)
+        document = self.opened.find(written.uri)
+        if document is not None and not self.shows_all(asked):
+            base = document.text
+            whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=between(base.content, text))
+            await self.editor.apply(
+                [Update(uri=document.uri, base=base, hunks=(whole,))], "handrail: question"
+            )
         return written.uri, text
+
+    async def present(self, asked: OpenQuestion) -> None:
+        """Have the client open the document of a question."""
+        try:
+            uri, _ = await self.write(asked)
+        except ServedError as error:
+            self.say(f"{error} The command handrail.approval.list has the question.")
+        else:
+            await self.show(uri)
 
     def of(self, uri: str) -> str | None:
         """The question that the document *uri* shows, if one does."""

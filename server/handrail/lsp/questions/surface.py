@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
@@ -36,8 +36,7 @@ class ClientSurface:
     The Surface of one client.
 
     Attributes:
-        show: Opens the document of a question.
-        waits: Told the turn whose status has changed.
+        status: Shows for a turn that it waits for the user, or no longer.
         follow: Keeps a task alive.
     """
 
@@ -45,8 +44,7 @@ class ClientSurface:
     client: Callable[[], Client]
     questions: Callable[[], Questions]
     documents: QuestionDocuments
-    show: Callable[[OpenQuestion], Awaitable[None]]
-    waits: Callable[[str], None]
+    status: Callable[[str, str], None]
     say: Callable[[str], None]
     follow: Callable[[asyncio.Task[object]], None]
     _asking: dict[str, asyncio.Task[object]] = field(default_factory=dict)
@@ -57,11 +55,11 @@ class ClientSurface:
         task: asyncio.Task[object] = asyncio.ensure_future(self._ask(asked))
         self._asking[asked.id] = task
         self.follow(task)
-        self.waits(asked.question.turn)
+        self._tell(asked.question.turn)
 
     def remind(self, asked: OpenQuestion) -> None:
         """Say how long it still waits, and that its document is as it was."""
-        self.waits(asked.question.turn)
+        self._tell(asked.question.turn)
         self.follow(asyncio.ensure_future(self.documents.restore(asked)))
 
     def end(self, asked: OpenQuestion, end: QuestionEnd, choice: str | None) -> None:
@@ -70,8 +68,14 @@ class ClientSurface:
         if self.client().approvals:
             told = protocol.ApprovalEndedParams(approval=asked.id, end=end.value, choice=choice)
             self.server.protocol.notify(protocol.APPROVAL_ENDED, wire.write(told))
-        self.waits(asked.question.turn)
+        self._tell(asked.question.turn)
         self.follow(asyncio.ensure_future(self.documents.end(asked, end, choice)))
+
+    def _tell(self, turn: str) -> None:
+        """Say in the status of a turn what it waits for."""
+        questions = self.questions()
+        mine = [each for each in questions.open if each.question.turn == turn]
+        self.status(turn, words.status(mine, questions.seconds_left(mine[0]) if mine else 0.0))
 
     async def _ask(self, asked: OpenQuestion) -> None:
         choice = await (self._ask_own(asked) if self.client().approvals else self._ask_standard(asked))
@@ -114,7 +118,7 @@ class ClientSurface:
         answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
         title = answer.title if isinstance(answer, lsp.MessageActionItem) else None
         if title == words.SHOW:
-            await self.show(asked)
+            await self.documents.present(asked)
         elif title is None:
             self.say(f"A question waits for you: {words.short(asked.question)} {WAYS}")
         return DENY if title == no else None

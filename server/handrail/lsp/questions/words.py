@@ -6,6 +6,8 @@ Whatever a model, a file or a command wrote goes through `surfaces`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from handrail.agent.questions import OpenQuestion
@@ -51,6 +53,14 @@ def short(question: Question, limit: int = SUBJECT_CHARS) -> str:
 def title(question: Question) -> str:
     """The question in the title of a code action."""
     return surfaces.line(f"{heading(question)} {question.subject}", TITLE_CHARS)
+
+
+def status(waiting: Sequence[OpenQuestion], seconds_left: float) -> str:
+    """What the status of a turn says while it waits for the user; nothing if it does not."""
+    if not waiting:
+        return ""
+    more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""
+    return f"Waiting for you, {math.ceil(seconds_left / 60)} min left: {short(waiting[0].question)}{more}"
 
 
 def choice_title(question: Question, choice: str) -> str:
