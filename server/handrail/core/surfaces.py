@@ -51,9 +51,9 @@ def line(text: str, limit: int = LINE_CHARS) -> str:
     """
     Returns *text* as one line for a surface that interprets nothing: a title, a label.
 
-    Line ends are `⏎`; what is beyond *limit* characters is `…`.
+    Line ends are `⏎`; what is beyond *limit* characters is `…`. What was shown once is shown so again.
     """
-    shown = visible(text.strip("\r\n").replace(LINE_END, _number(LINE_END)))
+    shown = visible(text.strip("\r\n"))
     shown = re.sub(r"[\n\t]", lambda found: LINE_END if found[0] == "\n" else "\\t", shown)
     return shown if len(shown) <= limit else shown[: limit - 1] + CUT
 
