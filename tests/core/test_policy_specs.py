@@ -7,6 +7,7 @@ import json
 import pytest
 
 from handrail.adapters.commands import shell_parser
+from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.policy import rules, shell, verdict
 from handrail.core.results import screen
@@ -42,7 +43,7 @@ def test_policy(case: Case) -> None:
         case verdict.Allow():
             case.check(verdict="allow\n")
         case verdict.Ask(subject=subject, detail=detail):
-            case.check(verdict=f"ask about {subject}: {detail}\n")
+            case.check(verdict=f"ask about {surfaces.visible(subject)}: {detail}\n")
         case verdict.Block(failure=failure):
             case.check(verdict=f"block: {_failure(failure)}")
 

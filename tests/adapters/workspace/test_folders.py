@@ -143,6 +143,11 @@ def test_a_linked_git_folder_stays_version_control(root: Path, tmp_path: Path) -
     assert standing(Folders([root]), ".git/config") is Standing.VERSION_CONTROL
 
 
+@pytest.mark.parametrize("path", [".handrail/x.md", ".handrail", "sub/.HANDRAIL/x", "./a/../.handrail/x"])
+def test_our_own_folder(root: Path, path: str) -> None:
+    assert standing(Folders([root]), path) is Standing.OWN
+
+
 @pytest.mark.parametrize(
     "path", [".gitignore", ".github/a", "git/config", "a.git", ".gitattributes", "src/git~x"]
 )
@@ -189,7 +194,6 @@ def test_a_workspace_inside_a_git_folder_can_be_worked_on(tmp_path: Path) -> Non
         ".vscode/settings.json",
         "app.code-workspace",
         ".idea/x",
-        ".handrail/rules",
         ".claude/settings.json",
         ".cursor/rules",
         ".github/workflows/ci.yml",
