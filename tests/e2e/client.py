@@ -97,7 +97,7 @@ class Editor(LanguageClient):
             the question where the message does not offer it; None closes the question, `UNKNOWN` is a
             title that was not offered.
         questions: What it was asked.
-        ended: Every `handrail/approval/ended`.
+        ended_questions: Every `handrail/approval/ended`.
         documents_shown: The URIs that it was asked to show.
         errors: What went wrong on its own side, protocol violations of the server among it.
     """
@@ -118,7 +118,7 @@ class Editor(LanguageClient):
         self.published: list[Json] = []
         self.questions: list[Json] = []
         self.answers: list[str | None] = []
-        self.ended: list[Json] = []
+        self.ended_questions: list[Json] = []
         self.documents_shown: list[str] = []
         self.saving = lambda uris: {"saved": [uri for uri in uris if self.desk.save(uri)]}
         self.errors: list[Exception] = []
@@ -291,7 +291,7 @@ class Editor(LanguageClient):
             own["handrail/client/save"] = self._save
         own["handrail/turn/update"] = self.updates.append
         own["handrail/approval/request"] = self._approve
-        own["handrail/approval/ended"] = self.ended.append
+        own["handrail/approval/ended"] = self.ended_questions.append
         for method, handler in own.items():
             self.handle(method, handler)
 

@@ -50,8 +50,9 @@ async def test_a_blocked_call_leaves_no_trace(stage: Stage, habits: Habits, outs
     target = stage.put("a.txt", "one\ntwo\n")
     elsewhere = snapshot(stage.folder / "far") | {"outside": outside.read_bytes()}
     editor = await stage.start(habits, settings=settings)
-    report = await editor.turn("Edit both.")
     code = "blocked" if path == ".git/config" else "outside-workspace"
+    is_asked = code == "outside-workspace"
+    report = await (stage.turn(editor, "Edit both.", None) if is_asked else editor.turn("Edit both."))
     assert statuses(report) == [code, "landed"]
     assert target.read_text() == "one\nTWO\n"
     assert (stage.root / ".git" / "config").read_text() == "[core]\n"
@@ -73,7 +74,7 @@ async def test_blocked_alone_takes_no_checkpoint(stage: Stage, habits: Habits, o
     settings = stage.script(answer("", *calls), answer("Done."))
     editor = await stage.start(habits, settings=settings)
     before = snapshot(stage.folder / "workspace"), outside.read_bytes()
-    report = await editor.turn("Write.")
+    report = await stage.turn(editor, "Write.", None)
     assert statuses(report) == ["blocked"] + ["outside-workspace"] * 3
     assert report.get("checkpoint") is None
     assert Shadow(stage.state).turns == []

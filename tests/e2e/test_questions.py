@@ -31,7 +31,7 @@ def command(stage: Stage, *lines: str) -> Json:
 
 
 def ends(editor: Editor) -> list[str]:
-    return [each["end"] for each in editor.ended]
+    return [each["end"] for each in editor.ended_questions]
 
 
 def actions_of(found: Sequence[Json]) -> list[str]:
@@ -235,7 +235,7 @@ async def test_twenty_questions_at_once(stage: Stage, habits: Habits) -> None:
         await editor.request("approval.answer", approval=each["id"], choice="deny")
     await editor.request("turn.wait", turn=turn)
     assert sorted(path.name for path in stage.root.iterdir()) == sorted(names[::2])
-    assert len(editor.ended) == 20
+    assert len(editor.ended_questions) == 20
 
 
 @vscode

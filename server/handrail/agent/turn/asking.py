@@ -37,7 +37,7 @@ class Asking:
     """
     The questions of one step, by the index of their call.
 
-    Of questions about the same only one is asked at a time: the answer to it may answer the others.
+    Of questions about the same only one is asked at a time: a no, or a yes that lasts, answers the others.
 
     Attributes:
         mutation: Gives the pattern of a call's mutations.
@@ -78,9 +78,11 @@ class Asking:
         await asyncio.wait(self._tasks.values(), return_when=FIRST_COMPLETED)
         index = next(index for index, task in self._tasks.items() if task.done())
         answer = self._tasks.pop(index).result()
-        self._asked.pop(index, None)
+        asked = self._asked.pop(index, None)
         if answer is None:
             await self._reconsider()
+        elif asked is not None:
+            self._answer_alike(asked, answer)
         self._go_on()
         return index, answer
 
@@ -88,6 +90,16 @@ class Asking:
         """Withdraw all questions."""
         for index in list(self.open):
             await self._withdraw(index)
+
+    def _answer_alike(self, asked: Questioned, answer: Answer) -> None:
+        """A no answers the same questions of this step that are not asked yet."""
+
+        async def same() -> Answer:
+            return answer
+
+        for index, each in self._asked.items():
+            if index not in self._tasks and each.ask.grants == asked.ask.grants:
+                self._tasks[index] = asyncio.create_task(same())
 
     async def _reconsider(self) -> None:
         """Withdraw what the user has allowed by the answer to another question."""
