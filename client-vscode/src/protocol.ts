@@ -426,6 +426,8 @@ export interface ClientOptions {
   turnUpdates?: boolean;
   /** Ask by `handrail/approval/request`, and send `handrail/approval/ended`. */
   approvals?: boolean;
+  /** Nobody is there: a question that the client does not answer at once ends as a no. */
+  unattended?: boolean;
   /** What the client does for the server: "save", "model". */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */

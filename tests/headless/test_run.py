@@ -224,7 +224,7 @@ def test_a_second_interrupt_ends_the_waiting(stage: Stage) -> None:
     assert "handrail: error: Interrupted." in ended.err
 
 
-@pytest.mark.parametrize(("yes", "result"), [(True, {"choice": "allow"}), (False, {"choice": "deny"})])
+@pytest.mark.parametrize(("yes", "result"), [(True, {"choice": "allow"}), (False, None)])
 def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, result: object) -> None:
     question = {"turn": "t-1", "tool": "patch", "subject": ".env", "choices": ["allow", "deny"]}
     question |= {"detail": "It is a key."}

@@ -100,6 +100,12 @@ class Questions:
             raise NotOpenError(_not_open(question, QuestionEnd.ANSWERED))
         answer.set_result(choice)
 
+    def expire(self, question: str) -> None:
+        """Nobody will answer: the time of a question is over, if it is still open."""
+        answer = self._answers.get(question)
+        if answer is not None and not answer.done():
+            answer.set_result(None)
+
     async def ask(self, question: Question) -> str | None:
         """Ask, and wait; None if nobody answers in time."""
         now = self.clock.now()

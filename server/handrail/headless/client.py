@@ -15,6 +15,7 @@ from typing import Any
 from handrail import __version__
 from handrail.headless.connection import Connection
 from handrail.headless.errors import HeadlessError, ServerGarbledError
+from handrail.headless.terminal import can_ask
 from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
 
@@ -49,7 +50,7 @@ class Reactions:
     What the owner does with what the server says.
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
-    those of `handrail/approval/request`; it gives one of their choices, or None if the turn is being stopped.
+    those of `handrail/approval/request`; it gives one of their choices, or None if nobody answers.
     """
 
     update: Callable[[dict[str, Any]], None]
@@ -120,6 +121,7 @@ class Client:
         opted_in = {
             "turnUpdates": True,
             "approvals": True,
+            "unattended": not can_ask(),
             "services": ["save"],
             "settings": {**SETTINGS, **settings},
         }

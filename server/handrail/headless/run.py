@@ -29,7 +29,7 @@ from handrail.headless.errors import (
     RequestRefusedError,
     ServerSilentError,
 )
-from handrail.headless.question import NO, Question
+from handrail.headless.question import Question
 from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
 from handrail.headless.values import TurnReport
@@ -302,7 +302,7 @@ async def _client(
             return "allow"
         if not terminal.can_ask():
             stage.show.note(question.unanswered)
-            return NO
+            return None
         async with asking:
             typed = await _typed(question.prompt, stage)
             return None if typed is None else question.meant(typed)

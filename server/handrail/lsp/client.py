@@ -29,7 +29,7 @@ class Client:
         virtual_documents: Whether it asks for the text of documents that are no files.
         shows_documents: Whether it opens a document when asked to.
         watches: Whether it watches files when asked to (dynamic registration).
-        turn_updates, approvals, services: What it opted in to (protocol.md, Discovery).
+        turn_updates, approvals, unattended, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
     """
 
@@ -48,6 +48,7 @@ class Client:
     watches: bool = False
     turn_updates: bool = False
     approvals: bool = False
+    unattended: bool = False
     services: frozenset[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
 
@@ -84,6 +85,7 @@ class Client:
             watches=bool(watched and watched.dynamic_registration),
             turn_updates=opted.get("turnUpdates") is True,
             approvals=opted.get("approvals") is True,
+            unattended=opted.get("unattended") is True,
             services=frozenset(map(str, services)) if isinstance(services, list) else frozenset(),
             settings=flat(settings) if isinstance(settings, Mapping) else {},
         )

@@ -560,12 +560,14 @@ class ClientOptions:
     Attributes:
         turn_updates: Send `handrail/turn/update`.
         approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
+        unattended: Nobody is there: a question that the client does not answer at once ends as a no.
         services: What the client does for the server: "save", "model".
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
 
     turn_updates: bool = False
     approvals: bool = False
+    unattended: bool = False
     services: list[str] | None = None
     settings: dict[str, object] | None = None
 

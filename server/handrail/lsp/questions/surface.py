@@ -81,6 +81,8 @@ class ClientSurface:
         choice = await (self._ask_own(asked) if self.client().approvals else self._ask_standard(asked))
         if choice is not None:
             self._answer(asked, choice)
+        if self.client().unattended:
+            self.questions().expire(asked.id)
 
     def _answer(self, asked: OpenQuestion, choice: str) -> None:
         try:
