@@ -18,6 +18,22 @@ export default defineConfig(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
   },
+  {
+    // What is shown is escaped for its surface in one place.
+    files: ["src/**/*.ts"],
+    ignores: ["src/present.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "MemberExpression[object.name='window'][property.name=/^(show(Information|Warning|Error)Message|showQuickPick|createQuickPick|showInputBox|createInputBox|withProgress|setStatusBarMessage|createOutputChannel|createWebviewPanel|createTerminal)$/]",
+          message: "Show it with present.ts, which escapes for the surface.",
+        },
+        { selector: "Identifier[name='MarkdownString']", message: "Markdown interprets what it shows; use plain text." },
+      ],
+    },
+  },
   { files: ["src/protocol.ts"], rules: { "max-lines": "off" } }, // made from the server's own values
   { files: ["*.mjs"], languageOptions: { globals: { console: "readonly", process: "readonly", URL: "readonly" } } },
 );

@@ -2,11 +2,12 @@
  * Choose a checkpoint, and how much of it to take back.
  */
 import * as path from "node:path";
-import { type QuickPickItem, QuickPickItemKind, Uri, window } from "vscode";
+import { QuickPickItemKind, Uri, window } from "vscode";
 
 import type { Connection } from "./connection";
-import { count } from "./messages";
+import { count, tell } from "./messages";
 import { BACK, pick } from "./pick";
+import type { Choice } from "./present";
 import { CHECKPOINT_DIFF, CHECKPOINT_LIST } from "./protocol";
 import type { Checkpoint, CheckpointPath, RestoreReport } from "./protocol";
 import { linesOf, rangeOf } from "./ranges";
@@ -23,7 +24,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
 export async function chooseAndRestore(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const items = (await connection.request(CHECKPOINT_LIST, {})).map(detailed);
   if (items.length === 0) {
-    void window.showInformationMessage("Handrail: there are no checkpoints yet. Each turn takes one before its first edit.");
+    tell("there are no checkpoints yet. Each turn takes one before its first edit.");
     return undefined;
   }
   const title = "Handrail: Restore Checkpoint";
@@ -44,7 +45,7 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
 export async function chooseAndRestoreLines(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const editor = window.activeTextEditor;
   if (editor === undefined) {
-    void window.showInformationMessage("Handrail: there is no active document. Open one and select the lines to restore.");
+    tell("there is no active document. Open one and select the lines to restore.");
     return undefined;
   }
   const uri = editor.document.uri.toString();
@@ -53,7 +54,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   // What a turn made or deleted has no lines to go back to.
   const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
   if (items.length === 0) {
-    void window.showInformationMessage(`Handrail: no checkpoint has lines of ${name}. Each turn takes one of what it edits.`);
+    tell(`no checkpoint has lines of ${name}. Each turn takes one of what it edits.`);
     return undefined;
   }
   const chosen = await pick(items, {
@@ -64,12 +65,12 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   return restores.restore({ checkpoint: chosen.checkpoint.id, uris: [uri], range: rangeOf(editor.selection) });
 }
 
-interface CheckpointItem extends QuickPickItem {
+interface CheckpointItem extends Choice {
   checkpoint: Checkpoint;
 }
 
 function item(checkpoint: Checkpoint): CheckpointItem {
-  return { checkpoint, label: `$(history) ${checkpoint.label}`, description: ago(new Date(checkpoint.time)) };
+  return { checkpoint, icon: "history", label: checkpoint.label, description: ago(new Date(checkpoint.time)) };
 }
 
 function detailed(checkpoint: Checkpoint): CheckpointItem {
@@ -81,7 +82,7 @@ function describe({ path, change }: CheckpointPath): string {
 }
 
 /** What can be done with a checkpoint; separators do nothing. */
-interface Action extends QuickPickItem {
+interface Action extends Choice {
   take?: (connection: Connection, restores: Restores) => Promise<RestoreReport | undefined>;
 }
 
@@ -90,27 +91,32 @@ function actions(checkpoint: Checkpoint, newer: number): Action[] {
   const { id, session, paths } = checkpoint;
   const following = newer === 0 ? "there is no newer checkpoint" : `takes ${count(newer, "newer checkpoint")} back as well`;
   const these: Action = {
-    label: "$(discard) Restore these documents",
+    icon: "discard",
+    label: "Restore these documents",
     description: count(paths.length, "document"),
     take: (_, restores) => restores.restore({ checkpoint: id }),
   };
   const all: Action = {
-    label: "$(history) Go back to before this",
+    icon: "history",
+    label: "Go back to before this",
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true }),
   };
   const both: Action = {
-    label: "$(comment-discussion) Go back to before this, with the conversation",
+    icon: "comment-discussion",
+    label: "Go back to before this, with the conversation",
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }),
   };
   const words: Action = {
-    label: "$(comment) Go back in the conversation alone",
+    icon: "comment",
+    label: "Go back in the conversation alone",
     description: "no document changes",
     take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }),
   };
   const changes: Action = {
-    label: "$(diff) Show changes",
+    icon: "diff",
+    label: "Show changes",
     take: async (connection) => {
       const { uri } = await connection.request(CHECKPOINT_DIFF, { checkpoint: id });
       await open(Uri.parse(uri));
@@ -124,7 +130,8 @@ function actions(checkpoint: Checkpoint, newer: number): Action[] {
 
 function alone(checkpoint: string): (path: CheckpointPath) => Action {
   return ({ uri, path, change }) => ({
-    label: `$(file) ${path}`,
+    icon: "file",
+    label: path,
     ...(change === "changed" ? {} : { description: change }),
     take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }),
   });

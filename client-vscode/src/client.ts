@@ -1,17 +1,22 @@
 /**
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
  */
-import type { LogOutputChannel } from "vscode";
+import { type Disposable, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   type ErrorHandler,
   type Executable,
   LanguageClient,
+  MessageType,
   RevealOutputChannelOn,
-  State,
+  ShowMessageNotification,
+  type ShowMessageParams,
+  ShowMessageRequest,
+  type ShowMessageRequestParams,
 } from "vscode-languageclient/node";
 
 import { offersModels } from "./model";
+import { escapeLabel, type Severity, showMessage } from "./present";
 import type { ClientOptions } from "./protocol";
 
 class QuietClient extends LanguageClient {
@@ -20,13 +25,17 @@ class QuietClient extends LanguageClient {
   }
 }
 
-/** A client for the server, not yet started. A server that ran and ended by itself is started again, a few times. */
+const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]: "error", [MessageType.Warning]: "warning" };
+
+/**
+ * Creates a client for the server, without starting it. It never starts a server again by itself: a server that ended
+ * gets a new client, and the connection decides when.
+ */
 export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
   const handrail: ClientOptions = { turnUpdates: true, services: offersModels() ? ["save", "model"] : ["save"] };
-  let hasRun = false;
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),
-    closed: () => (hasRun ? usual.closed() : { action: CloseAction.DoNotRestart }),
+    closed: () => ({ action: CloseAction.DoNotRestart, message: "The server ended.", handled: true }),
   };
   const client = new QuietClient("handrail", "Handrail", server, {
     documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
@@ -41,11 +50,28 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
       handleWorkDoneProgress: (token, params, next) => {
         if (params.kind === "end") next(token, params);
       },
+      provideCodeLenses: async (document, token, next) => {
+        const lenses = await next(document, token);
+        for (const { command } of lenses ?? []) if (command !== undefined) command.title = escapeLabel(command.title);
+        return lenses;
+      },
     },
   });
   const usual = client.createDefaultErrorHandler();
-  client.onDidChangeState(({ newState }) => {
-    if (newState === State.Running) hasRun = true;
-  });
+  presentMessages(client);
   return client;
+}
+
+/** Shows the server's messages as plain text; the language client's own handlers would make links of what is in them. */
+function presentMessages(client: LanguageClient): Disposable[] {
+  const severity = (type: MessageType) => SEVERITIES[type] ?? "information";
+  return [
+    client.onNotification(ShowMessageNotification.type, ({ type, message }: ShowMessageParams) => {
+      void showMessage(severity(type), message);
+    }),
+    client.onRequest(ShowMessageRequest.type, async ({ type, message, actions = [] }: ShowMessageRequestParams) => {
+      const chosen = await showMessage(severity(type), message, ...actions.map(({ title }) => title));
+      return actions.find(({ title }) => title === chosen) ?? null;
+    }),
+  ];
 }

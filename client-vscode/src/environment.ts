@@ -10,9 +10,10 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { type CancellationToken, type LogOutputChannel, ProgressLocation, window } from "vscode";
+import { type CancellationToken, type LogOutputChannel, ProgressLocation } from "vscode";
 
 import { UserError } from "./messages";
+import { showProgress } from "./present";
 import { findPython } from "./python";
 
 const MARKER = "installed.json";
@@ -80,14 +81,14 @@ async function removeOthers(storage: string, keep: string, log: LogOutputChannel
 
 async function install(wheel: string, prefix: string, log: LogOutputChannel): Promise<string> {
   const options = { location: ProgressLocation.Notification, title: "Handrail: preparing the server", cancellable: true };
-  return window.withProgress(options, async (progress, token) => {
-    progress.report({ message: "looking for Python" });
+  return showProgress(options, async (report, token) => {
+    report("looking for Python");
     const python = await findPython();
     const folder = await fs.mkdtemp(prefix);
     try {
-      progress.report({ message: "making a private Python environment" });
+      report("making a private Python environment");
       await runLogged([python, "-I", "-m", "venv", folder], log, token);
-      progress.report({ message: "installing it (only after an update; needs the network)" });
+      report("installing it (only after an update; needs the network)");
       const pip = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", wheel];
       await runLogged([pythonIn(folder), ...pip], log, token);
       await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));

@@ -3,12 +3,13 @@
  *
  * This module wires the parts together; each part says in its own file what it is for.
  */
-import { commands, type ExtensionContext, window } from "vscode";
+import { commands, type ExtensionContext } from "vscode";
 
 import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
 import { Kept } from "./kept";
 import { showFailure } from "./messages";
+import { createLog } from "./present";
 import { Restores } from "./restores";
 import { Status } from "./status";
 import { Texts } from "./texts";
@@ -17,7 +18,7 @@ import { Turns } from "./turns";
 let connection: Connection | undefined;
 
 export function activate(context: ExtensionContext): void {
-  const log = window.createOutputChannel("Handrail", { log: true });
+  const log = createLog("Handrail");
   const server = new Connection(context, log);
   const texts = new Texts();
   const restores = new Restores(server, texts, log);

@@ -1,7 +1,9 @@
 /**
  * How the extension speaks to the person: what went wrong, what came of something, and the ways on.
  */
-import { type LogOutputChannel, window } from "vscode";
+import type { LogOutputChannel } from "vscode";
+
+import { type Severity, showMessage } from "./present";
 
 /** A problem that the person can do something about; `message` says what and how. */
 export class UserError extends Error {}
@@ -14,23 +16,34 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Logs what was thrown and shows it once, with the way to the log. Does not wait for the person. */
-export function showFailure(log: LogOutputChannel, doing: string, thrown: unknown): void {
+/** Logs what was thrown and shows it once, with the ways on and the way to the log. Does not wait for the person. */
+export function showFailure(log: LogOutputChannel, doing: string, thrown: unknown, ways: readonly Way[] = []): void {
   log.error(doing, thrown instanceof UserError ? thrown.message : thrown);
-  void window.showErrorMessage(`Handrail: ${messageOf(thrown)}`, "Show Log").then((choice) => {
-    if (choice !== undefined) log.show(true);
-  });
+  const toLog: Way = [
+    "Show Log",
+    () => {
+      log.show(true);
+    },
+  ];
+  offer(log, "error", `Handrail: ${messageOf(thrown)}`, [...ways, toLog]);
 }
 
 /** Says what came of something, as a warning unless all is fine, with the ways on. Does not wait for the person. */
 export function announce(log: LogOutputChannel, text: string, isFine: boolean, ways: readonly Way[]): void {
-  const labels = ways.map(([label]) => label);
-  const shown = isFine ? window.showInformationMessage(text, ...labels) : window.showWarningMessage(text, ...labels);
-  void shown
+  offer(log, isFine ? "information" : "warning", text, ways);
+}
+
+/** Tells the person something that needs no answer. */
+export function tell(text: string): void {
+  void showMessage("information", `Handrail: ${text}`);
+}
+
+function offer(log: LogOutputChannel, severity: Severity, text: string, ways: readonly Way[]): void {
+  showMessage(severity, text, ...ways.map(([label]) => label))
     .then(async (choice) => {
       await ways.find(([label]) => label === choice)?.[1]();
     })
-    .then(undefined, (thrown: unknown) => {
+    .catch((thrown: unknown) => {
       showFailure(log, "What was chosen in a message failed", thrown);
     });
 }

@@ -1,7 +1,9 @@
 /**
  * A list to choose from that can be one step of several: with a way back, and with what was chosen before.
  */
-import { QuickInputButtons, type QuickPickItem, window } from "vscode";
+import { QuickInputButtons } from "vscode";
+
+import { type Choice, createList } from "./present";
 
 /** The person wants to choose again in the step before. */
 export const BACK = Symbol("back");
@@ -16,16 +18,14 @@ export interface Asking<T> {
 }
 
 /** Lets the person choose one of the items; undefined when they do not want to. */
-export function pick<T extends QuickPickItem>(items: readonly T[], asking: Asking<T>): Promise<T | typeof BACK | undefined> {
-  const list = window.createQuickPick<T>();
+export function pick<T extends Choice>(items: readonly T[], asking: Asking<T>): Promise<T | typeof BACK | undefined> {
+  const list = createList(items, asking.active);
   list.title = asking.title;
   list.placeholder = asking.placeholder;
   list.step = asking.step;
   list.totalSteps = asking.steps;
   list.matchOnDescription = true;
   list.matchOnDetail = true;
-  list.items = items;
-  if (asking.active !== undefined) list.activeItems = [asking.active];
   if ((asking.step ?? 1) > 1) list.buttons = [QuickInputButtons.Back];
   return new Promise((resolve) => {
     const end = (choice: T | typeof BACK) => {
@@ -37,7 +37,7 @@ export function pick<T extends QuickPickItem>(items: readonly T[], asking: Askin
     });
     list.onDidAccept(() => {
       const [chosen] = list.selectedItems;
-      if (chosen !== undefined) end(chosen);
+      if (chosen !== undefined) end(chosen.choice);
     });
     list.onDidHide(() => {
       resolve(undefined);

@@ -1,10 +1,11 @@
 /**
  * Restore what a checkpoint has, say what came of it, and offer the ways on.
  */
-import { type Disposable, EventEmitter, type LogOutputChannel, ProgressLocation, Uri, window, workspace } from "vscode";
+import { type Disposable, EventEmitter, type LogOutputChannel, ProgressLocation, Uri, workspace } from "vscode";
 
 import type { Connection } from "./connection";
 import { announce, count, type Way } from "./messages";
+import { showProgress } from "./present";
 import { CHECKPOINT_RESTORE } from "./protocol";
 import type { CheckpointRestoreParams, RestoreReport } from "./protocol";
 import type { Texts } from "./texts";
@@ -26,7 +27,7 @@ export class Restores implements Disposable {
 
   /** Restores, and says what came back, offering to undo it and to show what was in the way. */
   async restore(params: CheckpointRestoreParams): Promise<RestoreReport> {
-    const report = await window.withProgress(
+    const report = await showProgress(
       { location: ProgressLocation.Window, title: "Handrail: restoring" },
       () => this.connection.request(CHECKPOINT_RESTORE, params),
     );

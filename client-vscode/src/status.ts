@@ -6,8 +6,6 @@ import {
   type Disposable,
   languages,
   DiagnosticSeverity,
-  MarkdownString,
-  type QuickPickItem,
   StatusBarAlignment,
   ThemeColor,
   type Uri,
@@ -16,6 +14,8 @@ import {
 
 import type { Connection, ConnectionState } from "./connection";
 import { count } from "./messages";
+import { BACK, pick } from "./pick";
+import { type Choice, escapeLabel, makeVisible } from "./present";
 import type { Turns } from "./turns";
 
 const LONGEST_ACTIVITY = 40; // characters; the status bar is shared
@@ -60,8 +60,8 @@ export class Status implements Disposable {
       ...(this.state === "running" ? [] : [entry("debug-restart", "Restart Server", "handrail.client.restartServer")]),
       entry("output", "Show Log", "handrail.client.showLog"),
     ];
-    const chosen = await window.showQuickPick(entries, { title: "Handrail" });
-    if (chosen !== undefined) await commands.executeCommand(chosen.command);
+    const chosen = await pick(entries, { title: "Handrail", placeholder: "What can be done now" });
+    if (chosen !== undefined && chosen !== BACK) await commands.executeCommand(chosen.command);
   }
 
   dispose(): void {
@@ -89,7 +89,7 @@ export class Status implements Disposable {
   private render(): void {
     const { text, tooltip, isAlarming } = this.face();
     this.item.text = text;
-    this.item.tooltip = new MarkdownString(tooltip);
+    this.item.tooltip = tooltip; // a string is shown as it is
     this.item.accessibilityInformation = { label: tooltip };
     this.item.backgroundColor = isAlarming ? new ThemeColor("statusBarItem.warningBackground") : undefined;
   }
@@ -100,7 +100,7 @@ export class Status implements Disposable {
     if (this.state === "stopped") return { text: "$(error) Handrail", tooltip: "The server is not running.", isAlarming: true };
     if (this.state === "starting") return { text: "$(loading~spin) Handrail", tooltip: "The server is starting.", isAlarming: false };
     if (activity !== undefined) {
-      return { text: `$(sync~spin) Handrail: ${shorten(activity)}`, tooltip: `Working: ${activity}`, isAlarming: false };
+      return { text: `$(sync~spin) Handrail: ${escapeLabel(shorten(activity))}`, tooltip: `Working: ${makeVisible(activity)}`, isAlarming: false };
     }
     if (failures > 0) {
       const tooltip = `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`;
@@ -116,12 +116,12 @@ interface Face {
   isAlarming: boolean;
 }
 
-interface Entry extends QuickPickItem {
+interface Entry extends Choice {
   command: string;
 }
 
 function entry(icon: string, label: string, command: string): Entry {
-  return { label: `$(${icon}) ${label}`, command };
+  return { icon, label, command };
 }
 
 function shorten(activity: string): string {

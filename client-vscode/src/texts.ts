@@ -3,6 +3,9 @@
  */
 import { type Disposable, Uri, window, workspace } from "vscode";
 
+/** The name of an answer's document: its language has no links (package.json), which Markdown's would make of commands, too. */
+export const ANSWER = "Handrail Answer";
+
 const SCHEME = "handrail-text";
 const KEPT = 20; // texts; older ones can no longer be opened anew
 

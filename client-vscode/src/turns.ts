@@ -7,13 +7,14 @@ import * as path from "node:path";
 import { commands, type Disposable, env, EventEmitter, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
 
 import type { Connection } from "./connection";
-import { announce, type Way } from "./messages";
+import { announce, tell, type Way } from "./messages";
+import { showInput } from "./present";
 import { TURN_CANCEL, TURN_START, TURN_WAIT } from "./protocol";
 import type { TurnContext, TurnReport, TurnStartParams, TurnUpdate } from "./protocol";
 import { linesOf, rangeOf } from "./ranges";
 import type { Restores } from "./restores";
 import { summary } from "./summary";
-import type { Texts } from "./texts";
+import { ANSWER, type Texts } from "./texts";
 
 export class Turns implements Disposable {
   /** What each running turn is doing, by its id. */
@@ -52,7 +53,7 @@ export class Turns implements Disposable {
   async ask(): Promise<TurnReport | undefined> {
     const editor = window.activeTextEditor;
     const context = editor === undefined ? undefined : contextOf(editor);
-    const prompt = await window.showInputBox({
+    const prompt = await showInput({
       title: "Handrail: Ask",
       placeHolder: "What should be done?",
       prompt: context === undefined ? "Without a document as context" : `With ${describe(context)} as context`,
@@ -66,7 +67,7 @@ export class Turns implements Disposable {
   async applyClipboard(): Promise<TurnReport | undefined> {
     const prompt = await env.clipboard.readText();
     if (prompt.trim() === "") {
-      void window.showInformationMessage("Handrail: the clipboard is empty. Copy a reply with edit blocks first.");
+      tell("the clipboard is empty. Copy a reply with edit blocks first.");
       return undefined;
     }
     return this.run({ prompt });
@@ -75,7 +76,7 @@ export class Turns implements Disposable {
   /** Cancels every running turn. */
   async stop(): Promise<void> {
     if (this.running.size === 0) {
-      void window.showInformationMessage("Handrail: nothing is running.");
+      tell("nothing is running.");
       return;
     }
     const turns = [...this.running.keys()];
@@ -111,7 +112,7 @@ export class Turns implements Disposable {
     const ways: Way[] = [];
     if (hasFailed) ways.push(["Show Problems", () => commands.executeCommand("workbench.actions.view.problems")]);
     if (checkpoint !== null) ways.push(["Restore", () => this.restores.restore({ checkpoint })]);
-    if (answer.trim() !== "") ways.push(["Show Answer", () => this.texts.show("Answer.md", answer)]);
+    if (answer.trim() !== "") ways.push(["Show Answer", () => this.texts.show(ANSWER, answer)]);
     announce(this.log, summary(report), report.state === "finished" && !hasFailed, ways);
   }
 

@@ -1,0 +1,124 @@
+/**
+ * The only way to VS Code's surfaces that interpret what they show: every text is escaped for the one that shows it.
+ *
+ * Notifications and prompts make links of `[text](target)`, `command:` targets included; labels make icons of
+ * `$(name)`; logs make links of addresses; Markdown does all of that. What a model, a file or a command says must not
+ * change what the person reads. ESLint refuses these functions of `window` everywhere else.
+ */
+import {
+  type CancellationToken,
+  type InputBoxOptions,
+  type LogOutputChannel,
+  type MessageItem,
+  type Progress,
+  type ProgressOptions,
+  type QuickPick,
+  type QuickPickItem,
+  window,
+} from "vscode";
+
+export type Severity = "information" | "warning" | "error";
+
+/**
+ * Characters that are not seen, or that change the order in which others are: controls, marks of direction, blanks without
+ * width, tags, selectors, separators of lines. Tabs and line ends are not among them.
+ */
+const UNSEEN = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Makes characters visible that are not seen or that reorder others: U+202E becomes `⟨U+202E⟩`. */
+export function makeVisible(text: string): string {
+  return text.replace(UNSEEN, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
+    return `⟨U+${code.padStart(4, "0")}⟩`;
+  });
+}
+
+/** Escapes a text for a notification, which would make a link of `[text](target)`: a blank takes the two apart. */
+export function escapeMessage(text: string): string {
+  return makeVisible(text).replaceAll("](", "] (");
+}
+
+/** Escapes a text for a label, which would make an icon of `$(name)`; VS Code shows `\\$(name)` without its backslash. */
+export function escapeLabel(text: string): string {
+  return makeVisible(text).replace(/\$\((?=[A-Za-z0-9-]+(?:~[A-Za-z]+)?\))/g, "\\$(");
+}
+
+/** Escapes a text for a log, which would make a link of an address: what is put in has no width. */
+export function escapeLog(text: string): string {
+  return makeVisible(text).replace(/(https?|file):(?=\/\/)/gi, "$1:\u2060");
+}
+
+/** Shows a notification; resolves to the button that was chosen, as it was given. */
+export async function showMessage(severity: Severity, text: string, ...buttons: readonly string[]): Promise<string | undefined> {
+  const items = buttons.map((button): MessageItem & { button: string } => ({ title: makeVisible(button), button }));
+  const shown = escapeMessage(text);
+  if (severity === "error") return (await window.showErrorMessage(shown, ...items))?.button;
+  if (severity === "warning") return (await window.showWarningMessage(shown, ...items))?.button;
+  return (await window.showInformationMessage(shown, ...items))?.button;
+}
+
+/** Shows progress while the task runs; what it reports is escaped. */
+export function showProgress<T>(
+  options: ProgressOptions & { title: string },
+  task: (report: (message: string) => void, token: CancellationToken) => Thenable<T>,
+): Thenable<T> {
+  return window.withProgress({ ...options, title: escapeMessage(options.title) }, (progress: Progress<{ message: string }>, token) =>
+    task((message) => {
+      progress.report({ message: escapeMessage(message) });
+    }, token),
+  );
+}
+
+/** Asks for a line of text. */
+export function showInput(options: InputBoxOptions & { prompt: string }): Thenable<string | undefined> {
+  return window.showInputBox({ ...options, prompt: escapeLabel(escapeMessage(options.prompt)) });
+}
+
+/** An item of a list: its texts are shown as they are, and only `icon` is an icon. */
+export interface Choice extends QuickPickItem {
+  icon?: string;
+}
+
+/** What a list shows of a choice, which it holds. */
+interface Row<T> extends QuickPickItem {
+  choice: T;
+}
+
+/** Makes a list of choices, which is not shown yet; its selected items hold the choices. */
+export function createList<T extends Choice>(choices: readonly T[], active: T | undefined): QuickPick<Row<T>> {
+  const list = window.createQuickPick<Row<T>>();
+  const rows = choices.map(rowOf);
+  list.items = rows;
+  const activeRow = rows.find(({ choice }) => choice === active);
+  if (activeRow !== undefined) list.activeItems = [activeRow];
+  return list;
+}
+
+function rowOf<T extends Choice>(choice: T): Row<T> {
+  const { icon, label, description, detail } = choice;
+  return {
+    choice,
+    label: (icon === undefined ? "" : `$(${icon}) `) + escapeLabel(label),
+    ...(choice.kind === undefined ? {} : { kind: choice.kind }),
+    ...(choice.alwaysShow === undefined ? {} : { alwaysShow: choice.alwaysShow }),
+    ...(description === undefined ? {} : { description: escapeLabel(description) }),
+    ...(detail === undefined ? {} : { detail: escapeLabel(detail) }),
+  };
+}
+
+/** Makes the log, whose lines are shown as they are. */
+export function createLog(name: string): LogOutputChannel {
+  const log = window.createOutputChannel(name, { log: true });
+  const plain = (value: unknown): unknown => {
+    if (value instanceof Error) return escapeLog(value.stack ?? value.message);
+    return typeof value === "string" ? escapeLog(value) : value;
+  };
+  // A proxy, since the language client asks for the whole interface.
+  return new Proxy(log, {
+    get: (channel, property) => {
+      const member: unknown = Reflect.get(channel, property);
+      if (typeof member !== "function") return member;
+      return (...values: unknown[]): unknown => Reflect.apply(member, channel, values.map(plain));
+    },
+  });
+}
