@@ -1,13 +1,15 @@
 /**
  * The connection to the server: starts it, keeps it, and sends it typed requests.
  *
- * A start that failed is shown once; the next request tries again.
+ * A server that ran and ended by itself is started again, each time with a new client, until it has ended too often within a
+ * short time: then the person is told, and offered to start it once more. A start that failed is shown once. After either,
+ * the next request tries again.
  */
 import { type CancellationToken, type Disposable, EventEmitter, type ExtensionContext, type LogOutputChannel } from "vscode";
 import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
 
 import { createClient } from "./client";
-import { showFailure, UserError } from "./messages";
+import { count, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import * as protocol from "./protocol";
 import { answerSave } from "./save";
@@ -23,22 +25,33 @@ export interface Requests {
   [protocol.CHECKPOINT_RESTORE]: [protocol.CheckpointRestoreParams, protocol.RestoreReport];
 }
 
+const GIVEN_UP = "The server ended several times within a short time, so it was not started again.";
+const NOT_STARTED = "The server could not be started. The log may say why.";
 const MODEL_TEXT = new ProgressType<{ delta: string }>();
 
 export type ConnectionState = "starting" | "running" | "stopped";
 
-const STATES: Record<State, ConnectionState> = {
-  [State.Stopped]: "stopped",
-  [State.Starting]: "starting",
-  [State.Running]: "running",
-  [State.StartFailed]: "stopped",
-};
+/** A server that ends more often than this within the window is not started again by itself. */
+const MOST_CRASHES = 4;
+const CRASH_WINDOW_MS = 3 * 60 * 1000;
 
-const GIVEN_UP = "The server ended several times in a row, so it was not started again. “Handrail: Restart Server” tries once more.";
+/** The server ended, or failed, while it was starting. */
+class EndedEarly extends UserError {}
+
+/** The server was stopped while it was starting: nothing to tell anyone. */
+class Stopped extends UserError {
+  constructor() {
+    super("The server was stopped.");
+  }
+}
 
 export class Connection implements Disposable {
   private client: LanguageClient | undefined;
   private starting: Promise<LanguageClient> | undefined;
+  /** When the server ended by itself, of late. */
+  private crashes: number[] = [];
+  /** How often the person or VS Code ended the server: a start that was begun before is void. */
+  private stops = 0;
   private readonly stateEmitter = new EventEmitter<ConnectionState>();
   private readonly updateEmitter = new EventEmitter<protocol.TurnUpdate>();
 
@@ -52,15 +65,7 @@ export class Connection implements Disposable {
 
   /** Starts the server if it is not running. Whoever calls meanwhile waits for the same start. */
   start(): Promise<LanguageClient> {
-    if (this.starting !== undefined) return this.starting;
-    const starting = this.launch();
-    this.starting = starting;
-    starting.catch(() => {
-      if (this.starting !== starting) return;
-      this.starting = undefined;
-      this.stateEmitter.fire("stopped");
-    });
-    return starting;
+    return this.starting ?? this.begin(this.launch());
   }
 
   /** Starts the server, showing what goes wrong instead of throwing it. */
@@ -68,18 +73,20 @@ export class Connection implements Disposable {
     try {
       await this.start();
     } catch (thrown) {
-      showFailure(this.log, "Starting the server failed", thrown);
+      this.showFailure("Starting the server failed", thrown);
     }
   }
 
   /** Ends the server and starts it anew; while one is being installed, waits for that. */
   async restart(): Promise<void> {
     if (this.client !== undefined) await this.stop();
+    this.crashes = [];
     await this.startShown();
   }
 
   /** Ends the server, if it runs; the next request starts it again. */
   async stop(): Promise<void> {
+    this.stops += 1;
     this.starting = undefined;
     await this.discard();
   }
@@ -100,10 +107,38 @@ export class Connection implements Disposable {
     this.updateEmitter.dispose();
   }
 
+  /** Makes a start the one that everyone waits for. */
+  private begin(starting: Promise<LanguageClient>): Promise<LanguageClient> {
+    this.starting = starting;
+    starting.catch(() => {
+      if (this.starting !== starting) return;
+      this.starting = undefined;
+      this.stateEmitter.fire("stopped");
+    });
+    return starting;
+  }
+
   private async launch(): Promise<LanguageClient> {
+    const { stops } = this;
     this.stateEmitter.fire("starting");
     const server = await findServer(this.context, this.log);
+    if (this.stops !== stops) throw new Stopped();
     const client = createClient(server, this.log);
+    this.serve(client);
+    this.client = client;
+    try {
+      await this.run(client);
+    } catch (thrown) {
+      this.log.error("The client could not be started", thrown);
+      if (this.stops !== stops) throw new Stopped();
+      await this.discard();
+      throw thrown instanceof EndedEarly ? thrown : new EndedEarly(NOT_STARTED);
+    }
+    return client;
+  }
+
+  /** Answers what the server asks of its client. */
+  private serve(client: LanguageClient): void {
     client.onNotification(protocol.TURN_UPDATE, (update: protocol.TurnUpdate) => {
       this.updateEmitter.fire(update);
     });
@@ -113,33 +148,51 @@ export class Connection implements Disposable {
         void client.sendProgress(MODEL_TEXT, params.partialResultToken, { delta });
       }),
     );
-    this.client = client;
-    try {
-      await this.run(client);
-    } catch (thrown) {
-      this.log.error("The client could not be started", thrown);
-      throw new UserError("The server could not be started. The log may say why.");
-    }
-    return client;
   }
 
-  /** Starts the client and follows its state from then on. */
+  /** Starts the client and follows its state until it ends, which it does once and for all. */
   private async run(client: LanguageClient): Promise<void> {
     let hasRun = false;
     const ended = new Promise<never>((_, reject) => {
       client.onDidChangeState(({ newState }) => {
-        const state = STATES[newState];
-        if (state === "stopped") reject(new Error("It ended while it was starting."));
+        if (newState === State.Stopped || newState === State.StartFailed) reject(new EndedEarly(NOT_STARTED));
         if (this.client !== client) return; // we ended it
-        this.stateEmitter.fire(state);
-        if (state !== "stopped") return;
-        this.client = undefined;
-        this.starting = undefined;
-        if (hasRun) showFailure(this.log, "The server is gone", new UserError(GIVEN_UP));
+        if (newState === State.Running) this.stateEmitter.fire("running");
+        else if (newState === State.Stopped && hasRun) this.startAgain();
       });
     });
+    ended.catch(() => undefined); // after the start nobody waits for it
     await Promise.race([client.start(), ended]);
     hasRun = true;
+  }
+
+  /** The server ended by itself: begins anew, unless that happened too often. */
+  private startAgain(): void {
+    const starting = this.relaunch();
+    void this.begin(starting);
+    starting.catch((thrown: unknown) => {
+      this.showFailure("The server is gone", thrown);
+    });
+  }
+
+  private async relaunch(): Promise<LanguageClient> {
+    for (;;) {
+      const now = Date.now();
+      this.crashes = [...this.crashes.filter((time) => now - time < CRASH_WINDOW_MS), now];
+      this.log.warn(`The server ended by itself (${count(this.crashes.length, "time")} within three minutes)`);
+      await this.discard();
+      if (this.crashes.length > MOST_CRASHES) throw new UserError(GIVEN_UP);
+      try {
+        return await this.launch();
+      } catch (thrown) {
+        if (!(thrown instanceof EndedEarly)) throw thrown;
+      }
+    }
+  }
+
+  private showFailure(doing: string, thrown: unknown): void {
+    if (thrown instanceof Stopped) return;
+    showFailure(this.log, doing, thrown, [["Restart Server", () => this.restart()]]);
   }
 
   private async discard(): Promise<void> {

@@ -164,55 +164,95 @@ def serve(command: list[str], environment: dict[str, str], log: Path) -> Iterato
         log.write_text("".join(lines) + rest)
 
 
-def test_a_pasted_reply_in_vscode(vscode: editors.VSCode, vsix: Path, tmp_path: Path) -> None:
-    workspace = tmp_path / "shop"
-    workspace.mkdir()
-    for name, data in DISK_BEFORE.items():
-        (workspace / name).write_bytes(data)
-    profile = tmp_path / "profile"
-    (profile / "User").mkdir(parents=True)
-    shutil.copy(HERE / "settings.json", profile / "User" / "settings.json")
-    (tmp_path / "config.yaml").touch()
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    PICTURES.mkdir(parents=True)
-    config = tmp_path / "run.json"
-    environment = {
-        **vscode.environment,
-        "EXTENSIONS_GALLERY": "{}",
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "HANDRAIL_TEST_CONFIG": str(config),
-    }
-    program = [
-        str(vscode.code_server),
-        "--config",
-        str(tmp_path / "config.yaml"),
-        "--user-data-dir",
-        str(profile),
-    ]
-    program += ["--extensions-dir", str(tmp_path / "extensions")]
-    editors.run([*program, "--install-extension", str(vsix)], env=environment)
+class VSCode:
+    """A VS Code with the extension, an empty profile and a workspace folder, and a way to run steps in it."""
 
-    quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check", "--disable-workspace-trust"]
-    # Without a short grace time, a closed browser leaves the extension host and the server alive for hours.
-    start = [*program, *quiet, "--reconnection-grace-time", "2", "--bind-addr", "127.0.0.1:0", str(workspace)]
-    results = tmp_path / "results.json"
-    with serve(start, environment, tmp_path / "serve.log") as url:
-        settings = {
-            "url": url,
-            "chromium": str(vscode.chromium),
-            "playwright": str(vscode.playwright),
-            "workspace": str(workspace),
-            "tests": str(HERE / "host"),
-            "results": str(results),
-            "pictures": str(PICTURES),
-            "scenario": scenario(),
+    def __init__(self, editor: editors.VSCode, vsix: Path, folder: Path) -> None:
+        self.editor = editor
+        self.folder = folder
+        self.workspace = folder / "shop"
+        self.workspace.mkdir()
+        self.config = folder / "run.json"
+        self.profile = folder / "profile"
+        self.environment = {
+            **editor.environment,
+            "EXTENSIONS_GALLERY": "{}",
+            "XDG_STATE_HOME": str(folder / "state"),
+            "HANDRAIL_TEST_CONFIG": str(self.config),
         }
-        config.write_text(json.dumps(settings))
-        said = editors.run(["node", str(HERE / "drive.mjs"), str(config)], env=environment)
+        (self.profile / "User").mkdir(parents=True)
+        (folder / "config.yaml").touch()
+        self.program = [
+            str(editor.code_server),
+            "--config",
+            str(folder / "config.yaml"),
+            "--user-data-dir",
+            str(self.profile),
+            "--extensions-dir",
+            str(folder / "extensions"),
+        ]
+        editors.run([*self.program, "--install-extension", str(vsix)], env=self.environment)
 
-    recorded = json.loads(results.read_text())
-    print(f"VS Code {recorded['vscode']}; pictures in {PICTURES}")
-    for step in recorded["steps"]:
-        print(f"  {step.get('seconds', '-')} s {step['name']}")
-        assert step["error"] is None, f"{step['name']}: {step['error']}\n{said}"
-    assert {name: (workspace / name).read_bytes() for name in DISK_BEFORE} == DISK_BEFORE
+    def run(self, *steps: str, scenario: dict[str, object], **settings: object) -> None:
+        """
+        Run the modules of *steps*, and fail with the first step that does.
+
+        Args:
+            steps: Names of modules in `vscode/host/`; they build on each other.
+            scenario: For the steps.
+            settings: The user's settings, beside those that keep VS Code quiet.
+        """
+        usual = json.loads((HERE / "settings.json").read_text())
+        (self.profile / "User" / "settings.json").write_text(json.dumps({**usual, **settings}))
+        pictures = PICTURES / "-".join(steps)
+        shutil.rmtree(pictures, ignore_errors=True)
+        pictures.mkdir(parents=True)
+        quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check"]
+        # Without a short grace time, a closed browser leaves the extension host and the server alive for hours.
+        address = [
+            "--disable-workspace-trust",
+            "--reconnection-grace-time",
+            "2",
+            "--bind-addr",
+            "127.0.0.1:0",
+        ]
+        results = self.folder / "results.json"
+        command = [*self.program, *quiet, *address, str(self.workspace)]
+        with serve(command, self.environment, self.folder / "serve.log") as url:
+            told = {
+                "url": url,
+                "chromium": str(self.editor.chromium),
+                "playwright": str(self.editor.playwright),
+                "workspace": str(self.workspace),
+                "tests": str(HERE / "host"),
+                "steps": list(steps),
+                "results": str(results),
+                "pictures": str(pictures),
+                "profile": str(self.profile),
+                "scenario": scenario,
+            }
+            self.config.write_text(json.dumps(told))
+            said = editors.run(["node", str(HERE / "drive.mjs"), str(self.config)], env=self.environment)
+
+        recorded = json.loads(results.read_text())
+        print(f"VS Code {recorded['vscode']}; pictures in {pictures}")
+        for step in recorded["steps"]:
+            print(f"  {step.get('seconds', '-')} s {step['name']}")
+            assert step["error"] is None, f"{step['name']}: {step['error']}\n{said}"
+
+
+@pytest.fixture
+def code(vscode: editors.VSCode, vsix: Path, tmp_path: Path) -> VSCode:
+    return VSCode(vscode, vsix, tmp_path)
+
+
+def test_a_pasted_reply_in_vscode(code: VSCode) -> None:
+    for name, data in DISK_BEFORE.items():
+        (code.workspace / name).write_bytes(data)
+    code.run("reply", "restore", scenario=scenario())
+    assert {name: (code.workspace / name).read_bytes() for name in DISK_BEFORE} == DISK_BEFORE
+
+
+def test_the_server_is_killed_in_vscode(code: VSCode) -> None:
+    (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
+    code.run("killed", scenario={})

@@ -37,25 +37,32 @@ const ACTIONS = {
   click: (page, role, name) => page.getByRole(role, { name }).first().click(),
 };
 
-/** Waits for what the host tests say the user sees, takes a picture, and does what the user does then. */
-async function beUser(page, { sees, lacks, does }, picture) {
+/**
+ * Waits for what the host tests say the user sees, takes a picture, and does what the user does then.
+ *
+ * Returns the texts of what is visible of each CSS selector that the tests want to read.
+ */
+async function beUser(page, { sees, lacks, does, reads }, picture) {
   const visible = (text) => page.getByText(text).or(page.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 });
   await page.screenshot({ path: picture });
   if (lacks && (await visible(lacks).count()) > 0) throw new Error(`The page has ${lacks}`);
+  const texts = {};
+  for (const [name, selector] of Object.entries(reads)) texts[name] = await page.locator(selector).filter({ visible: true }).allInnerTexts();
   for (const [action, ...details] of does) await ACTIONS[action](page, ...details);
+  return texts;
 }
 
-/** Answers a request of the host tests; what went wrong is the content of the `.done` file. */
+/** Answers a request of the host tests with a `.done` file: what was read, or what went wrong. */
 async function answer(page, request) {
   const file = path.join(config.pictures, request);
-  let problem = "";
+  const answer = { problem: "", texts: {} };
   try {
-    await beUser(page, JSON.parse(fs.readFileSync(file, "utf8")), file.replace(/\.request$/, ".png"));
+    answer.texts = await beUser(page, JSON.parse(fs.readFileSync(file, "utf8")), file.replace(/\.request$/, ".png"));
   } catch (thrown) {
-    problem = thrown.message;
+    answer.problem = thrown.message;
   }
-  fs.writeFileSync(`${file}.done`, problem);
+  fs.writeFileSync(`${file}.done`, JSON.stringify(answer));
   fs.rmSync(file);
 }
 

@@ -23,15 +23,18 @@ async function until(what, ask) {
 /**
  * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
  * `["press", key]`, `["type", text]` and `["click", role, name]`. A text that the page must lack may be given.
+ * Returns the texts of the visible elements of each CSS selector in `reads`, by its name.
  */
-async function user({ sees, lacks = "", does = [], picture = "" }) {
+async function user({ sees, lacks = "", does = [], reads = {}, picture = "" }) {
   moments += 1;
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does }));
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
-  assert.equal(fs.readFileSync(`${request}.done`, "utf8"), "", "what the browser says");
+  const { problem, texts } = JSON.parse(fs.readFileSync(`${request}.done`, "utf8"));
+  assert.equal(problem, "", "what the browser says");
+  return texts;
 }
 
 module.exports = { command: vscode.commands.executeCommand, config, onDisk, scenario: config.scenario, until, uriOf, user };

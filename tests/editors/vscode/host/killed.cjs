@@ -1,0 +1,57 @@
+// The server is killed, again and again: it comes back, and turns work; after too often, the person is asked.
+const assert = require("node:assert/strict");
+const { execFileSync } = require("node:child_process");
+const vscode = require("vscode");
+const { command, config, until, user } = require("./kit.cjs");
+
+/** The processes of this test's servers: they run in the profile's private environment. */
+function servers() {
+  const processes = execFileSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" }).split("\n");
+  const ours = processes.filter((line) => line.includes(config.profile) && line.includes("-m handrail serve"));
+  return ours.map((line) => line.trim().split(/\s+/)).filter(([, stat]) => !stat.startsWith("Z")).map(([pid]) => Number(pid));
+}
+
+/** Kills the server as soon as one is there that was not killed before. */
+async function kill(killed) {
+  const pid = await until("a server runs", () => servers().find((each) => !killed.includes(each)));
+  process.kill(pid, "SIGKILL");
+  killed.push(pid);
+}
+
+/** Runs a turn as a user does; a server that is just starting again is waited for. */
+async function turn(old, now) {
+  await vscode.env.clipboard.writeText(`list.txt\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`);
+  const report = await command("handrail.client.applyClipboard");
+  assert.deepEqual(report?.outcomes.map(({ status }) => status), ["landed"]);
+}
+
+const STATUS = { status: ".statusbar-item[id='handrail.handrail.handrail.status']" };
+const killed = [];
+
+module.exports = {
+  "a turn runs": () => turn("one", "ONE"),
+  "after a kill, a turn runs": async () => {
+    await kill(killed);
+    await turn("ONE", "one");
+    assert.equal(servers().length, 1);
+  },
+  "after two kills, of which the second meets the server as it starts, a turn runs": async () => {
+    await kill(killed);
+    await kill(killed);
+    await turn("one", "ONE");
+    assert.equal(servers().length, 1);
+    await user({ sees: "Handrail", lacks: "Restart Server" });
+  },
+  "after a kill while nothing waits for it, it is there again": async () => {
+    await kill(killed);
+    await until("a server runs", () => servers().length === 1);
+  },
+  "killed too often, it waits for the person, who starts it": async () => {
+    await kill(killed);
+    const { status } = await user({ sees: "The server ended several times within a short time", reads: STATUS, picture: "given-up" });
+    assert.equal(servers().length, 0, status.join());
+    await user({ sees: "Restart Server", does: [["click", "button", "Restart Server"]] });
+    await until("a server runs", () => servers().length === 1);
+    await turn("ONE", "one");
+  },
+};
