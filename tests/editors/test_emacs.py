@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -86,15 +87,16 @@ class Emacs:
             "LANG": "C.UTF-8",
         }
 
-    def run(self, steps: str, messages: list[dict[str, object]], **values: object) -> dict[str, Any]:
-        """Run the file of *steps*, with *values*, while the model answers with *messages*; the record."""
+    def run(self, steps: str, messages: list[dict[str, object]] | None, **values: object) -> dict[str, Any]:
+        """Run the file of *steps*, with *values*, while the model answers (None: pastes); the record."""
         record, plan = self.folder / "record.json", self.folder / "run.json"
+        script = self.folder / "script.json"
         plan.write_text(
             json.dumps(
                 {
                     "steps": str(HERE / f"{steps}.el"),
                     "record": str(record),
-                    "model": four_patches.write_script(self.folder / "script.json", messages),
+                    "model": "paste" if messages is None else four_patches.write_script(script, messages),
                     "values": values,
                 }
             )
@@ -174,3 +176,31 @@ def test_typing_on_while_edits_arrive(emacs: Emacs) -> None:
     assert files(seen["after"], "buffers") == {"poem.txt": f"zero\n{poem}{typed}end".encode()}
     assert seen["after"]["diagnostics"] == []
     assert "Done.\nhandrail: 3 edits, 0 did not land" in seen["shown"]
+
+
+# One file for each mode that handrail.el lists, some for modes that it does not, and one of none.
+FILES = ["a.py", "a.c", "a.cc", "a.java", "a.js", "a.css", "a.html", "a.sh", "a.rb", "a.el", "a.la", "a.txt"]
+FILES += ["a.rst", "a.xml", "a.pl", "a.tex", "Makefile", "TODO", "a.unknown"]
+
+
+def test_unsaved_text_reaches_the_server_in_every_mode(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    for name in FILES:
+        (emacs.workspace / name).write_bytes(b"one\ntwo\nthree\nfour\n")
+    block = "{name}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
+    replies = [
+        "".join(block.format(name=name, old=word, new=word.upper()) for name in FILES)
+        for word in ("two", "three", "four")
+    ]
+    seen = emacs.run("modes", None, files=FILES, replies=replies)
+
+    def buffers(stage: str) -> dict[str, bytes]:
+        return files(seen[stage], "buffers")
+
+    assert buffers("first") == dict.fromkeys(FILES, b"zz one\nTWO\nthree\nfour\n")
+    assert buffers("second") == dict.fromkeys(FILES, b"yy zz one\nTWO\nTHREE\nfour\n")
+    assert buffers("third") == dict.fromkeys(FILES, b"yy zz one\nTWO\nTHREE\nFOUR\n")
+    listed = set(
+        re.findall(r"[\w+-]+-mode", SNIPPET.read_text().partition("'((")[2].partition("handrail-server")[0])
+    )
+    assert listed <= set(seen["modes"].values()) | {"html-mode"}  # Emacs opens HTML in a mode derived from it
