@@ -207,7 +207,13 @@ class VSCode:
         pictures = PICTURES / "-".join(steps)
         shutil.rmtree(pictures, ignore_errors=True)
         pictures.mkdir(parents=True)
-        quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check"]
+        quiet = [
+            "--auth",
+            "none",
+            "--disable-telemetry",
+            "--disable-update-check",
+            "--disable-workspace-trust",
+        ]
         # Without a short grace time, a closed browser leaves the extension host and the server alive for hours.
         address = [
             "--disable-workspace-trust",
