@@ -1,7 +1,7 @@
 /**
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
  */
-import { type Disposable, type LogOutputChannel } from "vscode";
+import { commands, type Disposable, type LogOutputChannel } from "vscode";
 import {
   CloseAction,
   type ErrorHandler,
@@ -17,7 +17,8 @@ import {
 
 import { offersModels } from "./model";
 import { escapeLabel, type Severity, showMessage } from "./present";
-import type { ClientOptions } from "./protocol";
+import type { ApprovalAnswerParams, ClientOptions } from "./protocol";
+import { ANSWER_COMMAND, NO } from "./words";
 
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
@@ -32,7 +33,7 @@ const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]
  * gets a new client, and the connection decides when.
  */
 export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
-  const handrail: ClientOptions = { turnUpdates: true, services: offersModels() ? ["save", "model"] : ["save"] };
+  const handrail: ClientOptions = { turnUpdates: true, approvals: true, services: offersModels() ? ["save", "model"] : ["save"] };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),
     closed: () => ({ action: CloseAction.DoNotRestart, message: "The server ended.", handled: true }),
@@ -50,6 +51,11 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
       handleWorkDoneProgress: (token, params, next) => {
         if (params.kind === "end") next(token, params);
       },
+      executeCommand: (name, values, next): unknown => {
+        if (!isQuestion(name, values)) return next(name, values);
+        void commands.executeCommand(ANSWER_COMMAND);
+        return null;
+      },
       provideCodeLenses: async (document, token, next) => {
         const lenses = await next(document, token);
         for (const { command } of lenses ?? []) if (command !== undefined) command.title = escapeLabel(command.title);
@@ -60,6 +66,16 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
   const usual = client.createDefaultErrorHandler();
   presentMessages(client);
   return client;
+}
+
+/**
+ * Whether a command of the server's is left to our own way of asking: to show a question, and to answer it with anything but
+ * no. Commands can be links in somebody else's document, and a yes is given only where the whole question is shown.
+ */
+function isQuestion(name: string, values: readonly unknown[]): boolean {
+  if (name === "handrail.approval.show") return true;
+  const [params] = values as [Partial<ApprovalAnswerParams>?];
+  return name === "handrail.approval.answer" && params?.choice !== NO;
 }
 
 /** Shows the server's messages as plain text; the language client's own handlers would make links of what is in them. */

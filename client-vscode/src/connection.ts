@@ -5,6 +5,8 @@
  * short time: then the person is told, and offered to start it once more. A start that failed is shown once. After either,
  * the next request tries again.
  */
+import { setTimeout as pause } from "node:timers/promises";
+
 import { type CancellationToken, type Disposable, EventEmitter, type ExtensionContext, type LogOutputChannel } from "vscode";
 import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
 
@@ -23,6 +25,11 @@ export interface Requests {
   [protocol.CHECKPOINT_LIST]: [protocol.CheckpointListParams, protocol.Checkpoint[]];
   [protocol.CHECKPOINT_DIFF]: [protocol.CheckpointDiffParams, protocol.CheckpointDiff];
   [protocol.CHECKPOINT_RESTORE]: [protocol.CheckpointRestoreParams, protocol.RestoreReport];
+  [protocol.APPROVAL_LIST]: [protocol.ApprovalListParams, protocol.Approval[]];
+  [protocol.APPROVAL_ANSWER]: [protocol.ApprovalAnswerParams, null];
+  [protocol.OUTPUT_SHOW]: [protocol.OutputShowParams, protocol.ServedDocument];
+  [protocol.RULES_LIST]: [protocol.RuleListParams, protocol.RuleInfo[]];
+  [protocol.RULES_REMOVE]: [protocol.RuleRemoveParams, null];
 }
 
 const GIVEN_UP = "The server ended several times within a short time, so it was not started again.";
@@ -34,6 +41,9 @@ export type ConnectionState = "starting" | "running" | "stopped";
 /** A server that ends more often than this within the window is not started again by itself. */
 const MOST_CRASHES = 4;
 const CRASH_WINDOW_MS = 3 * 60 * 1000;
+
+/** So long a server that is to be stopped may still take to start. */
+const LONGEST_START_MS = 10_000;
 
 /** The server ended, or failed, while it was starting. */
 class EndedEarly extends UserError {}
@@ -54,9 +64,13 @@ export class Connection implements Disposable {
   private stops = 0;
   private readonly stateEmitter = new EventEmitter<ConnectionState>();
   private readonly updateEmitter = new EventEmitter<protocol.TurnUpdate>();
+  private readonly questionEmitter = new EventEmitter<protocol.Approval>();
+  private readonly questionEndEmitter = new EventEmitter<protocol.ApprovalEndedParams>();
 
   readonly onDidChangeState = this.stateEmitter.event;
   readonly onTurnUpdate = this.updateEmitter.event;
+  readonly onQuestion = this.questionEmitter.event;
+  readonly onQuestionEnd = this.questionEndEmitter.event;
 
   constructor(
     private readonly context: ExtensionContext,
@@ -105,6 +119,8 @@ export class Connection implements Disposable {
   dispose(): void {
     this.stateEmitter.dispose();
     this.updateEmitter.dispose();
+    this.questionEmitter.dispose();
+    this.questionEndEmitter.dispose();
   }
 
   /** Makes a start the one that everyone waits for. */
@@ -141,6 +157,13 @@ export class Connection implements Disposable {
   private serve(client: LanguageClient): void {
     client.onNotification(protocol.TURN_UPDATE, (update: protocol.TurnUpdate) => {
       this.updateEmitter.fire(update);
+    });
+    client.onRequest(protocol.APPROVAL_REQUEST, (question: protocol.ApprovalRequestParams) => {
+      this.questionEmitter.fire(question);
+      return null; // no answer: that is sent when the person gives it
+    });
+    client.onNotification(protocol.APPROVAL_ENDED, (end: protocol.ApprovalEndedParams) => {
+      this.questionEndEmitter.fire(end);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
@@ -199,6 +222,8 @@ export class Connection implements Disposable {
     const client = this.client;
     this.client = undefined;
     try {
+      // One that is starting cannot be stopped: it would go on, and keep the commands that it registers.
+      if (client?.state === State.Starting) await Promise.race([client.start(), pause(LONGEST_START_MS)]);
       await client?.dispose();
     } catch (thrown) {
       this.log.warn("The server was gone before it could be stopped", thrown);

@@ -10,10 +10,12 @@ import { Connection } from "./connection";
 import { Kept } from "./kept";
 import { showFailure } from "./messages";
 import { createLog } from "./present";
+import { Questions } from "./questions";
 import { Restores } from "./restores";
 import { Status } from "./status";
 import { Texts } from "./texts";
 import { Turns } from "./turns";
+import { ANSWER_COMMAND } from "./words";
 
 let connection: Connection | undefined;
 
@@ -23,7 +25,8 @@ export function activate(context: ExtensionContext): void {
   const texts = new Texts();
   const restores = new Restores(server, texts, log);
   const turns = new Turns(server, restores, texts, log);
-  const status = new Status(server, turns);
+  const questions = new Questions(server, texts, log);
+  const status = new Status(server, turns, questions);
   const kept = new Kept(server, log);
   connection = server;
 
@@ -33,6 +36,9 @@ export function activate(context: ExtensionContext): void {
     "handrail.client.stop": () => turns.stop(),
     "handrail.client.restore": () => chooseAndRestore(server, restores),
     "handrail.client.restoreLines": () => chooseAndRestoreLines(server, restores),
+    [ANSWER_COMMAND]: () => questions.answer(),
+    "handrail.client.showOutput": () => questions.showOutput(),
+    "handrail.client.removeRule": () => questions.removeRule(),
     "handrail.client.restartServer": () => server.restart(),
     "handrail.client.showLog": () => {
       log.show();
@@ -50,7 +56,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, texts, restores, turns, status, kept);
+  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept);
   void server.startShown();
 }
 

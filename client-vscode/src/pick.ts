@@ -1,7 +1,7 @@
 /**
  * A list to choose from that can be one step of several: with a way back, and with what was chosen before.
  */
-import { QuickInputButtons } from "vscode";
+import { type Disposable, QuickInputButtons } from "vscode";
 
 import { type Choice, createList } from "./present";
 
@@ -17,6 +17,13 @@ export interface Asking<T> {
   active?: T | undefined;
 }
 
+/** How a question is asked: `onEnd` takes the list away. */
+export interface Question {
+  title: string;
+  placeholder: string;
+  onEnd: (listener: () => void) => Disposable;
+}
+
 /** Lets the person choose one of the items; undefined when they do not want to. */
 export function pick<T extends Choice>(items: readonly T[], asking: Asking<T>): Promise<T | typeof BACK | undefined> {
   const list = createList(items, asking.active);
@@ -27,17 +34,42 @@ export function pick<T extends Choice>(items: readonly T[], asking: Asking<T>): 
   list.matchOnDescription = true;
   list.matchOnDetail = true;
   if ((asking.step ?? 1) > 1) list.buttons = [QuickInputButtons.Back];
+  let isBack = false;
+  list.onDidTriggerButton(() => {
+    isBack = true;
+    list.hide();
+  });
+  return choiceOf(list).then((choice) => (isBack ? BACK : choice));
+}
+
+/**
+ * Lets the person answer a question; undefined when they do not want to now.
+ *
+ * The first answer is the one that Enter gives, whatever was typed before: VS Code brings forward what matches in labels,
+ * so the answers are descriptions, in which nothing is searched.
+ */
+export async function ask(answers: readonly Choice[], question: Question): Promise<number | undefined> {
+  const rows = answers.map(({ label, ...more }, index) => ({ ...more, label: "", description: label, alwaysShow: true, index }));
+  const list = createList(rows, rows[0]);
+  list.title = question.title;
+  list.placeholder = question.placeholder;
+  list.ignoreFocusOut = true;
+  const ended = question.onEnd(() => {
+    list.hide();
+  });
+  try {
+    return (await choiceOf(list))?.index;
+  } finally {
+    ended.dispose();
+  }
+}
+
+/** Shows a list until something is chosen or it is hidden. */
+function choiceOf<T extends Choice>(list: ReturnType<typeof createList<T>>): Promise<T | undefined> {
   return new Promise((resolve) => {
-    const end = (choice: T | typeof BACK) => {
-      resolve(choice);
-      list.hide();
-    };
-    list.onDidTriggerButton(() => {
-      end(BACK);
-    });
     list.onDidAccept(() => {
-      const [chosen] = list.selectedItems;
-      if (chosen !== undefined) end(chosen.choice);
+      resolve(list.selectedItems[0]?.choice);
+      list.hide();
     });
     list.onDidHide(() => {
       resolve(undefined);

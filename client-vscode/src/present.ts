@@ -11,6 +11,7 @@ import {
   type LogOutputChannel,
   type MessageItem,
   type Progress,
+  ProgressLocation,
   type ProgressOptions,
   type QuickPick,
   type QuickPickItem,
@@ -23,14 +24,26 @@ export type Severity = "information" | "warning" | "error";
  * Characters that are not seen, or that change the order in which others are: controls, marks of direction, blanks without
  * width, tags, selectors, separators of lines. Tabs and line ends are not among them.
  */
-const UNSEEN = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNSEEN = /(?![\t\n])[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Makes characters visible that are not seen or that reorder others: U+202E becomes `⟨U+202E⟩`. */
+/** Blanks that look like another one. */
+const BLANKS = /(?! )\p{Zs}|\u2800/gu;
+
+/** Writes characters by their numbers that are not seen or that reorder others: U+202E becomes `\\u202e`. */
 export function makeVisible(text: string): string {
-  return text.replace(UNSEEN, (character) => {
-    const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
-    return `⟨U+${code.padStart(4, "0")}⟩`;
-  });
+  return text.replaceAll("\r\n", "\n").replace(UNSEEN, numbered);
+}
+
+/** Does the same, also with returns and with blanks that only look like one: for a text that a yes is given to. */
+export function makeExact(text: string): string {
+  return text.replace(UNSEEN, numbered).replace(BLANKS, numbered);
+}
+
+function numbered(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  if (code < 0x80) return `\\x${digits.padStart(2, "0")}`;
+  return code <= 0xffff ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
 }
 
 /** Escapes a text for a notification, which would make a link of `[text](target)`: a blank takes the two apart. */
@@ -69,6 +82,19 @@ export function showProgress<T>(
   );
 }
 
+/** What a notification offers that stays until it is taken away: words of ours, and a command of ours as a link. */
+export interface Waiting {
+  text: string;
+  link: string;
+  command: string;
+}
+
+/** Shows a notification until the promise is settled. It takes no keys, and nothing else takes it away for good. */
+export function showWaiting({ text, link, command }: Waiting, until: Promise<unknown>): void {
+  const title = `${escapeMessage(text)} [${link}](command:${command})`;
+  void window.withProgress({ location: ProgressLocation.Notification, title }, () => until);
+}
+
 /** Asks for a line of text. */
 export function showInput(options: InputBoxOptions & { prompt: string }): Thenable<string | undefined> {
   return window.showInputBox({ ...options, prompt: escapeLabel(escapeMessage(options.prompt)) });
@@ -98,7 +124,7 @@ function rowOf<T extends Choice>(choice: T): Row<T> {
   const { icon, label, description, detail } = choice;
   return {
     choice,
-    label: (icon === undefined ? "" : `$(${icon}) `) + escapeLabel(label),
+    label: icon === undefined ? escapeLabel(label) : `$(${icon}) ${escapeLabel(label)}`.trim(),
     ...(choice.kind === undefined ? {} : { kind: choice.kind }),
     ...(choice.alwaysShow === undefined ? {} : { alwaysShow: choice.alwaysShow }),
     ...(description === undefined ? {} : { description: escapeLabel(description) }),

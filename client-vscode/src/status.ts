@@ -16,7 +16,9 @@ import type { Connection, ConnectionState } from "./connection";
 import { count } from "./messages";
 import { BACK, pick } from "./pick";
 import { type Choice, escapeLabel, makeVisible } from "./present";
+import type { Questions } from "./questions";
 import type { Turns } from "./turns";
+import { ANSWER_COMMAND } from "./words";
 
 const LONGEST_ACTIVITY = 40; // characters; the status bar is shared
 
@@ -30,15 +32,18 @@ export class Status implements Disposable {
   constructor(
     connection: Connection,
     private readonly turns: Turns,
+    private readonly questions: Questions,
   ) {
     this.item.name = "Handrail";
-    this.item.command = "handrail.client.menu";
     this.subscriptions = [
       connection.onDidChangeState((state) => {
         this.state = state;
         this.render();
       }),
       turns.onDidChange(() => {
+        this.render();
+      }),
+      questions.onDidChange(() => {
         this.render();
       }),
       languages.onDidChangeDiagnostics(({ uris }) => {
@@ -52,6 +57,7 @@ export class Status implements Disposable {
   /** Offers what can be done now. */
   async menu(): Promise<void> {
     const entries: Entry[] = [
+      ...(this.questions.waiting.count === 0 ? [] : [entry("question", "Answer Question…", ANSWER_COMMAND)]),
       ...(this.turns.activity === undefined ? [] : [entry("debug-stop", "Stop", "handrail.client.stop")]),
       ...(this.failureCount === 0 ? [] : [entry("warning", "Show Problems", "workbench.actions.view.problems")]),
       entry("comment", "Ask…", "handrail.client.ask"),
@@ -88,6 +94,7 @@ export class Status implements Disposable {
 
   private render(): void {
     const { text, tooltip, isAlarming } = this.face();
+    this.item.command = this.questions.waiting.count > 0 ? ANSWER_COMMAND : "handrail.client.menu";
     this.item.text = text;
     this.item.tooltip = tooltip; // a string is shown as it is
     this.item.accessibilityInformation = { label: tooltip };
@@ -99,6 +106,11 @@ export class Status implements Disposable {
     const failures = this.failureCount;
     if (this.state === "stopped") return { text: "$(error) Handrail", tooltip: "The server is not running.", isAlarming: true };
     if (this.state === "starting") return { text: "$(loading~spin) Handrail", tooltip: "The server is starting.", isAlarming: false };
+    const waiting = this.questions.waiting;
+    if (waiting.count > 0) {
+      const tooltip = `${count(waiting.count, "question")} waiting for your answer, for ${count(waiting.minutesLeft, "more minute")}; then it is a no.`;
+      return { text: `$(question) Handrail waits for you (${waiting.minutesLeft} min)`, tooltip, isAlarming: true };
+    }
     if (activity !== undefined) {
       return { text: `$(sync~spin) Handrail: ${escapeLabel(shorten(activity))}`, tooltip: `Working: ${makeVisible(activity)}`, isAlarming: false };
     }

@@ -1,27 +1,43 @@
 /**
  * Texts that are only shown, as documents that cannot be changed.
  */
-import { type Disposable, Uri, window, workspace } from "vscode";
+import { type Disposable, TabInputText, Uri, window, workspace } from "vscode";
 
-/** The name of an answer's document: its language has no links (package.json), which Markdown's would make of commands, too. */
+/** Names of documents whose language has no links (package.json); Markdown would make them of commands, too. */
 export const ANSWER = "Handrail Answer";
+export const QUESTION = "Handrail Question";
+export const OUTPUT = "Handrail Output";
 
-const SCHEME = "handrail-text";
+export const SCHEME = "handrail-text";
 const KEPT = 20; // texts; older ones can no longer be opened anew
 
 export class Texts implements Disposable {
   private readonly texts = new Map<string, string>();
-  private shown = 0;
+  /** Those that are shown in passing, the oldest first. */
+  private readonly passing: Uri[] = [];
+  private added = 0;
   private readonly provider = workspace.registerTextDocumentContentProvider(SCHEME, {
     provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? "This text is no longer kept.",
   });
 
   /** Opens a text under a file name, whose ending says what language it is in. */
   async show(name: string, text: string): Promise<void> {
-    this.shown += 1;
-    this.texts.set(`${this.shown}`, text);
-    for (const old of [...this.texts.keys()].slice(0, -KEPT)) this.texts.delete(old);
-    await open(Uri.from({ scheme: SCHEME, path: name, query: `${this.shown}` }));
+    const uri = this.add(name, text);
+    this.passing.push(uri);
+    for (const old of this.passing.splice(0, Math.max(0, this.passing.length - KEPT))) this.remove(old);
+    await open(uri);
+  }
+
+  /** Keeps a text to be opened, until it is removed. */
+  add(name: string, text: string): Uri {
+    this.added += 1;
+    this.texts.set(`${this.added}`, text);
+    return Uri.from({ scheme: SCHEME, path: name, query: `${this.added}` });
+  }
+
+  /** Forgets a text. */
+  remove(uri: Uri): void {
+    this.texts.delete(uri.query);
   }
 
   dispose(): void {
@@ -32,4 +48,11 @@ export class Texts implements Disposable {
 /** Opens a document to look at; the next one that is looked at takes its tab. */
 export async function open(uri: Uri): Promise<void> {
   await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true });
+}
+
+/** Closes the tabs of a document. */
+export async function close(uri: Uri): Promise<void> {
+  const tabs = window.tabGroups.all.flatMap((group) => group.tabs);
+  const own = tabs.filter(({ input }) => input instanceof TabInputText && input.uri.toString() === uri.toString());
+  if (own.length > 0) await window.tabGroups.close(own, true);
 }

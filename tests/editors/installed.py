@@ -12,11 +12,11 @@ def environment(folder: Path) -> dict[str, str]:
     """Make the program in *folder*; the environment in which it is found and keeps its state there."""
     program = folder / "bin" / "handrail"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m handrail "$@"\n')
+    package = Path(handrail.__file__).parent.parent
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{package}" exec "{sys.executable}" -m handrail "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return {
         **os.environ,
         "PATH": f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONPATH": str(Path(handrail.__file__).parent.parent),
         "XDG_STATE_HOME": str(folder / "state"),
     }

@@ -16,11 +16,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from editors import installed, waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "client-vscode"
@@ -180,7 +183,6 @@ class VSCode:
             "XDG_STATE_HOME": str(folder / "state"),
             "HANDRAIL_TEST_CONFIG": str(self.config),
         }
-        (self.profile / "User").mkdir(parents=True)
         (folder / "config.yaml").touch()
         self.program = [
             str(editor.code_server),
@@ -191,6 +193,9 @@ class VSCode:
             "--extensions-dir",
             str(folder / "extensions"),
         ]
+        # The sources' server needs no installation; that the carried one is installed, one test shows.
+        installed.environment(folder)
+        self.own_server = {"handrail.serverPath": str(folder / "bin" / "handrail")}
         editors.run([*self.program, "--install-extension", str(vsix)], env=self.environment)
 
     def run(self, *steps: str, scenario: dict[str, object], **settings: object) -> None:
@@ -200,30 +205,20 @@ class VSCode:
         Args:
             steps: Names of modules in `vscode/host/`; they build on each other.
             scenario: For the steps.
-            settings: The user's settings, beside those that keep VS Code quiet.
+            settings: Settings of the machine, beside the user's that keep VS Code quiet.
         """
         usual = json.loads((HERE / "settings.json").read_text())
-        (self.profile / "User" / "settings.json").write_text(json.dumps({**usual, **settings}))
+        for name, content in (("User", usual), ("Machine", settings)):
+            (self.profile / name).mkdir(parents=True, exist_ok=True)
+            (self.profile / name / "settings.json").write_text(json.dumps(content))
         pictures = PICTURES / "-".join(steps)
         shutil.rmtree(pictures, ignore_errors=True)
         pictures.mkdir(parents=True)
-        quiet = [
-            "--auth",
-            "none",
-            "--disable-telemetry",
-            "--disable-update-check",
-            "--disable-workspace-trust",
-        ]
+        quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check"]
         # Without a short grace time, a closed browser leaves the extension host and the server alive for hours.
-        address = [
-            "--disable-workspace-trust",
-            "--reconnection-grace-time",
-            "2",
-            "--bind-addr",
-            "127.0.0.1:0",
-        ]
+        rest = ["--disable-workspace-trust", "--reconnection-grace-time", "2", "--bind-addr", "127.0.0.1:0"]
         results = self.folder / "results.json"
-        command = [*self.program, *quiet, *address, str(self.workspace)]
+        command = [*self.program, *quiet, *rest, str(self.workspace)]
         with serve(command, self.environment, self.folder / "serve.log") as url:
             told = {
                 "url": url,
@@ -261,4 +256,10 @@ def test_a_pasted_reply_in_vscode(code: VSCode) -> None:
 
 def test_the_server_is_killed_in_vscode(code: VSCode) -> None:
     (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
-    code.run("killed", scenario={})
+    code.run("killed", scenario={}, **code.own_server)
+
+
+def test_questions_in_vscode(code: VSCode) -> None:
+    (code.workspace / ".env").write_bytes(b"KEY=old\n")
+    line, shown = waiting.command()
+    code.run("questions", scenario={"line": line, "shown": textwrap.indent(shown, "    ")}, **code.own_server)

@@ -35,6 +35,7 @@ const ACTIONS = {
   press: (page, key) => page.keyboard.press(key),
   type: (page, text) => page.keyboard.type(text),
   click: (page, role, name) => page.getByRole(role, { name }).first().click(),
+  clickText: (page, text, exact = true) => page.getByText(text, { exact }).filter({ visible: true }).first().click(),
 };
 
 /**
@@ -46,7 +47,7 @@ async function beUser(page, { sees, lacks, does, reads }, picture) {
   const visible = (text) => page.getByText(text).or(page.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 });
   await page.screenshot({ path: picture });
-  if (lacks && (await visible(lacks).count()) > 0) throw new Error(`The page has ${lacks}`);
+  if (lacks) await visible(lacks).first().waitFor({ state: "detached", timeout: 5_000 });
   const texts = {};
   for (const [name, selector] of Object.entries(reads)) texts[name] = await page.locator(selector).filter({ visible: true }).allInnerTexts();
   for (const [action, ...details] of does) await ACTIONS[action](page, ...details);

@@ -1,15 +1,7 @@
 // The server is killed, again and again: it comes back, and turns work; after too often, the person is asked.
 const assert = require("node:assert/strict");
-const { execFileSync } = require("node:child_process");
 const vscode = require("vscode");
-const { command, config, until, user } = require("./kit.cjs");
-
-/** The processes of this test's servers: they run in the profile's private environment. */
-function servers() {
-  const processes = execFileSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" }).split("\n");
-  const ours = processes.filter((line) => line.includes(config.profile) && line.includes("-m handrail serve"));
-  return ours.map((line) => line.trim().split(/\s+/)).filter(([, stat]) => !stat.startsWith("Z")).map(([pid]) => Number(pid));
-}
+const { command, ready, servers, until, user } = require("./kit.cjs");
 
 /** Kills the server as soon as one is there that was not killed before. */
 async function kill(killed) {
@@ -29,7 +21,10 @@ const STATUS = { status: ".statusbar-item[id='handrail.handrail.handrail.status'
 const killed = [];
 
 module.exports = {
-  "a turn runs": () => turn("one", "ONE"),
+  "a turn runs": async () => {
+    await ready();
+    await turn("one", "ONE");
+  },
   "after a kill, a turn runs": async () => {
     await kill(killed);
     await turn("ONE", "one");

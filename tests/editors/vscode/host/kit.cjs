@@ -8,6 +8,7 @@ const DEADLINE_MS = 60_000; // the first turn waits for the server's installatio
 const config = JSON.parse(fs.readFileSync(process.env.HANDRAIL_TEST_CONFIG, "utf8"));
 const uriOf = (name) => vscode.Uri.file(path.join(config.workspace, name));
 const onDisk = (name) => fs.readFileSync(path.join(config.workspace, name)).toString("base64");
+const command = vscode.commands.executeCommand;
 let moments = 0;
 
 /** Awaits a state: asks again until the answer is truthy. */
@@ -22,13 +23,14 @@ async function until(what, ask) {
 
 /**
  * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
- * `["press", key]`, `["type", text]` and `["click", role, name]`. A text that the page must lack may be given.
+ * `["press", key]`, `["type", text]`, `["click", role, name]` and `["clickText", text]`. A text that the page must lack may be given.
  * Returns the texts of the visible elements of each CSS selector in `reads`, by its name.
  */
 async function user({ sees, lacks = "", does = [], reads = {}, picture = "" }) {
   moments += 1;
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
+  fs.rmSync(`${request}.done`, { force: true });
   fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
@@ -37,4 +39,24 @@ async function user({ sees, lacks = "", does = [], reads = {}, picture = "" }) {
   return texts;
 }
 
-module.exports = { command: vscode.commands.executeCommand, config, onDisk, scenario: config.scenario, until, uriOf, user };
+/** The processes of this test's servers: they keep their state where it says. */
+function servers() {
+  const ours = (pid) => {
+    const read = (name) => fs.readFileSync(`/proc/${pid}/${name}`, "utf8").split("\0");
+    try {
+      const args = read("cmdline");
+      return args.includes("handrail") && args.includes("serve") && read("environ").includes(`XDG_STATE_HOME=${process.env.XDG_STATE_HOME}`);
+    } catch {
+      return false; // it has ended meanwhile
+    }
+  };
+  return fs.readdirSync("/proc").filter((name) => /^\d+$/.test(name)).filter(ours).map(Number);
+}
+
+/** Waits until the extension's server runs. */
+async function ready() {
+  await vscode.extensions.getExtension("handrail.handrail").activate();
+  await until("the server runs", async () => (await vscode.commands.getCommands(true)).includes("handrail.turn.start"));
+}
+
+module.exports = { command, config, onDisk, ready, scenario: config.scenario, servers, until, uriOf, user };

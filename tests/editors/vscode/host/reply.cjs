@@ -3,35 +3,13 @@ const assert = require("node:assert/strict");
 const path = require("node:path");
 const vscode = require("vscode");
 
+const { model, say, settings, turnWith, useModel } = require("./model.cjs");
 const { command, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
 
 const failures = () => vscode.languages.getDiagnostics(uriOf(scenario.open)).filter(({ source }) => source === "handrail");
 
 let document;
 let report;
-
-/** A language model as an extension brings it to VS Code; it answers as the tests say, and keeps what it was asked. */
-const model = {
-  asked: [],
-  answer: async () => {},
-  provideLanguageModelChatInformation: () => [
-    { id: "parrot", name: "Parrot", family: "birds", version: "1", maxInputTokens: 30_000, maxOutputTokens: 4_000, capabilities: { toolCalling: true } },
-  ],
-  provideLanguageModelChatResponse: async (_model, messages, options, progress, token) => {
-    model.asked.push({ messages, tools: options.tools, token });
-    await model.answer(progress, token, model.asked.length);
-  },
-  provideTokenCount: async () => 1,
-};
-const say = (progress, text) => progress.report(new vscode.LanguageModelTextPart(text));
-const settings = () => vscode.workspace.getConfiguration("handrail");
-
-/** Runs a turn with the editor's own model, which answers so. */
-async function turnWith(answer) {
-  Object.assign(model, { asked: [], answer });
-  const { turn } = await command("handrail.turn.start", { prompt: "Raise the tax." });
-  return { turn, report: command("handrail.turn.wait", { turn }) };
-}
 
 module.exports = {
   "an unsaved CRLF document is open": async () => {
@@ -97,8 +75,7 @@ module.exports = {
     for (const [name, bytes] of Object.entries(scenario.disk.before)) assert.equal(onDisk(name), bytes, name);
   },
   "a language model of VS Code answers a turn, with a tool call": async () => {
-    vscode.lm.registerLanguageModelChatProvider("handrail-host-tests", model);
-    await settings().update("model", "editor:parrot", vscode.ConfigurationTarget.Global);
+    await useModel();
     const turn = await turnWith(async (progress, token, number) => {
       if (number === 1) {
         say(progress, "I raise it.");

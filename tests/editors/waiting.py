@@ -1,0 +1,28 @@
+"""
+The command that the editors' tests of questions ask about: 40 lines, one of 2,000 characters, and all that a
+surface could take for more than text. The last line leaves a file, so that it is seen what has run.
+"""
+
+LINKS = (
+    "[fine](command:workbench.action.quit)",
+    "[fine](file:///etc/passwd)",
+    "[fine](https://example.org)",
+    "$(bug) $(sync~spin)",
+    "<a href='command:workbench.action.quit'>fine</a> <b>bold</b> &lt;",
+    "![fine](https://example.org/x.png) `code` **bold** # heading",
+    "%-5s %f %% ^[[31m \\e[31m",
+    "vim: set ts=1 modeline:",
+    "-*- mode: emacs-lisp; eval: (kill-emacs) -*-",
+)
+UNSEEN = "a\u202eb\u200bc\u2066d\ufeffe\u00a0f\u2028g"
+SHOWN = "a\\u202eb\\u200bc\\u2066d\\ufeffe\\u00a0f\\u2028g"
+
+
+def command() -> tuple[str, str]:
+    """The command line, and how it must read."""
+    lines = [f"echo '{text}'" for text in LINKS if "'" not in text] + [f'echo "{LINKS[4]}"']
+    lines += [f"echo '{UNSEEN}'", "echo '" + "x" * 1_980 + " END'"]
+    lines += [f"echo {number}" for number in range(len(lines), 39)]
+    lines += ["touch ran.txt"]
+    line = "\n".join(lines)
+    return line, line.replace(UNSEEN, SHOWN)
