@@ -300,6 +300,6 @@ EXACT adds blanks that look like others."
                   (<= #x180b character #x180f)
                   (<= #xfe00 character #xfe0f)
                   (<= #xe0100 character #xe01ef))
-              (format "<U+%04X>" character))
+              (format (cond ((< character #x80) "\\x%02x") ((<= character #xffff) "\\u%04x") (t "\\U%08x")) character))
              (t found))))
    text t t))

@@ -12,6 +12,7 @@ local turns = {} -- the running turns, as {client, turn}
 local questions = {} -- the open questions, as {client, question}, the oldest first
 local last -- the report of the last turn
 local banner -- the window that says that questions wait
+local shown -- the question that a window shows
 
 -- Characters that are not seen, or that change the order in which others are, as ranges; `blanks` only look like a blank.
 local unseen = {
@@ -33,12 +34,15 @@ local function is_among(code, ranges)
   return false
 end
 
--- `text` with the numbers of characters that are not seen; with `exact`, of blanks that look like others, too.
+-- `text` with characters that are not seen as their numbers; with `exact`, blanks that look like others, too.
 local function visible(text, exact)
   return (text:gsub("[%z\1-\8\11-\31\127-\255][\128-\191]*", function(found)
     local code = vim.fn.char2nr(found)
     local is_hidden = is_among(code, unseen) or exact and is_among(code, blanks)
-    return is_hidden and ("<U+%04X>"):format(code) or found
+    if not is_hidden then
+      return found
+    end
+    return (code < 0x80 and "\\x%02x" or code <= 0xffff and "\\u%04x" or "\\U%08x"):format(code)
   end))
 end
 
@@ -230,12 +234,18 @@ local function forget(gone)
     return not gone(open[1], open[2])
   end, questions)
   draw_banner()
+  if shown and gone(shown[1], shown[2]) then
+    vim.api.nvim_buf_delete(vim.fn.bufadd("handrail://question"), { force = true })
+    shown = nil
+  end
 end
 
 local function note(client, question)
-  forget(function(_, other)
-    return other.id == question.id
-  end)
+  for _, open in ipairs(questions) do
+    if open[2].id == question.id then
+      return
+    end
+  end
   table.insert(questions, { client, question })
   draw_banner()
 end
@@ -279,6 +289,7 @@ local function ask(open)
   local client, question = open[1], open[2]
   local typed, choices = answers(question)
   show_question(question)
+  shown = open
   vim.cmd.redraw()
   vim.ui.input({ prompt = ("Type %s (empty: later): "):format(table.concat(typed, ", ")) }, function(word)
     if not vim.tbl_contains(questions, open) then

@@ -8,66 +8,22 @@ Emacs and the disk hold; the assertions are here. Emacs comes from the system (`
 
 import base64
 import json
-import os
-import pty
 import re
-import select
 import shutil
-import subprocess
-import sys
-import termios
-import time
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from editors import four_patches, installed
+from editors import four_patches, installed, waiting
 from editors.four_patches import replace
+from editors.terminal import on_terminal
 
 pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
 
 HERE = Path(__file__).resolve().parent / "emacs"
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.el"
-LIMIT_S = 25
-
-# Emacs speaks to its controlling terminal, which a process must choose for itself.
-TAKE_TERMINAL = """
-import fcntl, os, sys, termios
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execv(sys.argv[1], sys.argv[1:])
-"""
-
-
-def on_terminal(command: list[str], folder: Path, environment: dict[str, str]) -> str:
-    """Run a program on a new terminal until it ends; what it drew."""
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (40, 120))
-    process = subprocess.Popen(
-        [sys.executable, "-c", TAKE_TERMINAL, *command],
-        cwd=folder,
-        env=environment,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    drawn, deadline = bytearray(), time.monotonic() + LIMIT_S
-    try:
-        while time.monotonic() < deadline:
-            if select.select([ours], [], [], 0.1)[0]:
-                drawn += os.read(ours, 65536)
-            elif process.poll() is not None:
-                break
-    except OSError:
-        pass  # how Linux says that the other end of a terminal is closed
-    finally:
-        os.close(ours)
-        if process.poll() is None:
-            process.terminate()
-        process.wait(timeout=5)
-    return drawn.decode(errors="replace")
 
 
 class Emacs:
@@ -204,3 +160,18 @@ def test_unsaved_text_reaches_the_server_in_every_mode(emacs: Emacs) -> None:
         re.findall(r"[\w+-]+-mode", SNIPPET.read_text().partition("'((")[2].partition("handrail-server")[0])
     )
     assert listed <= set(seen["modes"].values()) | {"html-mode"}  # Emacs opens HTML in a mode derived from it
+
+
+def test_a_question_takes_nothing_but_a_word_typed_in_full(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(b"one\n")
+    line, shown = waiting.command()
+    seen = emacs.run(
+        "question",
+        [{"calls": [{"name": "terminal", "arguments": {"command": line}}]}, {"text": "It ran."}],
+    )
+    assert "handrail waits for you (1)" in seen["waits"]
+    assert seen["unanswered"]
+    assert textwrap.indent(shown, "    ") in seen["shown-text"]
+    assert seen["gone"]
+    assert seen["stopped"]

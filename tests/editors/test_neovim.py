@@ -10,13 +10,15 @@ import importlib.util
 import json
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from editors import four_patches, installed
+from editors import four_patches, installed, waiting
 from editors.four_patches import replace
+from editors.terminal import on_terminal
 
 HERE = Path(__file__).resolve().parent / "neovim"
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.lua"
@@ -87,11 +89,33 @@ class Neovim:
                 }
             )
         )
-        command = [self.nvim, "--headless", "-i", "NONE", "-n", "-u", SNIPPET]
+        command = [
+            str(self.nvim),
+            "-i",
+            "NONE",
+            "-n",
+            "-u",
+            str(SNIPPET),
+            "-c",
+            f"luafile {HERE / 'drive.lua'}",
+        ]
+        environment = {**self.environment, "HANDRAIL_TEST": str(plan), "TERM": "xterm"}
+        if values is not None and values.get("screen"):
+            print(on_terminal(command, self.workspace, environment), *self.log(), sep="\n")
+        else:
+            self.run_without_screen(command, environment)
+        assert record.exists(), "Neovim ended before the steps did"
+        recorded: dict[str, Any] = json.loads(record.read_text())
+        print(recorded["version"], recorded["messages"], recorded["shown"], sep="\n")
+        assert recorded.get("problem") is None, recorded["problem"]
+        return recorded
+
+    def run_without_screen(self, command: list[str], environment: dict[str, str]) -> None:
+        """Run Neovim to its end."""
         done = subprocess.run(
-            [*command, "-c", f"luafile {HERE / 'drive.lua'}"],
+            [*command, "--headless"],
             cwd=self.workspace,
-            env={**self.environment, "HANDRAIL_TEST": str(plan)},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -99,11 +123,6 @@ class Neovim:
             check=False,
         )
         print(done.stdout, done.stderr, *self.log(), sep="\n")
-        assert record.exists(), f"Neovim ended with {done.returncode} before the steps did"
-        recorded: dict[str, Any] = json.loads(record.read_text())
-        print(recorded["version"], recorded["messages"], recorded["shown"], sep="\n")
-        assert recorded.get("problem") is None, recorded["problem"]
-        return recorded
 
     def log(self) -> list[str]:
         """The messages between client and server, and Neovim's complaints."""
@@ -288,3 +307,25 @@ def test_typing_in_the_same_line_after_the_edit_is_kept(neovim: Neovim) -> None:
     seen = neovim.run("overtaken", replace("poem.txt", "three\n", "THREE\ntre\n"), values=values)
     assert buffers(seen["after"]) == {"poem.txt": POEM.replace(b"three", b"xyzTHREE\ntre")}
     assert seen["after"]["diagnostics"] == []
+
+
+def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    line, shown = waiting.command()
+    messages: list[dict[str, object]] = [
+        {"calls": [{"name": "terminal", "arguments": {"command": line}}]},
+        {"text": "It ran.\n\n" + "All of it is well. " * 40},
+    ]
+    seen = neovim.run("question", messages=messages, values={"screen": True})
+
+    assert "handrail waits for you (1): :HandrailAnswer" in seen["banner"]
+    assert any("handrail waits for you (1)" in row for row in seen["waits"])
+    assert seen["mode"] == seen["ended"] == "n"  # nothing waits for ENTER
+    assert seen["answers"] == ["handrail: the question stays open"] * 7
+    assert seen["unanswered"]
+    assert textwrap.indent(shown, "    ") in seen["question"]
+    assert any("echo '[fine](command:workbench.action.quit)'" in row for row in seen["screen"])
+    assert seen["gone"]
+    assert not any("echo" in row for row in seen["after"])
+    assert any(row.startswith("handrail: 1 edits, 0 did not land. It ran.") for row in seen["after"])
+    assert seen["stopped"]

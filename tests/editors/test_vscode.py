@@ -215,8 +215,8 @@ class VSCode:
         shutil.rmtree(pictures, ignore_errors=True)
         pictures.mkdir(parents=True)
         quiet = ["--auth", "none", "--disable-telemetry", "--disable-update-check"]
-        # Without a short grace time, a closed browser leaves the extension host and the server alive for hours.
-        rest = ["--disable-workspace-trust", "--reconnection-grace-time", "2", "--bind-addr", "127.0.0.1:0"]
+        # Without a short grace time, a closed browser leaves extension host and server alive for hours.
+        rest = ["--disable-workspace-trust", "--reconnection-grace-time=2", "--bind-addr=127.0.0.1:0"]
         results = self.folder / "results.json"
         command = [*self.program, *quiet, *rest, str(self.workspace)]
         with serve(command, self.environment, self.folder / "serve.log") as url:

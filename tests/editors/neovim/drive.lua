@@ -11,10 +11,15 @@ local drive = { values = run.values, record = record }
 
 vim.lsp.set_log_level("debug")
 vim.lsp.config("handrail", run.config)
-vim.o.more = false
-
-vim.notify = function(message)
+local notify = vim.notify
+vim.notify = function(message, ...)
   table.insert(record.messages, message)
+  if run.values.screen then
+    notify(message, ...)
+  end
+end
+if not run.values.screen then
+  vim.o.more = false
 end
 
 -- A Neovim without a screen has no clipboard.
@@ -102,6 +107,20 @@ function drive.around_edits(before, after)
     after(number)
     return answer
   end
+end
+
+-- What stands on the screen, row by row.
+function drive.screen()
+  vim.cmd.redraw()
+  local rows = {}
+  for row = 1, vim.o.lines do
+    local cells = {}
+    for column = 1, vim.o.columns do
+      table.insert(cells, vim.fn.screenstring(row, column))
+    end
+    table.insert(rows, vim.trim(table.concat(cells)))
+  end
+  return rows
 end
 
 -- The text of a buffer with the line ends that it has in the file.

@@ -4,7 +4,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
 const { command, config, ready, scenario, servers, until, user } = require("./kit.cjs");
-const { turnThatCalls, useModel } = require("./model.cjs");
+const { model, say, turnThatCalls, useModel } = require("./model.cjs");
 
 const READS = {
   links: ".notification-list-item-message a",
@@ -150,6 +150,24 @@ module.exports = {
     }
     await turn.report;
     await gone();
+  },
+  "an answer, a prompt and a checkpoint's name are shown as they are": async () => {
+    await command("notifications.clearAll");
+    const text = "[fine](command:workbench.action.quit) $(bug) [$(bug)](https://example.org)";
+    turn = await turnThatCalls([["write_file", { path: "list.txt", content: "one\n" }]], text);
+    await turn.report;
+    Object.assign(model, { asked: [], answer: async (progress) => say(progress, text) });
+    await vscode.env.clipboard.writeText(text);
+    await command("handrail.client.applyClipboard");
+    const { links, toasts, bugs } = await user({ sees: "[fine] (command:", reads: READS, does: [["click", "button", "Show Answer"]], picture: "answer" });
+    assert.deepEqual([links, bugs], [[], []]);
+    assert(toasts.some((toast) => toast.includes("[fine] (command:workbench.action.quit) $(bug) [$(bug)] (https://example.org)")), toasts.join());
+    const document = await until("the answer is shown", shownQuestion);
+    assert.deepEqual([document.getText(), document.languageId], [text, "handrail-text"]);
+    const listed = command("handrail.client.restore");
+    const list = await user({ sees: "Bring documents back", does: [["press", "Escape"]], reads: READS, picture: "list" });
+    assert.deepEqual(list.bugs, []);
+    await listed;
   },
   "a killed server takes its questions along, and nothing runs": async () => {
     turn = await asking(terminal("touch allowed.txt"));
