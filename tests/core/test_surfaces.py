@@ -78,3 +78,23 @@ def test_one_mark_too_many_is_a_number() -> None:
     assert surfaces.visible("e\u0301") == "e\u0301"
     assert surfaces.visible("e" + "\u0301" * 4) == "e\u0301\u0301\\u0301\\u0301"
     assert surfaces.visible("\u0301e") == "\\u0301e", "it has nothing to stand on"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "# vim: set ts=33",
+        "// vi:noai:sw=3",
+        "ex:set ts=33",
+        "/* vim700: set ts=33: */",
+        "# Vim: set ts=33",
+        "# kate: space-indent on;",
+        "# -*- mode: lisp; eval: (shell) -*-",
+        "# Local Variables:",
+        "# local variables:",
+    ],
+)
+def test_a_block_holds_no_setting_that_an_editor_obeys(row: str) -> None:
+    shown = surfaces.block(row)
+    assert not re.search(r"(?i)(?:^|\s)(?:vim?|ex|kate)[<=>]?\d*:|-\*-|local variables:", shown)
+    assert shown.split("\n", 1)[1].rsplit("\n", 1)[0].replace(f"\n{surfaces.GOES_ON} ", "") == row

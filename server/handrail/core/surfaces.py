@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 LINE_CHARS = 300  # of one line, unless a surface has less room
 WIDTH = 100  # characters of a row in a fenced block; editors may cut a longer one off
@@ -27,6 +28,10 @@ LIMIT_MARKS = 2  # combining marks on one character; more of them cover the line
 # One that is there already counts: two of them are a backslash, and what follows is live.
 ACTIVE = re.compile(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
+
+
+# Vim, Kate and Emacs obey settings that stand in the text of a file.
+MODELINE = re.compile(r"(?<!\w)(?:vim?|ex|kate)(?=[<=>]?\d*:)|-\*-|Local(?= Variables:)", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
@@ -83,7 +88,7 @@ def block(text: str, language: str = "") -> str:
     Returns *text* as a fenced block of Markdown that holds all of it.
 
     Long rows are cut, and what goes on from the row before begins with `↪`, so no part of the text can be
-    beyond the edge of a window.
+    beyond the edge of a window. Settings for editors, such as `vim:` and `-*-`, are cut so as well.
     """
     rows = [part for row in visible(text).split("\n") for part in _wrapped(row)]
     longest = max((len(found) for row in rows for found in re.findall(r"`+", row)), default=0)
@@ -93,7 +98,9 @@ def block(text: str, language: str = "") -> str:
 
 def _wrapped(row: str) -> list[str]:
     row = row.replace(GOES_ON, _number(GOES_ON)).replace("\t", "\\t" if row.strip() == "" else "\t")
-    parts = [row[at : at + WIDTH] for at in range(0, len(row), WIDTH)] or [""]
+    cuts = [0, *(found.start() + 1 for found in MODELINE.finditer(row)), len(row)]
+    runs = [row[start:end] for start, end in pairwise(cuts)]
+    parts = [run[at : at + WIDTH] for run in runs for at in range(0, len(run), WIDTH)] or [""]
     return [parts[0], *(f"{GOES_ON} {part}" for part in parts[1:])]
 
 
