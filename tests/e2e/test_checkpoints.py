@@ -72,9 +72,9 @@ async def test_a_blocked_call_leaves_no_trace(stage: Stage, habits: Habits, outs
 async def test_blocked_alone_takes_no_checkpoint(stage: Stage, habits: Habits, outside: Path) -> None:
     calls = [call("write_file", path=path, content="evil") for path in OUTSIDE.values()]
     settings = stage.script(answer("", *calls), answer("Done."))
-    editor = await stage.start(habits, settings=settings)
+    editor = await stage.start(habits, settings=settings, options=opting_in(unattended=True))
     before = snapshot(stage.folder / "workspace"), outside.read_bytes()
-    report = await stage.turn(editor, "Write.", None)
+    report = await editor.turn("Write.")
     assert statuses(report) == ["blocked"] + ["outside-workspace"] * 3
     assert report.get("checkpoint") is None
     assert Shadow(stage.state).turns == []

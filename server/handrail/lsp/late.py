@@ -47,6 +47,7 @@ class _Copy:
     landing: Applied
     until: float
     tell: Callable[[Landing], None] | None = None
+    is_found: bool = False
     was_undone: bool = False
 
     @property
@@ -123,11 +124,11 @@ class Late:
                 self._awaited.remove(each)
             assert each.tell is not None
             each.tell(landing)
-        for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.was_undone]:
+        for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
             if asyncio.get_running_loop().time() > copy.until:
                 self._copies.remove(copy)
             elif back := second_copy(copy.sent.base, copy.sent.edits, copy.once, document.text.content):
-                copy.was_undone = True
+                copy.is_found = True
                 task = asyncio.ensure_future(self._undo(document, back, copy))
                 self._undoing.add(task)
                 task.add_done_callback(self._undoing.discard)
@@ -136,7 +137,6 @@ class Late:
         return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
 
     async def _undo(self, document: OpenDocument, back: Sequence[TextEdit], copy: _Copy) -> None:
-        if not await self._undo_copy(document, back):
-            self._copies.remove(copy)
-        elif copy.tell is not None:
+        copy.was_undone = await self._undo_copy(document, back)
+        if copy.was_undone and copy.tell is not None:
             copy.tell(copy.told)

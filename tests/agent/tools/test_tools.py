@@ -4,7 +4,7 @@ import pytest
 
 from bench import Bench, Yes
 from handrail.core.conversation.todo import latest
-from handrail.core.ledger.report import Asked
+from handrail.core.ledger.report import Asked, QuestionEnd
 from handrail.ports import DENY, Question, Terms
 from handrail.testing import answer, call, lay_out
 
@@ -187,7 +187,14 @@ async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> N
     assert text == "The user chose: Tabs"
     (asked,) = bench.approver.asked
     assert (asked.subject, asked.choices) == ("Tabs or spaces?", ("deny", "Tabs", "Spaces"))
-    assert Asked(call=asked.call, subject="Tabs or spaces?", choice="Tabs") in bench.events
+    ended = Asked(
+        call=asked.call,
+        subject="Tabs or spaces?",
+        question=asked.id,
+        choice="Tabs",
+        end=QuestionEnd.ANSWERED,
+    )
+    assert ended in bench.events
 
 
 @pytest.mark.parametrize("says", [None, "allow", "Neither"])
