@@ -184,6 +184,17 @@ local function show_last()
   show("last", lines)
 end
 
+-- The server of the client with that id has ended, and its turns with it.
+local function lose(id)
+  local left = vim.tbl_filter(function(running)
+    return running[1].id ~= id
+  end, turns)
+  if #left < #turns then
+    say("the server has ended, and the turn with it", vim.log.levels.ERROR)
+  end
+  turns = left
+end
+
 vim.api.nvim_create_user_command("Handrail", function(command)
   with_client(function(client)
     if command.bang then
@@ -264,8 +275,18 @@ local function answers(question)
   return typed, choices
 end
 
-local function show_question(question)
-  local lines = {}
+-- For how many minutes a question still waits, as its server counts them; nil if that is not to be had at once.
+local function minutes_left(client, question)
+  local answer = client:request_sync("handrail/approval/list", vim.empty_dict(), 1000)
+  for _, open in ipairs(answer and answer.result or {}) do
+    if open.id == question.id then
+      return math.ceil(open.secondsLeft / 60)
+    end
+  end
+end
+
+local function show_question(client, question)
+  local lines, left = {}, minutes_left(client, question)
   local function part(title, text)
     if text and text ~= "" then
       vim.list_extend(lines, { title, "", "    " .. visible(text, true):gsub("\n", "\n    "), "" })
@@ -281,14 +302,14 @@ local function show_question(question)
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
   end
-  table.insert(lines, "Answer with :HandrailAnswer")
+  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; in %d minutes it ends as a no"):format(left) or ""))
   show("question", lines)
 end
 
 local function ask(open)
   local client, question = open[1], open[2]
   local typed, choices = answers(question)
-  show_question(question)
+  show_question(client, question)
   shown = open
   vim.cmd.redraw()
   vim.ui.input({ prompt = ("Type %s (empty: later): "):format(table.concat(typed, ", ")) }, function(word)
@@ -316,6 +337,9 @@ end, {})
 vim.api.nvim_create_user_command("HandrailRules", function()
   with_client(function(client)
     request(client, "rules/list", vim.empty_dict(), function(rules)
+      if #rules == 0 then
+        return say("no answer has added a rule")
+      end
       choose(rules, "Remove the rule:", function(rule)
         return rule.text
       end, function(rule)
@@ -360,6 +384,7 @@ vim.lsp.config("handrail", {
   end,
   on_exit = function(_, _, id)
     vim.schedule(function()
+      lose(id)
       forget(function(client)
         return client.id == id
       end)

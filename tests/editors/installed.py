@@ -1,4 +1,8 @@
-"""The server under test as users have it: a program `handrail` on the PATH."""
+"""
+The server under test as users have it: a program `handrail` on the PATH.
+
+Only its clock is a test's: it stands still but for the seconds that the folder's file `clock` says.
+"""
 
 import os
 import stat
@@ -13,7 +17,10 @@ def environment(folder: Path) -> dict[str, str]:
     program = folder / "bin" / "handrail"
     program.parent.mkdir()
     package = Path(handrail.__file__).parent.parent
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{package}" exec "{sys.executable}" -m handrail "$@"\n')
+    clock = f'[ "$1" = serve ] && set -- "$@" "--clock={folder / "clock"}"'
+    program.write_text(
+        f'#!/bin/sh\n{clock}\nPYTHONPATH="{package}" exec "{sys.executable}" -m handrail "$@"\n'
+    )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return {
         **os.environ,

@@ -85,6 +85,7 @@ class Neovim:
                     "record": str(record),
                     "config": config,
                     "clipboard": clipboard,
+                    "clock": str(self.folder / "clock"),
                     "values": values or {},
                 }
             )
@@ -329,3 +330,62 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
     assert not any("echo" in row for row in seen["after"])
     assert any(row.startswith("handrail: 1 edits, 0 did not land. It ran.") for row in seen["after"])
     assert seen["stopped"]
+
+
+def touching(*names: str) -> list[dict[str, object]]:
+    """What a model answers that runs a command for each name, all at once."""
+    calls = [{"name": "terminal", "arguments": {"command": f"touch {name}"}} for name in names]
+    return [{"calls": calls}, {"text": "It ran."}]
+
+
+def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("left_alone", messages=touching("ran.txt"), values={"screen": True})
+    (left,) = seen["left"]
+    assert left["secondsLeft"] == 3000
+    assert "(1): :HandrailAnswer" in seen["banner"]
+    assert any("handrail waits for you (1)" in row for row in seen["screen"])
+    assert "50 minutes" in seen["question"]
+    assert not seen["open"]
+    assert not seen["shown_after"]
+    assert "is over" in seen["problem_of_late_answer"]
+    assert not seen["ran"]
+
+
+def test_a_killed_server_takes_its_question_along(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("server_killed", messages=touching("ran.txt"), values={"screen": True})
+    assert "handrail: the server has ended, and the turn with it" in seen["messages"]
+    assert not seen["shown_after"]
+    assert not seen["open"]
+    assert (seen["ran"], seen["ran_later"], seen["ran_at_last"]) == (False, False, True)
+
+
+def test_each_of_twenty_questions_is_shown_and_answered(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    names = [f"ran-{number:02}" for number in range(1, 21)]
+    seen = neovim.run("twenty", messages=touching(*names), values={"screen": True})
+    assert seen["complete"] == [True] * 20
+    assert seen["offered"] == [0, *range(2, 21)]  # the last one is not chosen from a list
+    assert sorted(path.name for path in neovim.workspace.glob("ran-*")) == names[1::2]
+
+
+def test_two_servers_do_not_answer_each_others_questions(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("two_servers", messages=touching("ran.txt"), values={"screen": True})
+    assert seen["asked"] == [1, 1]
+    assert not seen["same"]
+    assert seen["refused"]
+    inside = [each.startswith(neovim.workspace.as_uri()) for each in seen["documents"]]
+    assert inside == [True, False]  # one server writes in the workspace
+    assert not seen["ran_before"]
+    assert seen["left"] == [0, 1]
+    assert not seen["ran"]
+
+
+def test_a_rule_is_removed(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("rules", messages=touching("ran.txt"), values={"screen": True})
+    assert [each["text"] for each in seen["rules"]] == seen["offered"]
+    assert len(seen["rules"]) == 1
+    assert not seen["left"]

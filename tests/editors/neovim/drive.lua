@@ -123,6 +123,58 @@ function drive.screen()
   return rows
 end
 
+-- Let `seconds` pass for the servers, counted from their start; else their time stands still.
+function drive.pass_time(seconds)
+  vim.fn.writefile({ tostring(seconds) }, run.clock .. ".new")
+  assert(vim.uv.fs_rename(run.clock .. ".new", run.clock))
+end
+
+-- Have the server of a client end as the system does when memory is short.
+function drive.kill_servers()
+  for _, pid in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do
+    vim.uv.kill(pid, "sigkill")
+  end
+end
+
+-- The result of a request to a client's server.
+function drive.request(client, method, params)
+  local answer
+  client:request("handrail/" .. method, params or vim.empty_dict(), function(problem, result)
+    answer = { problem = problem and problem.message, result = result }
+  end)
+  drive.await("the answer to " .. method, function()
+    return answer
+  end)
+  return answer.result, answer.problem
+end
+
+-- What says that questions wait, if it is there.
+function drive.banner()
+  for _, window in ipairs(vim.api.nvim_list_wins()) do
+    if vim.api.nvim_win_get_config(window).relative ~= "" then
+      return drive.text(vim.api.nvim_win_get_buf(window))
+    end
+  end
+end
+
+-- Type `keys`, and wait until what they lead to is said.
+function drive.say(keys, wanted)
+  local known = #record.messages
+  vim.api.nvim_input(keys)
+  drive.await(("%q after %s"):format(wanted, keys), function()
+    local said = #record.messages > known and record.messages[#record.messages]
+    return said and said:find(wanted, 1, true) and vim.api.nvim_get_mode().mode == "n"
+  end)
+end
+
+-- Type :HandrailAnswer, and wait until an answer can be typed.
+function drive.answer()
+  vim.api.nvim_input(":HandrailAnswer<CR>")
+  drive.await("the place for an answer", function()
+    return vim.api.nvim_get_mode().mode == "c" and vim.fn.getcmdline() == ""
+  end)
+end
+
 -- The text of a buffer with the line ends that it has in the file.
 local function as_written(buffer)
   local eol = ({ unix = "\n", dos = "\r\n", mac = "\r" })[vim.bo[buffer].fileformat]

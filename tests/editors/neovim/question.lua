@@ -3,13 +3,7 @@ return function(drive)
   local record = drive.record
   local poem = drive.open("poem.txt")
 
-  local function banner()
-    for _, window in ipairs(vim.api.nvim_list_wins()) do
-      if vim.api.nvim_win_get_config(window).relative ~= "" then
-        return drive.text(vim.api.nvim_win_get_buf(window))
-      end
-    end
-  end
+  local banner = drive.banner
   local function has_run()
     return vim.fn.filereadable("ran.txt") == 1
   end

@@ -1,0 +1,19 @@
+-- A yes for the session adds a rule, which :HandrailRules removes.
+return function(drive)
+  local record = drive.record
+  drive.open("poem.txt")
+  local client = vim.lsp.get_clients({ name = "handrail" })[1]
+  drive.say(":HandrailRules<CR>", "no answer has added a rule")
+
+  vim.cmd("Handrail go")
+  drive.await("the question", drive.banner)
+  drive.answer()
+  drive.say("session<CR>", "It ran.")
+  record.rules = drive.request(client, "rules/list")
+  record.offered = drive.choose("touch")
+  drive.say(":HandrailRules<CR>", "the rule is removed")
+  record.left = drive.request(client, "rules/list")
+
+  vim.cmd("Handrail go") -- asks again
+  drive.await("the question", drive.banner)
+end

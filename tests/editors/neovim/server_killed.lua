@@ -1,0 +1,30 @@
+-- The server is killed while a question is open, and while an answer to it is typed.
+return function(drive)
+  local record = drive.record
+  drive.open("poem.txt")
+
+  vim.cmd("Handrail go")
+  drive.await("the question", drive.banner)
+  drive.answer()
+  drive.kill_servers()
+  drive.await("the question's end", function()
+    return not drive.banner()
+  end)
+  drive.say("yes<CR><CR>", "that question has ended") -- Neovim's own long message on the end of a server waits for ENTER
+  drive.say(":HandrailAnswer<CR>", "no question waits for you")
+  record.shown_after = vim.fn.bufexists("handrail://question") == 1
+  drive.say(":HandrailStop<CR>", "nothing is running")
+  record.ran = vim.fn.filereadable("ran.txt") == 1
+
+  -- The file is opened again: another server runs, and knows nothing of the question.
+  vim.cmd("edit poem.txt")
+  drive.open("poem.txt")
+  local client = vim.lsp.get_clients({ name = "handrail" })[1]
+  record.open = drive.request(client, "approval/list")
+  record.ran_later = vim.fn.filereadable("ran.txt") == 1
+  vim.cmd("Handrail go")
+  drive.await("the question", drive.banner)
+  drive.answer()
+  drive.say("yes<CR>", "It ran.")
+  record.ran_at_last = vim.fn.filereadable("ran.txt") == 1
+end
