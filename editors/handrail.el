@@ -111,7 +111,7 @@ An empty answer leaves it open."
                (car ids)))
          (open (cl-find id handrail--questions :key (lambda (each) (plist-get (cdr each) :id)) :test #'equal))
          (words (handrail--answers (cdr open))))
-    (display-buffer (handrail--question-buffer (cdr open)))
+    (display-buffer (handrail--question-buffer (cdr open) (handrail--minutes-left open)))
     (let* ((prompt (format "Type %s (empty: later): " (string-join (mapcar #'car words) ", ")))
            (choice (cdr (assoc (read-string prompt) words))))
       (cond ((not (memq open handrail--questions)) (handrail--say "handrail: that question has ended"))
@@ -130,8 +130,17 @@ An empty answer leaves it open."
                     choice))
             choices)))
 
-(defun handrail--question-buffer (question)
-  "A buffer that shows all of QUESTION, as plain text."
+(defun handrail--minutes-left (open)
+  "For how many minutes the question OPEN still waits, as its server counts them.
+This is nil if that is not to be had at once."
+  (when-let ((known (cl-find (plist-get (cdr open) :id)
+                             (ignore-errors
+                               (jsonrpc-request (car open) :handrail/approval/list (make-hash-table) :timeout 1))
+                             :key (lambda (each) (plist-get each :id)) :test #'equal)))
+    (ceiling (plist-get known :secondsLeft) 60)))
+
+(defun handrail--question-buffer (question minutes)
+  "A buffer that shows all of QUESTION, which waits for MINUTES, as plain text."
   (with-current-buffer (get-buffer-create "*handrail question*")
     (let ((inhibit-read-only t)
           (part (lambda (title text)
@@ -153,7 +162,7 @@ An empty answer leaves it open."
       (when (equal (plist-get question :kind) "question")
         (dolist (each (handrail--answers question))
           (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
-      (insert "Answer with M-x handrail-answer.\n")
+      (insert "Answer with M-x handrail-answer" (if minutes (format "; in %d minutes it ends as a no" minutes) "") "\n")
       (goto-char (point-min))
       (setq buffer-read-only t))
     (current-buffer)))
@@ -169,9 +178,17 @@ An empty answer leaves it open."
   "Forget QUESTION, which has ended."
   (setq handrail--questions (delq (handrail--find question) handrail--questions))
   (when-let ((buffer (and (null handrail--questions) (get-buffer "*handrail question*"))))
-    (when-let ((window (get-buffer-window buffer t))) (quit-window nil window))
+    (when-let ((window (get-buffer-window buffer t)))
+      (save-selected-window (quit-window nil window))) ; what is being typed stays where it is
     (kill-buffer buffer))
   (force-mode-line-update t))
+
+(defun handrail--forget-lost ()
+  "Forget the questions of servers that have ended."
+  (dolist (open handrail--questions)
+    (unless (jsonrpc-running-p (car open)) (handrail--close (cdr open)))))
+
+(add-hook 'eglot-managed-mode-hook #'handrail--forget-lost) ; also runs when a server ends
 
 (defun handrail--find (question)
   "The open question with the id of QUESTION, with its server."
@@ -208,8 +225,9 @@ eglot answers others with the first choice on RET, and not at all on C-g."
          (rules (jsonrpc-request server :handrail/rules/list (make-hash-table))))
     (when (seq-empty-p rules) (user-error "No answer has added a rule"))
     (handrail--request server :handrail/rules/remove
-                       (list :rule (handrail--choose "Remove the rule: " rules
-                                                     (lambda (each) (handrail--line (plist-get each :text)))))
+                       (list :rule (handrail--choose "Remove the rule: " rules ; whole: it may end in what differs
+                                                     (lambda (each)
+                                                       (string-replace "\n" " " (plist-get each :text)))))
                        (lambda (_) (handrail--say "handrail: the rule is removed")))))
 
 ;;; Files in all modes

@@ -106,10 +106,10 @@ local function with_client(use)
   end
 end
 
--- Let the user choose one of `items`, labelled by `label`.
-local function choose(items, prompt, label, use)
+-- Let the user choose one of `items`, labelled by `label`, of which `width` cells are shown: usually a line.
+local function choose(items, prompt, label, use, width)
   local function format_item(item)
-    return one_line(label(item), vim.o.columns - 10)
+    return one_line(label(item), width or vim.o.columns - 10)
   end
   vim.ui.select(items, { prompt = prompt, format_item = format_item }, function(item)
     if item then
@@ -346,7 +346,7 @@ vim.api.nvim_create_user_command("HandrailRules", function()
         request(client, "rules/remove", { rule = rule.id }, function()
           say("the rule is removed")
         end)
-      end)
+      end, math.huge) -- a rule may end in what differs
     end)
   end)
 end, {})

@@ -53,6 +53,7 @@ class Emacs:
                     "steps": str(HERE / f"{steps}.el"),
                     "record": str(record),
                     "model": "paste" if messages is None else four_patches.write_script(script, messages),
+                    "clock": str(self.folder / "clock"),
                     "values": values,
                 }
             )
@@ -175,3 +176,60 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(emacs: Emacs) -> None
     assert textwrap.indent(shown, "    ") in seen["shown-text"]
     assert seen["gone"]
     assert seen["stopped"]
+
+
+def touching(*names: str) -> list[dict[str, object]]:
+    """What a model answers that runs a command for each name, all at once."""
+    calls = [{"name": "terminal", "arguments": {"command": f"touch {name}"}} for name in names]
+    return [{"calls": calls}, {"text": "It ran."}]
+
+
+def asking(emacs: Emacs, steps: str, *names: str) -> dict[str, Any]:
+    """Run steps in a workspace in which the model's turns ask about commands that leave files."""
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(b"one\n")
+    return emacs.run(steps, touching(*names))
+
+
+def test_a_question_left_alone_waits_and_ends_as_a_no(emacs: Emacs) -> None:
+    seen = asking(emacs, "left-alone", "ran.txt")
+    (left,) = seen["left"]
+    assert left["secondsLeft"] == 3000
+    assert "handrail waits for you (1)" in seen["waits"]
+    assert "in 50 minutes it ends as a no" in seen["question"]
+    assert "is over" in seen["late"]
+    assert not seen["open"]
+    assert not seen["buffer"]
+    assert seen["poem"] == "one\n"  # what was typed as an answer went nowhere else
+    assert not (emacs.workspace / "ran.txt").exists()
+
+
+def test_a_killed_server_takes_its_question_along(emacs: Emacs) -> None:
+    seen = asking(emacs, "server-killed", "ran.txt")
+    assert not seen["buffer"]
+    assert not seen["open"]
+    assert seen["poem"] == "one\n"
+    assert (seen["ran"], seen["ran-later"]) == (False, False)
+    assert (emacs.workspace / "ran.txt").exists()  # of the question that the next server asked
+
+
+def test_each_of_twenty_questions_is_shown_and_answered(emacs: Emacs) -> None:
+    names = [f"ran-{number:02}" for number in range(1, 21)]
+    seen = asking(emacs, "twenty", *names)
+    assert seen["complete"] == [True] * 20
+    assert sorted(path.name for path in emacs.workspace.glob("ran-*")) == names[1::2]
+
+
+def test_two_servers_do_not_answer_each_others_questions(emacs: Emacs) -> None:
+    seen = asking(emacs, "two-servers", "ran.txt")
+    assert seen["asked"] == [1, 1]
+    assert seen["refused"]
+    assert seen["left"] == [0, 1]
+    assert not (emacs.workspace / "ran.txt").exists()
+
+
+def test_a_rule_is_removed(emacs: Emacs) -> None:
+    seen = asking(emacs, "rules", "ran.txt")
+    (rule,) = seen["rules"]
+    assert rule["text"] in seen["offered"][0]
+    assert not seen["left"]

@@ -65,6 +65,34 @@
   "The diagnostics of BUFFER."
   (with-current-buffer buffer (flymake-diagnostics)))
 
+(defun drive-waits ()
+  "What the mode line says of open questions."
+  (format-mode-line global-mode-string))
+
+(defun drive-server ()
+  "The server of the current buffer."
+  (eglot-current-server))
+
+(defun drive-flag (value)
+  "VALUE as JSON's true or false."
+  (if value t :json-false))
+
+(defun drive-list (server method)
+  "What SERVER lists when asked by METHOD, as a vector."
+  (vconcat (jsonrpc-request server method (make-hash-table))))
+
+(defun drive-problem (server method params)
+  "What SERVER says is wrong with the request METHOD of PARAMS; nil if it takes it."
+  (condition-case problem
+      (progn (jsonrpc-request server method params) nil)
+    (jsonrpc-error (format "%s" problem))))
+
+(defun drive-pass-time (seconds)
+  "Let SECONDS pass for the servers, counted from their start; else their time stands still."
+  (let ((file (alist-get 'clock drive-run)))
+    (write-region (number-to-string seconds) nil (concat file ".new") nil 'silent)
+    (rename-file (concat file ".new") file t)))
+
 (defun drive--place (position)
   "POSITION as line, counted from 0, and characters before it."
   (goto-char position)

@@ -2,6 +2,7 @@
 return function(drive)
   local record = drive.record
   drive.open("poem.txt")
+  vim.o.columns = 60 -- a rule is longer
   local client = vim.lsp.get_clients({ name = "handrail" })[1]
   drive.say(":HandrailRules<CR>", "no answer has added a rule")
 

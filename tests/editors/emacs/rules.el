@@ -1,0 +1,21 @@
+;;; rules.el --- A yes for the session adds a rule, which M-x handrail-rules removes -*- lexical-binding: t; -*-
+
+(iter-defun rules ()
+  (let ((poem (drive-open "poem.txt")))
+    (drive-keys "M-x eglot RET")
+    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (drive-keys "M-x handrail-rules RET")
+    (drive-await "that there is none" (drive-said "No answer has added a rule"))
+    (handrail "go")
+    (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
+    (drive-keys "M-x handrail-answer RET")
+    (drive-type "session\r")
+    (drive-await "the report" (drive-said "It ran."))
+    (drive-note 'rules (drive-list (drive-server) :handrail/rules/list))
+    (drive-choose "touch")
+    (drive-keys "M-x handrail-rules RET")
+    (drive-await "the rule's end" (drive-said "handrail: the rule is removed"))
+    (drive-note 'offered (vconcat drive-offered))
+    (drive-note 'left (drive-list (drive-server) :handrail/rules/list))))
+
+(drive-begin (rules))

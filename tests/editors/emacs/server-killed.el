@@ -1,0 +1,36 @@
+;;; server-killed.el --- The server is killed while an answer to its question is typed -*- lexical-binding: t; -*-
+
+(iter-defun server-killed ()
+  (let ((poem (drive-open "poem.txt")) server)
+    (drive-keys "M-x eglot RET")
+    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (setq server (drive-server))
+    (handrail "go")
+    (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
+    (drive-keys "M-x handrail-answer RET")
+    (drive-await "the place for an answer" (and (get-buffer "*handrail question*") (> (minibuffer-depth) 0)))
+    (signal-process (process-id (jsonrpc--process server)) 'SIGKILL)
+    (drive-await "the question's end" (not (string-search "waits for you" (drive-waits))))
+    (drive-keys "y e s RET")
+    (drive-await "that to be said" (drive-said "handrail: that question has ended"))
+    (drive-keys "M-x handrail-answer RET")
+    (drive-await "that none waits" (drive-said "No question waits for you"))
+    (drive-note 'buffer (drive-flag (get-buffer "*handrail question*")))
+    (drive-keys "M-x handrail-stop RET")
+    (drive-await "that nothing runs" (drive-said "Nothing is running"))
+    (drive-note 'ran (drive-flag (file-exists-p "ran.txt")))
+
+    ;; Another server knows nothing of the question.
+    (drive-note 'poem (drive-text poem))
+    (drive-keys "M-x eglot RET")
+    (drive-await "another server" (with-current-buffer poem
+                                    (and (eglot-managed-p) (not (eq server (drive-server))))))
+    (setq server (drive-server))
+    (drive-note 'open (drive-list server :handrail/approval/list))
+    (drive-note 'ran-later (drive-flag (file-exists-p "ran.txt")))
+    (handrail "go")
+    (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
+    (drive-keys "M-x handrail-answer RET y e s RET")
+    (drive-await "the report" (drive-said "It ran."))))
+
+(drive-begin (server-killed))

@@ -1,0 +1,28 @@
+;;; two-servers.el --- Two servers on one workspace ask at once: each gets the answer to its own -*- lexical-binding: t; -*-
+
+(iter-defun two-servers ()
+  (let ((poem (drive-open "poem.txt")) one other first)
+    (drive-keys "M-x eglot RET")
+    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (setq one (drive-server))
+    (let ((eglot-sync-connect 10))
+      (setq other (eglot--connect '(text-mode) (eglot--current-project) 'handrail-server '("handrail" "serve") "text")))
+    (dolist (server (list one other))
+      (jsonrpc-request server :handrail/turn/start '(:prompt "go")))
+    (drive-await "both questions" (string-search "waits for you (2)" (drive-waits)))
+    (setq first (aref (drive-list one :handrail/approval/list) 0))
+    (drive-note 'asked (vector (length (drive-list one :handrail/approval/list))
+                               (length (drive-list other :handrail/approval/list))))
+    (drive-note 'refused (drive-problem other :handrail/approval/answer
+                                        (list :approval (plist-get first :id) :choice "allow")))
+    (handrail--request one :handrail/approval/answer (list :approval (plist-get first :id) :choice "allow") #'ignore)
+    (drive-await "the end of one question" (string-search "waits for you (1)" (drive-waits)))
+    (drive-await "the command" (file-exists-p "ran.txt"))
+    (drive-note 'left (vector (length (drive-list one :handrail/approval/list))
+                              (length (drive-list other :handrail/approval/list))))
+    (delete-file "ran.txt")
+    (drive-keys "M-x handrail-answer RET n o RET")
+    (drive-await "the end of the other" (not (string-search "waits for you" (drive-waits))))
+    (drive-note 'end (vector (length (drive-list other :handrail/approval/list))))))
+
+(drive-begin (two-servers))
