@@ -263,3 +263,12 @@ def test_questions_in_vscode(code: VSCode) -> None:
     (code.workspace / ".env").write_bytes(b"KEY=old\n")
     line, shown = waiting.command()
     code.run("questions", scenario={"line": line, "shown": textwrap.indent(shown, "    ")}, **code.own_server)
+
+
+def test_questions_left_alone_in_vscode(code: VSCode) -> None:
+    code.run("left_alone", scenario={"clock": str(code.folder / "clock")}, **code.own_server)
+
+
+def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:
+    code.run("reloaded", scenario={}, **code.own_server)
+    assert not (code.workspace / "ran.txt").exists()

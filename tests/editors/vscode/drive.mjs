@@ -32,6 +32,7 @@ const browser = await chromium.launchPersistentContext(profile, {
 });
 
 const ACTIONS = {
+  reload: (page) => page.reload({ waitUntil: "commit" }),
   press: (page, key) => page.keyboard.press(key),
   type: (page, text) => page.keyboard.type(text),
   click: (page, role, name) => page.getByRole(role, { name }).first().click(),
