@@ -18,6 +18,7 @@ module.exports = {
     turn.report.catch(() => undefined);
     await until("a question waits", async () => (await waiting()).length > 0);
     await command("handrail.client.answer");
+    await command("workbench.action.keepEditor"); // a tab that is kept can be restored
     await user({ sees: "Allow once", picture: "before" });
   },
   reload: undefined,
