@@ -1,6 +1,7 @@
 /**
  * Texts that are only shown, as documents that cannot be changed.
  */
+import { randomUUID } from "node:crypto";
 import { type Disposable, TabInputText, Uri, window, workspace } from "vscode";
 
 /** Names of documents whose language has no links (package.json); Markdown would make them of commands, too. */
@@ -16,6 +17,8 @@ export class Texts implements Disposable {
   /** Those that are shown in passing, the oldest first. */
   private readonly passing: Uri[] = [];
   private added = 0;
+  /** A tab that was kept from an earlier window shows none of this one's texts. */
+  private readonly window = randomUUID();
   private readonly provider = workspace.registerTextDocumentContentProvider(SCHEME, {
     provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? "This text is no longer kept.",
   });
@@ -31,8 +34,9 @@ export class Texts implements Disposable {
   /** Keeps a text to be opened, until it is removed. */
   add(name: string, text: string): Uri {
     this.added += 1;
-    this.texts.set(`${this.added}`, text);
-    return Uri.from({ scheme: SCHEME, path: name, query: `${this.added}` });
+    const query = `${this.window}-${this.added}`;
+    this.texts.set(query, text);
+    return Uri.from({ scheme: SCHEME, path: name, query });
   }
 
   /** Forgets a text. */

@@ -137,8 +137,8 @@ class Sending:
         document.seen = [] if watches else None
         try:
             answer = await self._answered(sent, label)
-            if watches and (failure := _overwritten(sent, document.seen or [], document.text.content)):
-                return Rejected(failure=failure), None
+            if watches and (told := _overwritten(sent, document.seen or [], document.text)) is not None:
+                return told, None
             if self._shown(sent.uri) is None:
                 return await self._gone(sent), None
         finally:
@@ -266,15 +266,16 @@ def _numbers(update: Update) -> list[int]:
     return [of[each] for each in update.edits]
 
 
-def _overwritten(sent: Sent, seen: Sequence[str], now: str) -> Failure | None:
+def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """
-    The failure if a client that compares no versions applied the edit over what was typed at the same time.
+    What is told if a client that compares no versions applied the edit over what was typed at the same time.
 
     Args:
         sent: The edit.
         seen: The texts that the document had since, in order.
-        now: The one that it has.
+        document: The one that it has.
     """
+    now = document.content
     typed = [text for text in seen if not any(fate in LANDED for fate in sent.fates(text))]
     if not typed or typed[-1] == now:
         return None
@@ -286,8 +287,12 @@ def _overwritten(sent: Sent, seen: Sequence[str], now: str) -> Failure | None:
             return None
     elif edit.apply(last.content, [each.edit for each in moved]) in (*seen, now):
         return None
-    before, after = _differing_lines(last.content, now)
-    return overwritten(sent.uri, before, after)
+    failure = overwritten(sent.uri, *_differing_lines(last.content, now))
+    stands = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
+    if not any(each.conflict for each in moved) or not any(stands):
+        return Rejected(failure=failure)
+    each_stands = iter(stands)
+    return Partial(stands=tuple(keep and next(each_stands) for keep in sent.kept), failure=failure)
 
 
 def _differing_lines(one: str, other: str) -> tuple[str, str]:

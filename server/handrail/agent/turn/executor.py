@@ -29,7 +29,7 @@ from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger import ledger, report
-from handrail.core.ledger.outcome import DOUBLED, Mutation, Outcome
+from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
@@ -367,12 +367,7 @@ class Executor:
         told = {outcome.mutation.id: at for at, outcome in enumerate(self.outcomes)}
         self._early += [each for each in found if each.mutation.id not in told]
         known = [each for each in found if each.mutation.id in told]
-        before = [self.outcomes[told[each.mutation.id]] for each in known]
-        better = [
-            each
-            for each, was in zip(known, before, strict=True)
-            if each.status is not was.status or DOUBLED in {*each.notes} - {*was.notes}
-        ]
+        better = [each for each in known if each.is_news(self.outcomes[told[each.mutation.id]])]
         if not better:
             return
         for outcome in better:

@@ -67,6 +67,10 @@ class Outcome:
     uncovered: str | None = None
     notes: tuple[str, ...] = ()
 
+    def is_news(self, was: Outcome) -> bool:
+        """Whether it has to be told, since it was told as *was* before."""
+        return self.status is not was.status or (DOUBLED in self.notes and DOUBLED not in was.notes)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFailure:
