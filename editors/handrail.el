@@ -103,6 +103,7 @@ handrail takes such files for closed: it sees no unsaved text in them.")
   "Show an open question in full and read an answer to it.
 An empty answer leaves it open."
   (interactive)
+  (handrail--forget-lost)
   (unless handrail--questions (user-error "No question waits for you"))
   (let* ((ids (mapcar (lambda (each) (plist-get (cdr each) :id)) handrail--questions))
          (id (if (cdr ids)
@@ -185,7 +186,7 @@ This is nil if that is not to be had at once."
 
 (defun handrail--forget-lost ()
   "Forget the questions of servers that have ended."
-  (dolist (open handrail--questions)
+  (dolist (open (copy-sequence handrail--questions))
     (unless (jsonrpc-running-p (car open)) (handrail--close (cdr open)))))
 
 (add-hook 'eglot-managed-mode-hook #'handrail--forget-lost) ; also runs when a server ends
@@ -197,8 +198,8 @@ This is nil if that is not to be had at once."
 
 (defun handrail--mode-line ()
   "What the mode line says of open questions."
-  (setq handrail--questions (cl-remove-if-not #'jsonrpc-running-p handrail--questions :key #'car))
-  (if handrail--questions (format " handrail waits for you (%d)" (length handrail--questions)) ""))
+  (let ((open (cl-count-if #'jsonrpc-running-p handrail--questions :key #'car)))
+    (if (> open 0) (format " handrail waits for you (%d)" open) "")))
 
 (unless (memq 'handrail--mode-line (flatten-tree global-mode-string))
   (setq global-mode-string (append (or global-mode-string '("")) '((:eval (handrail--mode-line))))))
