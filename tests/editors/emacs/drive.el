@@ -11,7 +11,7 @@
 (require 'generator)
 (require 'json)
 
-(defconst drive-limit-s 10 "How long a step may take; less than Python gives the whole process.")
+(defconst drive-limit-s 30 "How long a step may take; less than Python gives the whole process.")
 
 (defvar drive-run
   (let ((json-object-type 'alist))
