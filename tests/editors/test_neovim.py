@@ -22,7 +22,7 @@ from editors.terminal import on_terminal
 
 HERE = Path(__file__).resolve().parent / "neovim"
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.lua"
-LIMIT_S = 15
+LIMIT_S = 60
 LOG_LINE_CHARS = 700  # one message of the protocol can be very long
 
 POEM = b"one\ntwo\nthree\nfour\nfive\n"

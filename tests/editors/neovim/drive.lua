@@ -4,7 +4,7 @@
 -- `didChange`s are those of everyday use. $HANDRAIL_TEST names a JSON file: which steps to run, with which
 -- values, and where the record goes. Only what is awaited is checked here; Python judges the record.
 
-local LIMIT_MS = 10000 -- less than the time that Python gives the whole process
+local LIMIT_MS = 20000 -- less than the time that Python gives the whole process
 local run = vim.json.decode(vim.fn.readblob(vim.env.HANDRAIL_TEST))
 local record = { messages = {} }
 local drive = { values = run.values, record = record }
