@@ -115,6 +115,7 @@ An empty answer leaves it open."
     (display-buffer (handrail--question-buffer (cdr open) (handrail--minutes-left open)))
     (let* ((prompt (format "Type %s (empty: later): " (string-join (mapcar #'car words) ", ")))
            (choice (cdr (assoc (read-string prompt) words))))
+      (handrail--forget-lost) ; its server may have ended while the answer was typed
       (cond ((not (memq open handrail--questions)) (handrail--say "handrail: that question has ended"))
             ((null choice) (handrail--say "handrail: the question stays open"))
             (t (handrail--request (car open) :handrail/approval/answer (list :approval id :choice choice)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from e2e.behaviours import Formatter, Reaction, Says, expand_tabs, half, indent, refuse, strip_blanks
+from e2e.behaviours import Formatter, Reaction, Says, expand_tabs, half, indent, late, refuse, strip_blanks
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
@@ -154,8 +154,9 @@ async def test_an_insertion_is_not_sent_again_because_of_an_answer(
 
 
 @pytest.mark.parametrize("ends_first", [False, True], ids=["in-the-turn", "after-the-turn"])
+@pytest.mark.parametrize("typed", [("one", "zero\n"), ("five", "?")], ids=["typing-above", "typing-below"])
 async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
-    editor: Editor, uri: str, ends_first: bool
+    editor: Editor, uri: str, ends_first: bool, typed: tuple[str, str]
 ) -> None:
     """The client shows a later version without the edit, and makes it after all, on what is there by then."""
     gate = asyncio.Event()
@@ -163,7 +164,7 @@ async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
         before=lambda: editor.desk.type(uri, "!", after="one"),
         applies=gate,
         is_forced=True,
-        later=lambda: editor.desk.type(uri, "?", after="five"),
+        later=lambda: editor.desk.type(uri, typed[1], before=typed[0]),
     )
 
     async def second(editor: Editor, given: Json) -> Json | None:
@@ -185,12 +186,47 @@ async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
     def notes() -> list[str]:
         return [note for event in told(editor, report["turn"]) for note in event.get("notes", ())]
 
-    wanted = INSERTED.replace("one", "one!").replace("five", "five?")
+    def seen(text: str) -> str:
+        return text.replace("one", "one!").replace(typed[0], typed[1] + typed[0])
+
+    wanted = seen(INSERTED)
     await editor.until(lambda: len(editor.edits) > 2 and editor.desk[uri] == wanted, SOON_S)
     await editor.until(lambda: any("twice" in note for note in notes()), SOON_S)
     restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
     assert restored["conflicts"] == []
-    assert editor.desk[uri] == TEXT.replace("one", "one!").replace("five", "five?")
+    assert editor.desk[uri] == seen(TEXT)
+
+
+async def test_typing_while_a_second_copy_waits_to_be_taken_back_is_kept(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    """The editor is busy with another document when the copy shows; by then all lines have moved."""
+    editor.desk.open(stage.put("b.txt", TEXT))
+    shows, answers = asyncio.Event(), asyncio.Event()
+    above = "as long as both rows of the copy\n"
+    first = Reaction(
+        before=lambda: editor.desk.type(uri, "!", after="one"),
+        applies=shows,
+        is_forced=True,
+        later=lambda: editor.desk.type(uri, above, before="one!"),
+    )
+
+    async def unseen(editor: Editor, given: Json) -> Json | None:
+        answered = await first(editor, given)
+        editor.desk.tell(loudly=True)
+        return answered
+
+    editor.behaviours = [unseen, Editor.obey, late(answers)]
+    started = await editor.start_turn(INSERTION + block("b.txt", "two", "TWO"))
+    await editor.until(lambda: len(editor.edits) == 3)
+    shows.set()
+    await editor.until(lambda: above in editor.desk[uri])
+    editor.desk.tell(loudly=True)
+    answers.set()
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert statuses(report) == ["landed", "landed"]
+    wanted = INSERTED.replace("one", f"{above}one!")
+    await editor.until(lambda: len(editor.edits) > 3 and editor.desk[uri] == wanted, SOON_S)
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

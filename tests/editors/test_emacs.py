@@ -23,6 +23,7 @@ from editors.terminal import on_terminal
 pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
 
 HERE = Path(__file__).resolve().parent / "emacs"
+LOGGED_CHARS = 4_000  # of the messages to and from the server
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.el"
 
 
@@ -66,7 +67,7 @@ class Emacs:
         )
         assert record.exists(), f"Emacs ended before the steps did:\n{drawn}"
         recorded: dict[str, Any] = json.loads(record.read_text())
-        print(recorded["emacs"], recorded["shown"], recorded["log"], sep="\n")
+        print(recorded["emacs"], recorded["shown"], recorded["log"][-LOGGED_CHARS:], sep="\n")
         assert recorded["problem"] is None, recorded["problem"]
         return recorded
 

@@ -33,7 +33,6 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
-from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, fates
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
@@ -156,12 +155,10 @@ class LspEditor:
             self._late.watch_copies(update, tries, landing)
         return landing
 
-    async def _undo_copy(self, document: OpenDocument, back: Sequence[TextEdit]) -> bool:
+    async def _undo_copy(self, undo: Update) -> bool:
         """Take the second copy of an edit back; whether that landed."""
         async with self._one_at_a_time:
-            hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
-            update = Update(uri=document.uri, base=document.text, hunks=(hunk,))
-            landing, _ = await self._sending.update(update, "handrail: take back a second copy")
+            landing, _ = await self._sending.update(undo, "handrail: take back a second copy")
         return isinstance(landing, Applied)
 
     async def _update_beside(

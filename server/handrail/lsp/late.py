@@ -16,14 +16,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Landing, Partial, Update
-from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update
 from handrail.core.documents.readback import LANDED, second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.sending import Sent
 
-UndoCopy = Callable[[OpenDocument, Sequence[TextEdit]], Awaitable[bool]]
+UndoCopy = Callable[[Update], Awaitable[bool]]
 
 LIMIT = 50  # edits that are waited for; each holds a document's text
 
@@ -129,14 +128,16 @@ class Late:
                 self._copies.remove(copy)
             elif back := second_copy(copy.sent.base, copy.sent.edits, copy.once, document.text.content):
                 copy.is_found = True
-                task = asyncio.ensure_future(self._undo(document, back, copy))
+                hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+                undo = Update(uri=document.uri, base=replace(document.text), hunks=(hunk,))
+                task = asyncio.ensure_future(self._undo(undo, copy))
                 self._undoing.add(task)
                 task.add_done_callback(self._undoing.discard)
 
     def _is_in(self, sent: Sent, document: OpenDocument) -> bool:
         return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
 
-    async def _undo(self, document: OpenDocument, back: Sequence[TextEdit], copy: _Copy) -> None:
-        copy.was_undone = await self._undo_copy(document, back)
+    async def _undo(self, undo: Update, copy: _Copy) -> None:
+        copy.was_undone = await self._undo_copy(undo)
         if copy.was_undone and copy.tell is not None:
             copy.tell(copy.told)
