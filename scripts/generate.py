@@ -312,8 +312,8 @@ Quick fixes and restores make checkpoints of their own.
    then, begin anew. Remove it before letting go. This keeps out the processes of one user on one machine.
 4. Wait for all of these for two seconds at most, then give up and say why: nothing is written without a lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
-   edit anew or refuse it. Replace the file by renaming, check what it holds, let go. Never wait for a person,
-   a model or another process meanwhile.
+   edit anew or refuse it. Replace the file by renaming, check what it holds, let go. While you
+   hold the lock, never wait for a person, a model or another process.
 
 A client that saves for the server (`handrail/client/save`) should do likewise. Where an editor's own way of
 saving cannot take the lock, it must refuse to overwrite a file that changed since it was read.

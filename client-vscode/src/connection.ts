@@ -77,7 +77,7 @@ export class Connection implements Disposable {
     private readonly log: LogOutputChannel,
   ) {}
 
-  /** Starts the server if it is not running. Whoever calls meanwhile waits for the same start. */
+  /** Starts the server if it is not running. Calls during a start wait for the same one. */
   start(): Promise<LanguageClient> {
     return this.starting ?? this.begin(this.launch());
   }
@@ -184,7 +184,7 @@ export class Connection implements Disposable {
         else if (newState === State.Stopped && hasRun) this.startAgain();
       });
     });
-    ended.catch(() => undefined); // after the start nobody waits for it
+    ended.catch(() => undefined); // awaited only during the start
     await Promise.race([client.start(), ended]);
     hasRun = true;
   }

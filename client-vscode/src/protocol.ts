@@ -415,7 +415,7 @@ export interface RuleInfo {
   session?: string;
 }
 
-/** Remove a rule that an answer has added: it is asked again. */
+/** Remove a rule that an answer has added, so that handrail asks again. */
 export interface RuleRemoveParams {
   rule: string;
 }

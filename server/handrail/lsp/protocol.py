@@ -544,7 +544,7 @@ class RuleInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRemoveParams:
-    """Remove a rule that an answer has added: it is asked again."""
+    """Remove a rule that an answer has added, so that handrail asks again."""
 
     rule: str
 

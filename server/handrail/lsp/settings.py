@@ -175,7 +175,7 @@ QUESTIONS_TIMEOUT = Setting(
     default=60,
     scope=Scope.MACHINE,
     bounds=(1, 10_080),
-    does="After how many minutes a question that nobody has answered ends as a no.",
+    does="How many minutes a question waits for your answer before it counts as a no.",
 )
 DOCUMENTS = Setting(
     name="documents",

@@ -102,7 +102,7 @@ def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
             said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
             how = f"It was answered: {said}."
         case QuestionEnd.TIMED_OUT:
-            how = "Nobody answered in time, which is a no."
+            how = "Time ran out before an answer, so the answer is no."
         case QuestionEnd.WITHDRAWN:
             how = "It was withdrawn."
     return f"# This question has ended\n\n{how}\n\n{surfaces.block(question.subject, 'text')}\n"
