@@ -57,6 +57,11 @@ def told(editor: Editor, turn: str) -> list[Json]:
     return [event for event in events if event["kind"] == "outcome"]
 
 
+def told_uris(editor: Editor, turn: str) -> list[str]:
+    """The documents that the outcomes of a turn name, in the order in which they were told."""
+    return [each["uri"] for each in told(editor, turn)]
+
+
 def latest(editor: Editor, turn: str) -> list[str]:
     """What became of each mutation, as the events have it by now."""
     outcomes = {event["id"]: event for event in told(editor, turn)}
@@ -398,6 +403,34 @@ async def test_typing_that_an_edit_overwrites_is_told_with_both_texts(editor: Ed
     assert "SIX" in outcome["failure"]["message"]
 
 
+@pytest.mark.parametrize("ends_first", [False, True], ids=["in-the-turn", "after-the-turn"])
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_an_edit_overwrites_late_is_told(
+    stage: Stage, habits: Habits, ends_first: bool
+) -> None:
+    """The other edit of the call overwrites nothing, and has landed."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(before=lambda: editor.desk.type(uri, "k17", after="th"), tells=gate, says=Says.NOTHING)
+    ]
+    turn = await editor.start_turn(
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n-three\n+SIX\n@@\n-five\n+FIVE\n*** End Patch\n"
+    )
+    if ends_first:
+        await editor.request("turn.wait", turn=turn["turn"])
+    else:
+        await editor.until(lambda: editor.edits)
+    gate.set()
+    await editor.until(lambda: "landed" in latest(editor, turn["turn"]), SOON_S)
+    report = await editor.request("turn.wait", turn=turn["turn"])
+    assert "k17" not in editor.desk[uri], "as such clients do"
+    assert statuses(report) == ["stale-document", "landed"]
+    assert "k17" in report["outcomes"][0]["failure"]["message"]
+    assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
+
+
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])
 async def test_a_line_typed_above_an_edit_in_flight_does_not_make_a_wrong_line_landed(
     editor: Editor, uri: str
@@ -661,6 +694,41 @@ async def test_an_edit_of_a_document_that_is_renamed_right_after_has_landed(
     assert len(editor.edits) == 1
     assert [(each["status"], each["uri"]) for each in report["outcomes"]] == [("landed", new)]
     assert editor.shown(uri) == editor.shown(new) == []
+
+
+async def test_an_edit_that_shows_late_and_is_renamed_can_be_restored(stage: Stage, habits: Habits) -> None:
+    """The user had typed before the turn, and a formatter had its part, so that nothing is as it was."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    new = (stage.root / "b.txt").as_uri()
+    editor.desk.type(uri, "mine", after="five")
+    editor.desk.tell()
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(formats=indent("TWO"), tells=gate, later=lambda: editor.desk.rename(uri, "b.txt"))
+    ]
+    report = await editor.turn(PROMPT)
+    gate.set()
+    await editor.until(lambda: new in told_uris(editor, report["turn"]), SOON_S)
+    assert statuses(await editor.request("turn.wait", turn=report["turn"])) == ["landed"]
+    assert await paths(editor) == [["b.txt"]]
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["restored"] == [new]
+    assert editor.desk[new] == TEXT.replace("five", "fivemine")
+    assert not (stage.root / "a.txt").exists()
+
+
+async def test_a_like_document_that_is_opened_later_is_no_new_name(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    editor.behaviours = [refuse]
+    report = await editor.turn(PROMPT)
+    other = stage.put("b.txt", EDITED)
+    editor.desk.close(uri)
+    editor.desk.open(other)
+    assert statuses(await editor.request("turn.wait", turn=report["turn"])) == ["edit-rejected"]
+    await editor.turn(block("b.txt", "one", "ONE"))  # by its end a correction would have been told
+    assert latest(editor, report["turn"]) == ["edit-rejected"]
 
 
 async def test_an_edit_of_a_document_that_is_saved_and_closed_right_after_has_landed(

@@ -53,6 +53,7 @@ class OpenDocument:
         was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
         number: Counts the documents that were opened, so that later ones compare as greater.
         seen: The texts that it had since someone began to keep them; None if nobody does.
+        seen_late: The same, for an edit that may show after it was told not to stand.
         on_disk: The state of its file when that held the same text, if nothing was changed since.
     """
 
@@ -65,6 +66,7 @@ class OpenDocument:
     saved: Text | None = None
     number: int = 0
     seen: list[str] | None = None
+    seen_late: list[str] | None = None
     on_disk: Stamp | None = None
     _text: Text | None = None
 
@@ -159,8 +161,9 @@ class Documents:
         if document is not None:
             for event in events:
                 document.change(event, self.encoding)
-                if document.seen is not None:
-                    document.seen.append(document.text.content)
+                for seen in (document.seen, document.seen_late):
+                    if seen is not None:
+                        seen.append(document.text.content)
             document.version = version
             document.on_disk = None
             self.wake()

@@ -150,7 +150,7 @@ class LspEditor:
             self._late.forget(document.uri)
         landing, tries = await self._sending.update(replace(update, uri=uri), label)
         if tries:
-            self._late.add(update, tries[-1], landing)
+            self._late.add(update, tries[-1], landing, is_blind=not self.client.versioned)
         if isinstance(landing, Applied) and len(tries) > 1:
             self._late.watch_copies(update, tries, landing)
         return landing
@@ -202,12 +202,23 @@ class LspEditor:
 
     def _shown_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
         document = self._documents.find(update.uri)
-        if document is None or not self._documents.beside(document) or isinstance(landing, Rejected):
+        if isinstance(landing, Applied | Partial) and landing.uri is not None:
+            work = self._renamed_late(update, tell, landing)
+        elif document is None or not self._documents.beside(document) or isinstance(landing, Rejected):
             tell(landing)
             return
-        task = asyncio.ensure_future(self._complete(update, tell, landing))
+        else:
+            work = self._complete(update, tell, landing)
+        task = asyncio.ensure_future(work)
         self._completing.add(task)
         task.add_done_callback(self._completing.discard)
+
+    async def _renamed_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+        """Tell of an edit that shows in another document, if that is the same one by another name."""
+        if isinstance(
+            await self._disk.read(update.uri), Failure
+        ):  # else it was closed, and a like one opened
+            tell(landing)
 
     async def _complete(
         self, update: Update, tell: Callable[[Landing], None], landing: Applied | Partial

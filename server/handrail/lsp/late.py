@@ -2,8 +2,9 @@
 Edits that were told not to stand, for as long as they may show after all.
 
 A client may answer null, refuse or say nothing, and show the edit a minute later. Each edit that did not land
-waits here for the next changes of its document; once the document shows more of it than was told, whoever
-has told it is told better. A new edit of the same document ends that: what stands then stands by that one.
+waits here for the next changes of its document; once the document shows more of it than was told, or has
+another name by then, whoever has told it is told better. A new edit of the same document ends that: what
+stands then stands by that one.
 
 An edit that was sent again, on proof that it did not stand, may have been made the first time after all. Then
 it stands twice; for a while the second copy is looked for, and taken back.
@@ -20,7 +21,7 @@ from handrail.core.documents.change import Applied, Landing, Partial, PlannedHun
 from handrail.core.documents.readback import LANDED, second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.sending import Sent
+from handrail.lsp.sending import Sent, overwritten_late
 
 UndoCopy = Callable[[Update], Awaitable[bool]]
 
@@ -29,10 +30,14 @@ LIMIT = 50  # edits that are waited for; each holds a document's text
 
 @dataclass(kw_only=True)
 class _Awaited:
+    """An edit; *count* of its hunks were told to stand at *uri*. *until*: all of them, it may be renamed."""
+
     update: Update
     sent: Sent
     failure: Failure
     count: int
+    uri: str
+    until: float | None = None
     tell: Callable[[Landing], None] | None = None
 
 
@@ -62,7 +67,7 @@ class Late:
     Args:
         documents: All documents.
         undo_copy: Takes the second copy of an edit back; whether that landed.
-        copies_s: How long a second copy is waited for.
+        copies_s: How long a second copy is waited for, and another name of what shows late.
     """
 
     def __init__(self, documents: Documents, undo_copy: UndoCopy, copies_s: float) -> None:
@@ -73,13 +78,20 @@ class Late:
         self._copies: list[_Copy] = []
         self._undoing: set[asyncio.Task[None]] = set()
 
-    def add(self, update: Update, sent: Sent, landing: Landing) -> None:
-        """Wait for an edit whose *landing* was not what was asked for; a conflict is judged for good."""
+    def add(self, update: Update, sent: Sent, landing: Landing, *, is_blind: bool = False) -> None:
+        """
+        Wait for an edit whose *landing* was not what was asked for; a conflict is judged for good.
+
+        Args:
+            is_blind: Whether the client compares no versions, so that the edit may overwrite what is typed.
+        """
         if isinstance(landing, Applied) or landing.failure.code is Code.STALE_DOCUMENT:
             return
         count = sum(landing.stands) if isinstance(landing, Partial) else 0
-        each = _Awaited(update=update, sent=sent, failure=landing.failure, count=count)
+        each = _Awaited(update=update, sent=sent, failure=landing.failure, count=count, uri=sent.uri)
         self._awaited = [*self._awaited, each][-LIMIT:]
+        if is_blind and (document := self._documents.find(sent.uri)) is not None:
+            document.seen_late = [] if document.text.content == sent.base.content else [document.text.content]
 
     def watch_copies(self, update: Update, tries: Sequence[Sent], landing: Applied) -> None:
         """Wait for a second copy of an edit that stands; all *tries* but the last came to nothing."""
@@ -107,24 +119,32 @@ class Late:
         """Stop waiting for edits of a document: it is edited anew."""
         self._awaited = [each for each in self._awaited if each.sent.uri != uri]
         self._copies = [each for each in self._copies if each.sent.uri != uri]
+        if (document := self._documents.find(uri)) is not None:
+            document.seen_late = None
 
     def look(self, document: OpenDocument) -> None:
         """A document has changed, or was opened."""
+        now = asyncio.get_running_loop().time()
+        self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]
         for each in [each for each in self._awaited if each.tell and self._is_in(each.sent, document)]:
             found = each.sent.fates(document.text.content)
             count = sum(fate in LANDED for fate in found)
-            if count <= each.count:
+            if count <= each.count and (document.uri == each.uri or count == 0):
                 continue
-            each.count = count
-            failure = each.failure if count < len(found) else None
-            renamed = document.uri if document.uri != each.sent.uri else None
-            landing = each.sent.landing(replace(document.text), failure, renamed)
+            each.count, each.uri = count, document.uri
+            landing = overwritten_late(each.sent, document.seen_late or (), document.text)
+            if landing is None:
+                failure = each.failure if count < len(found) else None
+                renamed = document.uri if document.uri != each.sent.uri else None
+                landing = each.sent.landing(replace(document.text), failure, renamed)
             if isinstance(landing, Applied):
-                self._awaited.remove(each)
+                each.until = now + self._copies_s
             assert each.tell is not None
             each.tell(landing)
+        if document.seen_late is not None:  # the text before the next change is what that may overwrite
+            document.seen_late = document.seen_late[-1:]
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
-            if asyncio.get_running_loop().time() > copy.until:
+            if now > copy.until:
                 self._copies.remove(copy)
             elif back := second_copy(copy.sent.base, copy.sent.edits, copy.once, document.text.content):
                 copy.is_found = True

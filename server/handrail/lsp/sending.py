@@ -266,6 +266,14 @@ def _numbers(update: Update) -> list[int]:
     return [of[each] for each in update.edits]
 
 
+def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
+    """As `_overwritten`, of an edit that shows late: a formatter may have been at work as well by then."""
+    typed = [text for text in seen if not any(fate in LANDED for fate in sent.fates(text))]
+    if not typed or not any(each.conflict for each in edit.rebase(sent.base, sent.edits, typed[-1])):
+        return None
+    return _overwritten(sent, seen, document)
+
+
 def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """
     What is told if a client that compares no versions applied the edit over what was typed at the same time.

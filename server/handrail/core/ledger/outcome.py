@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from handrail.core.documents.change import Status, Tier
 from handrail.core.documents.text import Text
-from handrail.core.failure import Failure, Span
+from handrail.core.failure import Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
 DOUBLED = "The editor made it twice; the second copy was taken back."
@@ -69,7 +69,12 @@ class Outcome:
 
     def is_news(self, was: Outcome) -> bool:
         """Whether it has to be told, since it was told as *was* before."""
-        return self.status is not was.status or (DOUBLED in self.notes and DOUBLED not in was.notes)
+        return self._gist != was._gist or (DOUBLED in self.notes and DOUBLED not in was.notes)
+
+    @property
+    def _gist(self) -> tuple[Status, str, Code | None]:
+        code = self.failure.code if self.failure is not None else None
+        return self.status, self.mutation.identity, code
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
