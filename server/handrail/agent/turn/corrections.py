@@ -121,7 +121,7 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
     """
     try:
         await ports.checkpoints.ensure(step, pinned(before))
-        ours = written(before, [change], [landing])
+        ours = await asyncio.to_thread(written, before, [change], [landing])
         after = await results(ports.editor, before, ours, names([change], [landing]))
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:

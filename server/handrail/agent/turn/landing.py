@@ -8,6 +8,7 @@ was allowed before.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -101,7 +102,7 @@ async def make(
         if not call.partial:
             taken_back = await whole_or_nothing(ports, step, changes, landings)
             landings, waiting = taken_back.landings, (*waiting, *taken_back.waiting)
-        ours |= written(before, changes, landings)
+        ours |= await asyncio.to_thread(written, before, changes, landings)
         renames |= names(changes, landings)
         made.append(await _made(ports, call.files, list(landings), lacking))
         tried.append((call.files, changes, landings))
