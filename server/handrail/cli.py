@@ -42,6 +42,8 @@ def _command(options: argparse.Namespace) -> int:
             return _apply_lines() if options.jsonl else _apply(options)
         case "checkpoint":
             return _checkpoint(options)
+        case "rules":
+            return _rules(options)
         case _:
             return _doctor()
 
@@ -146,7 +148,7 @@ def _apply(options: argparse.Namespace) -> int:
 def _checkpoint(options: argparse.Namespace) -> int:
     from handrail.headless import run
 
-    chosen = run.CheckpointOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
+    chosen = run.WorkspaceOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
     match options.action:
         case "list":
             command = run.list_checkpoints(chosen)
@@ -173,6 +175,14 @@ def _checkpoint(options: argparse.Namespace) -> int:
         case _:
             command = run.verify_checkpoints(chosen)
     return asyncio.run(command)
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from handrail.headless import run
+
+    chosen = run.WorkspaceOptions(workspace=options.workspace, as_json=options.json)
+    is_list = options.action == "list"
+    return asyncio.run(run.list_rules(chosen) if is_list else run.remove_rules(chosen, options.ids))
 
 
 def _lines(given: str) -> dict[str, dict[str, int]]:
@@ -253,6 +263,7 @@ def _parser() -> argparse.ArgumentParser:
     _answers(apply)
 
     _checkpoint_parser(commands)
+    _rules_parser(commands)
     commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
     return parser
 
@@ -293,6 +304,17 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     actions.add_parser("verify", help="read all that is kept, and say what cannot be read")
     for action in actions.choices.values():
         _common(action)
+
+
+def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    rules = commands.add_parser("rules", help="list or remove what answers of *always* allow")
+    actions = rules.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the rules that answers have added to a workspace")
+    remove = actions.add_parser("remove", help="remove rules, so that handrail asks again")
+    remove.add_argument("ids", nargs="+", metavar="ID", help="as `handrail rules list` shows it")
+    for action in actions.choices.values():
+        action.add_argument("--workspace", type=Path, required=True, metavar="DIR", help=WORKSPACE)
+        action.add_argument("--json", action="store_true", help="print one JSON value")
 
 
 def _common(parser: argparse.ArgumentParser) -> None:

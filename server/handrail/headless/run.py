@@ -1,5 +1,6 @@
 """
-The commands of the headless client: run one turn; list, show, compare, restore, remove, check checkpoints.
+The commands of the headless client: run one turn; list, show, compare, restore, remove, check checkpoints;
+list and remove rules.
 
 Each starts a server process, lets it work on the workspace folder, and ends it. Whatever happens, documents
 with unsaved text are written to disk at the end. Exit codes:
@@ -71,8 +72,8 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointOptions:
-    """What listing and restoring have in common; attributes as in `RunOptions`."""
+class WorkspaceOptions:
+    """What the commands have in common that run no turn; attributes as in `RunOptions`."""
 
     workspace: Path
     as_json: bool = False
@@ -85,34 +86,44 @@ async def run(options: RunOptions) -> int:
     return await _command(options, lambda stage: _run(options, stage))
 
 
-async def list_checkpoints(options: CheckpointOptions) -> int:
+async def list_checkpoints(options: WorkspaceOptions) -> int:
     """Show what can be taken back, newest turn first; returns the exit code."""
     return await _command(options, lambda stage: _list(options, stage))
 
 
-async def restore_checkpoint(options: CheckpointOptions, wish: dict[str, Any]) -> int:
+async def restore_checkpoint(options: WorkspaceOptions, wish: dict[str, Any]) -> int:
     """Take a turn back; *wish* is the request's params; returns the exit code."""
     return await _command(options, lambda stage: _restore(options, wish, stage))
 
 
-async def show_checkpoint(options: CheckpointOptions, checkpoint: str) -> int:
+async def show_checkpoint(options: WorkspaceOptions, checkpoint: str) -> int:
     """Show one checkpoint and what its turn changed; returns the exit code."""
     return await _command(options, lambda stage: _show(options, checkpoint, stage))
 
 
-async def diff_checkpoint(options: CheckpointOptions, wish: dict[str, str]) -> int:
+async def diff_checkpoint(options: WorkspaceOptions, wish: dict[str, str]) -> int:
     """Show a checkpoint as a unified diff; *wish* is the request's params; returns the exit code."""
     return await _command(options, lambda stage: _diff(options, wish, stage))
 
 
-async def prune_checkpoints(options: CheckpointOptions, checkpoints: list[str]) -> int:
+async def prune_checkpoints(options: WorkspaceOptions, checkpoints: list[str]) -> int:
     """Remove checkpoints, or what the limits do not allow; returns the exit code."""
     return await _command(options, lambda stage: _prune(options, checkpoints, stage))
 
 
-async def verify_checkpoints(options: CheckpointOptions) -> int:
+async def verify_checkpoints(options: WorkspaceOptions) -> int:
     """Say whether all that is kept can be read; returns the exit code."""
     return await _command(options, lambda stage: _verify(options, stage))
+
+
+async def list_rules(options: WorkspaceOptions) -> int:
+    """Show the rules that answers have added for good; returns the exit code."""
+    return await _command(options, lambda stage: _list_rules(options, stage))
+
+
+async def remove_rules(options: WorkspaceOptions, rules: list[str]) -> int:
+    """Remove rules that answers have added; returns the exit code."""
+    return await _command(options, lambda stage: _remove_rules(options, rules, stage))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +136,7 @@ class _Stage:
 
 
 async def _command(
-    options: RunOptions | CheckpointOptions, command: Callable[[_Stage], Awaitable[int]]
+    options: RunOptions | WorkspaceOptions, command: Callable[[_Stage], Awaitable[int]]
 ) -> int:
     """Set the stage; every error that ends a command is shown here, once."""
     show = Show(options.workspace, as_json=options.as_json)
@@ -154,7 +165,7 @@ async def _run(options: RunOptions, stage: _Stage) -> int:
     return SOMETHING_FAILED if client.workspace.is_dirty else exit_code(report, stage.show.superseded)
 
 
-async def _list(options: CheckpointOptions, stage: _Stage) -> int:
+async def _list(options: WorkspaceOptions, stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
         json = await stage.interrupts.guard(_checkpoints(client))
     if options.as_json:
@@ -164,7 +175,7 @@ async def _list(options: CheckpointOptions, stage: _Stage) -> int:
     return ALL_LANDED
 
 
-async def _show(options: CheckpointOptions, checkpoint: str, stage: _Stage) -> int:
+async def _show(options: WorkspaceOptions, checkpoint: str, stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
         found = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
         known = await stage.interrupts.guard(_checkpoints(client))
@@ -177,7 +188,7 @@ async def _show(options: CheckpointOptions, checkpoint: str, stage: _Stage) -> i
     return ALL_LANDED
 
 
-async def _diff(options: CheckpointOptions, wish: dict[str, str], stage: _Stage) -> int:
+async def _diff(options: WorkspaceOptions, wish: dict[str, str], stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
         json = await stage.interrupts.guard(_ask(client, "diff", wish))
     if options.as_json:
@@ -187,7 +198,7 @@ async def _diff(options: CheckpointOptions, wish: dict[str, str], stage: _Stage)
     return ALL_LANDED
 
 
-async def _prune(options: CheckpointOptions, checkpoints: list[str], stage: _Stage) -> int:
+async def _prune(options: WorkspaceOptions, checkpoints: list[str], stage: _Stage) -> int:
     if checkpoints and not options.yes:
         question = f"Remove {', '.join(checkpoints)} for ever? [y/N]"
         typed = await _typed(question, stage) if terminal.can_ask() else None
@@ -201,7 +212,28 @@ async def _prune(options: CheckpointOptions, checkpoints: list[str], stage: _Sta
     return ALL_LANDED
 
 
-async def _verify(options: CheckpointOptions, stage: _Stage) -> int:
+async def _list_rules(options: WorkspaceOptions, stage: _Stage) -> int:
+    async with _client(options, stage, {}) as client:
+        json = await stage.interrupts.guard(_rules(client, "list", {}))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        stage.show.rules(values.rules(json))
+    return ALL_LANDED
+
+
+async def _remove_rules(options: WorkspaceOptions, rules: list[str], stage: _Stage) -> int:
+    async with _client(options, stage, {}) as client:
+        for rule in rules:
+            await stage.interrupts.guard(_rules(client, "remove", {"rule": rule}))
+        json = await stage.interrupts.guard(_rules(client, "list", {}))
+    stage.show.rules(values.rules(json))
+    if options.as_json:
+        stage.show.json(json)
+    return ALL_LANDED
+
+
+async def _verify(options: WorkspaceOptions, stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
         json = await stage.interrupts.guard(_ask(client, "verify", {}))
     count, problems = values.soundness(json)
@@ -211,7 +243,7 @@ async def _verify(options: CheckpointOptions, stage: _Stage) -> int:
     return SOMETHING_FAILED if problems else ALL_LANDED
 
 
-async def _restore(options: CheckpointOptions, wish: dict[str, Any], stage: _Stage) -> int:
+async def _restore(options: WorkspaceOptions, wish: dict[str, Any], stage: _Stage) -> int:
     async with _client(options, stage, {}) as client:
         json = await stage.interrupts.guard(_take_back(client, wish))
         report = values.restore_report(json)
@@ -274,6 +306,10 @@ async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
     return await client.request(f"handrail/checkpoint/{about}", params, timeout_s=STORE_TIMEOUT_S)
 
 
+async def _rules(client: Client, about: str, params: dict[str, str]) -> Any:
+    return await client.request(f"handrail/rules/{about}", params, timeout_s=STORE_TIMEOUT_S)
+
+
 async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
     """Restore; an unknown id is answered with those that exist."""
     checkpoint = wish["checkpoint"]
@@ -291,7 +327,7 @@ async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
 
 @contextlib.asynccontextmanager
 async def _client(
-    options: RunOptions | CheckpointOptions, stage: _Stage, settings: dict[str, Any]
+    options: RunOptions | WorkspaceOptions, stage: _Stage, settings: dict[str, Any]
 ) -> AsyncIterator[Client]:
     """Run a server for the block; at its end everything that can be saved is, and the rest is named."""
     asking = asyncio.Lock()

@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -110,6 +110,15 @@ class Show:
                 self._line(f"  {change:8} {path}")
         if none:
             self._line("There is no checkpoint yet: a turn makes one before it first changes a document.")
+
+    def rules(self, rules: Sequence[tuple[str, str]]) -> None:
+        """Show rules that answers have added, (id, text) each."""
+        for rule, text in rules:
+            self._line(rule, BOLD)
+            for line in text.splitlines():
+                self._line(f"  {line}")
+        if not rules:
+            self._line("No answer has added a rule to this workspace.")
 
     def restored(self, report: RestoreReport) -> None:
         """Show what taking back did."""

@@ -212,6 +212,11 @@ def pruned(json: Any) -> tuple[tuple[str, ...], int]:
     return fields.each("removed", str), fields.number("bytesUsed")
 
 
+def rules(json: Any) -> tuple[tuple[str, str], ...]:
+    """Read (id, text) of each `RuleInfo`; raises ServerGarbledError."""
+    return tuple(_pair("RuleInfo", each, "id", "text") for each in (json if isinstance(json, list) else ()))
+
+
 def soundness(json: Any) -> tuple[int, tuple[str, ...]]:
     """Read how many checkpoints were looked at, and what is wrong; raises ServerGarbledError."""
     fields = _Fields("CheckpointSoundness", json)
