@@ -202,18 +202,26 @@ async def test_a_second_copy_that_shows_after_all_is_taken_back_and_told(
     assert editor.desk[uri] == seen(TEXT)
 
 
+@pytest.mark.parametrize("typed", ["above", "in-the-copy"])
 async def test_typing_while_a_second_copy_waits_to_be_taken_back_is_kept(
-    stage: Stage, editor: Editor, uri: str
+    stage: Stage, editor: Editor, uri: str, typed: str
 ) -> None:
-    """The editor is busy with another document when the copy shows; by then all lines have moved."""
+    """
+    The editor is busy with another document when the copy shows.
+
+    By then all lines have moved; or the copy cannot be taken back without the user's text, which is said.
+    """
     editor.desk.open(stage.put("b.txt", TEXT))
-    shows, answers = asyncio.Event(), asyncio.Event()
-    above = "as long as both rows of the copy\n"
+    shows, has_typed, answers = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    place = {"before": "one!"} if typed == "above" else {"instead": "delta\nfour"}
+    mine = "as long as both rows of the copy\n" if typed == "above" else "delta, mine\nfour"
+
+    def types() -> None:
+        editor.desk.type(uri, mine, **place)
+        has_typed.set()
+
     first = Reaction(
-        before=lambda: editor.desk.type(uri, "!", after="one"),
-        applies=shows,
-        is_forced=True,
-        later=lambda: editor.desk.type(uri, above, before="one!"),
+        before=lambda: editor.desk.type(uri, "!", after="one"), applies=shows, is_forced=True, later=types
     )
 
     async def unseen(editor: Editor, given: Json) -> Json | None:
@@ -225,13 +233,22 @@ async def test_typing_while_a_second_copy_waits_to_be_taken_back_is_kept(
     started = await editor.start_turn(INSERTION + block("b.txt", "two", "TWO"))
     await editor.until(lambda: len(editor.edits) == 3)
     shows.set()
-    await editor.until(lambda: above in editor.desk[uri])
+    await has_typed.wait()
     editor.desk.tell(loudly=True)
     answers.set()
     report = await editor.request("turn.wait", turn=started["turn"])
     assert statuses(report) == ["landed", "landed"]
-    wanted = INSERTED.replace("one", f"{above}one!")
-    await editor.until(lambda: len(editor.edits) > 3 and editor.desk[uri] == wanted, SOON_S)
+
+    def notes() -> list[str]:
+        return [note for event in told(editor, report["turn"]) for note in event.get("notes", ())]
+
+    await editor.until(lambda: any("twice" in note for note in notes()), SOON_S)
+    assert any("could not be taken back" in note for note in notes()) is (typed == "in-the-copy")
+    if typed == "above":
+        assert editor.desk[uri] == INSERTED.replace("one", f"{mine}one!")
+    else:
+        assert mine in editor.desk[uri]
+        assert editor.desk[uri].count("alpha beta") == 2
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

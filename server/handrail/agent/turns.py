@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.core.documents.change import Status
-from handrail.core.ledger.outcome import DOUBLED, Outcome
+from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
 
 
@@ -46,8 +46,8 @@ def corrections(found: Sequence[Outcome]) -> list[str]:
     texts = []
     for each in found:
         hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
-        if DOUBLED in each.notes:
-            texts.append(f"Of the edit of {each.mutation.path}{hunk}: {DOUBLED}")
+        if copies := COPIES.intersection(each.notes):
+            texts += [f"Of the edit of {each.mutation.path}{hunk}: {note}" for note in copies]
             continue
         has_landed = each.status is Status.LANDED
         now = "has landed after all" if has_landed else "is not in the document after all"

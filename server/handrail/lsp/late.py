@@ -43,7 +43,13 @@ class _Awaited:
 
 @dataclass(kw_only=True)
 class _Copy:
-    """What was *sent* first of an edit that landed the second time; *once* is the text with one copy."""
+    """
+    What was *sent* first of an edit that landed the second time.
+
+    Attributes:
+        once: The text with one copy.
+        told: What is told once the second copy was taken back, or could not be.
+    """
 
     update: Update
     sent: Sent
@@ -52,12 +58,7 @@ class _Copy:
     until: float
     tell: Callable[[Landing], None] | None = None
     is_found: bool = False
-    was_undone: bool = False
-
-    @property
-    def told(self) -> Applied:
-        """What is told once the second copy was taken back."""
-        return replace(self.landing, was_doubled=True)
+    told: Applied | None = None
 
 
 class Late:
@@ -107,7 +108,7 @@ class Late:
         for copy in self._copies:
             if copy.update is update:
                 copy.tell = tell
-                if copy.was_undone:
+                if copy.told is not None:
                     tell(copy.told)
         for each in list(self._awaited):
             if each.update is update:
@@ -158,6 +159,7 @@ class Late:
         return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
 
     async def _undo(self, undo: Update, copy: _Copy) -> None:
-        copy.was_undone = await self._undo_copy(undo)
-        if copy.was_undone and copy.tell is not None:
+        is_undone = await self._undo_copy(undo)
+        copy.told = replace(copy.landing, was_doubled=is_undone, is_doubled=not is_undone)
+        if copy.tell is not None:
             copy.tell(copy.told)

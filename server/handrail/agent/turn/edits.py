@@ -28,7 +28,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.ledger.outcome import DOUBLED, Mutation, Outcome
+from handrail.core.ledger.outcome import DOUBLED, STANDS_TWICE, Mutation, Outcome
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
@@ -343,7 +343,11 @@ def _said_of(landing: Landing) -> tuple[str, ...]:
     """What the editor did beyond what was asked of it."""
     if not isinstance(landing, Applied):
         return ()
-    said = ((landing.is_reformatted, REFORMATTED), (landing.was_doubled, DOUBLED))
+    said = (
+        (landing.is_reformatted, REFORMATTED),
+        (landing.was_doubled, DOUBLED),
+        (landing.is_doubled, STANDS_TWICE),
+    )
     return tuple(sentence for is_so, sentence in said if is_so)
 
 

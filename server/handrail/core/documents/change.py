@@ -130,12 +130,14 @@ class Applied:
         text: What was read; None for a deletion.
         is_reformatted: Whether the editor has changed blanks of it.
         was_doubled: Whether the editor made it twice, and the second copy was taken back.
+        is_doubled: Whether the second copy could not be taken back, and stands.
         uri: Where the document is now, if it was renamed meanwhile.
     """
 
     text: Text | None
     is_reformatted: bool = False
     was_doubled: bool = False
+    is_doubled: bool = False
     uri: str | None = None
 
 

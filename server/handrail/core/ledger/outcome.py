@@ -12,6 +12,8 @@ from handrail.core.failure import Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
 DOUBLED = "The editor made it twice; the second copy was taken back."
+STANDS_TWICE = "The editor made it twice, and the second copy could not be taken back. Remove it."
+COPIES = frozenset((DOUBLED, STANDS_TWICE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class Outcome:
 
     def is_news(self, was: Outcome) -> bool:
         """Whether it has to be told, since it was told as *was* before."""
-        return self._gist != was._gist or (DOUBLED in self.notes and DOUBLED not in was.notes)
+        return self._gist != was._gist or bool(COPIES.intersection(self.notes) - set(was.notes))
 
     @property
     def _gist(self) -> tuple[Status, str, Code | None]:
