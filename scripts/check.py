@@ -24,6 +24,8 @@ from interpreters import interpreters
 EXTRAS = ("dev", "editors")
 PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
 LARGE = "vscode or emacs or releases or model"
+# The long searches' share; what has begun takes up to half a minute more. Tests have small ones by default.
+SEARCHES = {"HANDRAIL_MACHINE_S": "200", "HANDRAIL_SCENARIOS_S": "60", "HANDRAIL_REPLAY_FILES": "120"}
 CORE = ("tests/core", "tests/test_standard_streams.py")
 
 Command = tuple[str, ...]
@@ -34,9 +36,9 @@ def main() -> int:
     options, rest = _parser().parse_known_args()
     python = environment.ensure(("test",) if options.core else EXTRAS)
     os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
-    if options.all:  # checkpoints in any order; what has begun takes up to half a minute more
-        os.environ.setdefault("HANDRAIL_MACHINE_S", "200")
-        os.environ.setdefault("HANDRAIL_SCENARIOS_S", "60")
+    if options.all:
+        for name, extent in SEARCHES.items():
+            os.environ.setdefault(name, extent)
     for name, command in _steps(python, options):
         if code := _step(name, command):
             return code

@@ -76,9 +76,9 @@ checkpoint = options.pop("checkpoint", None)
 if "prompt" in options:
     command = run(RunOptions(**options))
 elif checkpoint:
-    command = restore_checkpoint(CheckpointOptions(**options), {"checkpoint": checkpoint})
+    command = restore_checkpoint(WorkspaceOptions(**options), {"checkpoint": checkpoint})
 else:
-    command = list_checkpoints(CheckpointOptions(**options))
+    command = list_checkpoints(WorkspaceOptions(**options))
 sys.exit(asyncio.run(command))
 """
 

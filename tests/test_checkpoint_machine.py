@@ -42,7 +42,7 @@ from e2e.shadow import Shadow
 from e2e.texts import Json
 from handrail.testing import answer, call, script
 
-SECONDS = float(os.environ.get("HANDRAIL_MACHINE_S", "15"))  # more with `scripts/check.py --all`
+SECONDS = float(os.environ.get("HANDRAIL_MACHINE_S", "4"))  # more with `scripts/check.py --all`
 STEPS = 40  # of one machine
 
 names = st.sampled_from(NAMES)
@@ -403,7 +403,7 @@ class Machine(RuleBasedStateMachine):
 def run(seconds: float, steps: int) -> int:
     """Machines until the time is over or there were enough steps; returns how many."""
     kinds = settings(
-        max_examples=5,
+        max_examples=2 if seconds < 10 else 5,  # the first is always a short one
         stateful_step_count=STEPS,
         deadline=None,
         database=None,

@@ -32,9 +32,9 @@ from e2e.manners import TELLING
 from e2e.scenes import LINES, Hunk, Reply, Scene, smaller
 from e2e.theatre import Theatre
 
-SECONDS = float(os.environ.get("HANDRAIL_SCENARIOS_S", "20"))
+SECONDS = float(os.environ.get("HANDRAIL_SCENARIOS_S", "8"))
 AT_ONCE = 25  # scenarios, before the time is looked at
-SEEDS = 12  # the most that are played among the tests; the command finds untrue verdicts beyond these
+SEEDS = 26  # the most that are played among the tests; the command finds untrue verdicts beyond these
 SHRINKS = 40  # plays to make one example smaller
 
 IN_FLIGHT = ("", "", "type far away", "type above", "type in the old line", "save")
