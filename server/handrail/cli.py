@@ -21,7 +21,6 @@ from pathlib import Path
 from handrail import __version__
 from handrail.adapters.standard_streams import standard_streams
 
-VERIFIER = "HANDRAIL_FILE_MUTATION_VERIFIER"
 WORKSPACE = "the folder to work on"
 SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
 
@@ -64,6 +63,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
+    from handrail.headless.summary import VERIFIER
     from handrail.lsp.apply_edit import Patience
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
@@ -204,6 +204,7 @@ def _uri(file: Path) -> str:
 def _doctor() -> int:
     from handrail.adapters.doctor import report
     from handrail.adapters.state.home import state_folder
+    from handrail.headless.summary import VERIFIER
     from handrail.lsp.settings import SECTION, SETTINGS
 
     defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}

@@ -131,6 +131,36 @@ def test_a_failure_is_shown_as_compilers_do_and_ends_with_1(stage: Stage) -> Non
     assert "\x1b" not in ended.out
 
 
+@pytest.mark.parametrize("verifier", ["", "1", "0"])
+def test_what_became_of_each_document_stands_below_what_the_model_claims(stage: Stage, verifier: str) -> None:
+    other = {"uri": (stage.root / "sub" / "long name.txt").as_uri()}
+    denied = outcome(
+        stage.root, "denied", **other, failure={**failed(stage.root)["failure"], "code": "denied"}
+    )
+    repaired = outcome(stage.root, "failed", failure={**failed(stage.root)["failure"], "id": "f-2"})
+    outcomes = [
+        outcome(stage.root, "landed"),
+        failed(stage.root),
+        outcome(stage.root, "landed"),
+        repaired,
+        outcome(stage.root, "already", **other),
+        denied,
+    ]
+    play = [*STARTED, update(1, kind="superseded", failure="f-2"), reported("finished", *outcomes)]
+    ended = stage.run(play, prompt="p", env={"HANDRAIL_FILE_MUTATION_VERIFIER": verifier})
+    wanted = (
+        "Done.\n\n"
+        "  a.txt              2 landed, 1 did not land\n"
+        "    line 2: no-match: The search text is not there.\n"
+        "  sub/long name.txt  1 already there, 1 denied\n"
+        "    line 2: denied: The search text is not there.\n"
+        "finished: "
+    )
+    assert (wanted in ended.out) is (verifier != "0")
+    assert "finished: 2 landed, 2 failed, 1 denied, 1 already there" in ended.out
+    assert ended.code == 1
+
+
 @pytest.mark.parametrize(
     ("state", "code"), [("finished", 0), ("stopped", 2), ("cancelled", 2), ("failed", 2)]
 )

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from handrail.headless import values
+from handrail.headless import summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
 from handrail.headless.terminal import wants_colour
@@ -73,7 +73,7 @@ class Show:
             self.note(str(error))
 
     def report(self, report: TurnReport) -> None:
-        """Show how the turn ended: the answer, the numbers, the checkpoint and how to take the turn back."""
+        """Show how the turn ended: the answer, what became of the edits, and how to take the turn back."""
         answer = report.answer.strip()
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
             self._line("")
@@ -88,6 +88,9 @@ class Show:
         is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
         colour = GREEN if is_good else YELLOW
         self._line("")
+        if summary.verifies(os.environ):
+            for row, is_well in summary.table(report.outcomes, self.superseded, self._name):
+                self._line(row, "" if is_well else YELLOW)
         self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
         if report.used:
             self._line(f"  {report.used}", DIM)
