@@ -393,6 +393,24 @@ async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_en
     assert [editor.desk[uri] for uri in uris] == [TEXT, TEXT]
 
 
+@pytest.mark.parametrize("is_twice", [False, True], ids=["one-buffer", "two-buffers"])
+@every_editor
+async def test_half_an_edit_that_a_formatter_has_touched_is_taken_back(
+    stage: Stage, habits: Habits, is_twice: bool
+) -> None:
+    """The user has changed the other half, so that the call is made in no buffer of the file."""
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n four\n+new  \n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    uris = opened_twice(stage, editor) if is_twice else (editor.desk.open(stage.put("a.txt", TEXT)),)
+    editor.behaviours = [
+        Reaction(after=lambda: editor.desk.type(uris[0], "", instead="TWO\n"), formats=strip_blanks)
+    ]
+    report = await editor.turn("Do it.")
+    assert "landed" not in statuses(report)
+    assert [editor.desk[uri] for uri in uris] == [TEXT.replace("two\n", "")] + [TEXT] * is_twice
+
+
 @every_editor
 async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
     own, other = opened_twice(stage, editor)

@@ -33,7 +33,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
-from handrail.core.documents.readback import LANDED, fates
+from handrail.core.documents.readback import LANDED, fates, with_blanks_of
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -187,7 +187,7 @@ class LspEditor:
         document = self._documents.find(uri)
         if document is None:
             return
-        made = Text(edit.apply(update.base.content, update.edits))
+        made = Text(with_blanks_of(update.base, update.edits, document.text.content))
         found = fates(update.base, update.edits, document.text.content)
         back = way_back(document.text, [(update.base, made)]) if any(f in LANDED for f in found) else None
         if back:

@@ -8,11 +8,11 @@ document are left is read from the document, not from what became of the way bac
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.checkpoint import Image, Restoration, StepId
-from handrail.core.documents import edit
 from handrail.core.documents.change import (
     Applied,
     Change,
@@ -25,7 +25,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
-from handrail.core.documents.readback import LANDED, fates
+from handrail.core.documents.readback import LANDED, fates, with_blanks_of
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -124,7 +124,8 @@ async def _undone(
         return landing, None
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
-    back = way_back(now.text, [(change.base, Text(edit.apply(change.base.content, stood)))])
+    made = Text(await asyncio.to_thread(with_blanks_of, change.base, stood, now.text.content))
+    back = way_back(now.text, [(change.base, made)])
     if back is None:
         return landing, None
     if back:
