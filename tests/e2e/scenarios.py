@@ -57,6 +57,7 @@ class Play:
         self.at_end: list[asyncio.Event] = []
         self.gates: list[asyncio.Event] = []
         editor.desk.manner = manners.named(scene.telling)
+        self.is_early = False
         self.documents = [self.document(at, kind) for at, kind in enumerate(scene.documents)]
 
     # ---- The stage --------------------------------------------------------------------------------
@@ -219,7 +220,9 @@ class Play:
         script(self.script_file, answer("", edits), answer("Done."))
         self.editor.behaviours = [self.reaction(reply) for reply in self.scene.replies]
         report = await self.editor.turn("Do it.")
+        self.is_early = True
         early = [each for each in self.lies(report) if "landed" in each]
+        self.is_early = False
         for gate in self.at_end:
             gate.set()
         found = await self.settle(report["turn"])
@@ -242,7 +245,9 @@ class Play:
             await asyncio.sleep(WHILE_S)
 
     def texts(self, document: Document) -> list[str]:
-        """What is held of a document: in each buffer, or else on the disk."""
+        """What a document holds: each buffer, else the disk; early, as far as the server was told."""
+        if document.uris and self.is_early:
+            return [self.editor.desk.documents[uri].told for uri in document.uris]
         if document.uris:
             return [self.editor.desk[uri] for uri in document.uris]
         return [document.path.read_text() if document.path.exists() else ""]

@@ -753,6 +753,35 @@ async def test_an_edit_that_shows_late_and_is_renamed_can_be_restored(stage: Sta
     assert not (stage.root / "a.txt").exists()
 
 
+async def test_an_edit_of_a_renamed_document_that_is_taken_back_late_is_in_no_checkpoint(
+    stage: Stage, habits: Habits
+) -> None:
+    """The call is made whole or not at all; that the other document refuses its edit is known later."""
+    patch = (
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n*** Update File: b.txt\n@@\n-two\n+TWO\n"
+    )
+    script = stage.script(
+        answer("", call("patch", mode="v4a", patch=patch + "*** End Patch\n")), answer("Done.")
+    )
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri, other = (editor.desk.open(stage.put(name, TEXT)) for name in ("a.txt", "b.txt"))
+    new = (stage.root / "c.txt").as_uri()
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(later=lambda: editor.desk.rename(uri, "c.txt")),
+        refuse,
+        Reaction(tells=gate),
+    ]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed", "edit-rejected"], "as far as the editor has told"
+    gate.set()
+    await corrected(editor, report, ["bad-patch", "edit-rejected"])
+    assert [editor.desk[each] for each in (new, other)] == [TEXT, TEXT]
+    report = await editor.request("turn.wait", turn=report["turn"])
+    assert [each["uri"] for each in report["outcomes"]] == [new, other]
+    assert [each for each in await paths(editor) if each] == []
+
+
 async def test_a_like_document_that_is_opened_later_is_no_new_name(
     stage: Stage, editor: Editor, uri: str
 ) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,6 +140,15 @@ def renamed(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) ->
         named = replace(named, made_folders=entry.made_folders, after=entry.after, intended=entry.intended)
         found.append(named if entry.identity in names and named.identity not in known else entry)
     return tuple(found)
+
+
+def identity_in(known: Container[str], spot: Spot, roots: Roots) -> str:
+    """By which of its names a document is *known*, if it was renamed since; its own identity if by none."""
+    if spot.identity not in known and spot.target.renamed is not None:
+        (renamed,) = spots_of([Target(uri=spot.target.renamed)], roots)
+        if renamed.identity in known:
+            return renamed.identity
+    return spot.identity
 
 
 def entry_of(spot: Spot, before: Kept) -> Entry:

@@ -91,7 +91,7 @@ class Vault:
             spots = [
                 spot
                 for spot in images.spots_of(targets, self.roots)
-                if spot.identity not in kept or spot.target.intended is not None
+                if images.identity_in(kept, spot, self.roots) not in kept or spot.target.intended is not None
             ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
@@ -119,14 +119,14 @@ class Vault:
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
             for spot, image in images.images_of(images.spots_of(targets, self.roots)):
-                if spot.identity not in entries:
+                if (identity := images.identity_in(entries, spot, self.roots)) not in entries:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
-                before = entries[spot.identity]
+                before = entries[identity]
                 after, made = images.keep_after(spot, image, before.before)
                 blobs += made
-                entries[spot.identity] = replace(before, after=after, intended=None)
-                if spot.target.renamed is not None:
-                    names[spot.identity] = spot.target.renamed
+                entries[identity] = replace(before, after=after, intended=None)
+                if spot.target.renamed is not None and identity == spot.identity:
+                    names[identity] = spot.target.renamed
             if step is not None and (recorded := tuple(entries.values())) != step.entries:
                 with self._writing(store) as turns:
                     self._write(turns, turn, replace(step, entries=recorded), blobs)

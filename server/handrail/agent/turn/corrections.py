@@ -81,7 +81,7 @@ class Corrections:
                 tell = partial(self._shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
                 if (way := ways.get(id(change))) is not None:
-                    self.ports.editor.when_shown(way.update, partial(_undone, tell, way.failure))
+                    self.ports.editor.when_shown(way.update, partial(_undone, tell, way.gone))
             at += count
 
     def _shown(
@@ -102,10 +102,10 @@ class Corrections:
             self.listener.tell(found)
 
 
-def _undone(tell: Callable[[Landing], None], failure: Failure, landing: Landing) -> None:
+def _undone(tell: Callable[[Landing], None], gone: Rejected, landing: Landing) -> None:
     """A way back shows: what it takes back is told as rejected once all of it is gone."""
     if isinstance(landing, Applied):
-        tell(Rejected(failure=failure))
+        tell(gone if landing.uri is None else replace(gone, uri=landing.uri))
 
 
 async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, landing: Landing) -> None:
@@ -120,9 +120,11 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
         landing: What became of it.
     """
     try:
-        await ports.checkpoints.ensure(step, pinned(before))
+        renames = names([change], [landing])
+        kept = [replace(target, renamed=renames.get(target.uri)) for target in pinned(before)]
+        await ports.checkpoints.ensure(step, kept)
         ours = await asyncio.to_thread(written, before, [change], [landing])
-        after = await results(ports.editor, before, ours, names([change], [landing]))
+        after = await results(ports.editor, before, ours, renames)
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:
         logger.warning("What showed late of %s is in no checkpoint: %s", change.uri, error)

@@ -293,10 +293,13 @@ def _missed(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcom
     if isinstance(landing, Rejected) and landing.conflicts and number not in landing.conflicts:
         failure = _fits_alone(part, f"hunk {landing.conflicts[0]} of {part.mutation.path}")
     text = now or part.text
-    near = _places(part, text) if text is not None else ()
-    return Outcome(
-        mutation=part.mutation, status=Status.FAILED, failure=replace(failure, near=near), text=text
-    )
+    failure = replace(failure, near=_places(part, text) if text is not None else ())
+    if landing.uri is not None:
+        part, failure = (
+            replace(part, mutation=replace(part.mutation, uri=landing.uri)),
+            failure.at(landing.uri),
+        )
+    return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
 def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
@@ -327,9 +330,8 @@ def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Tex
         if not all(stands.get(each, False) for each in part.planned.edits):
             return None
     last = landings[-1]
-    moved_to = None if isinstance(last, Rejected) else last.uri
     return Outcome(
-        mutation=replace(part.mutation, uri=moved_to) if moved_to is not None else part.mutation,
+        mutation=replace(part.mutation, uri=last.uri) if last.uri is not None else part.mutation,
         status=Status.LANDED,
         tier=part.planned.tier if part.mutation.hunk is not None else None,
         notes=(*part.planned.notes, *_said_of(last)),

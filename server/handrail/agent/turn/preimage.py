@@ -142,7 +142,7 @@ def names(changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, s
     return {
         change.uri: landing.uri
         for change, landing in zip(changes, landings, strict=True)
-        if isinstance(landing, Applied | Partial) and landing.uri is not None
+        if landing.uri is not None
     }
 
 

@@ -42,12 +42,12 @@ class WayBack:
     Attributes:
         change: What it takes back.
         update: What was sent.
-        failure: What is told of the change once it has landed.
+        gone: What is told of the change once it has landed.
     """
 
     change: Update
     update: Update
-    failure: Failure
+    gone: Rejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +118,7 @@ async def _undone(
     editor: Editor, change: Update, landing: Landing, failure: Failure
 ) -> tuple[Landing, WayBack | None]:
     """Undo what stands of *change*, and see what is left of it."""
-    uri = change.uri if isinstance(landing, Rejected) else landing.uri or change.uri
-    now = await editor.read(uri)
+    now = await editor.read(uri := landing.uri or change.uri)
     if isinstance(now, Failure):
         return landing, None
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
@@ -134,15 +133,16 @@ async def _undone(
         (way,) = await editor.apply([sent], LABEL)
         now = await editor.read(uri)
         if isinstance(way, Applied):
-            return Rejected(failure=failure), None
-        waiting = WayBack(change=change, update=sent, failure=failure)
+            return Rejected(failure=failure, uri=landing.uri), None
+        waiting = WayBack(change=change, update=sent, gone=Rejected(failure=failure, uri=landing.uri))
         if isinstance(now, Failure):
             return landing, waiting
-        left = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))
-        still = tuple(is_there and next(left) for is_there in stands)
+        found = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))
+        still = tuple(is_there and next(found) for is_there in stands)
         if any(still):
-            return landing if still == stands else Partial(stands=still, failure=failure), waiting
-    return Rejected(failure=failure), None
+            left = Partial(stands=still, failure=failure, uri=landing.uri)
+            return landing if still == stands else left, waiting
+    return Rejected(failure=failure, uri=landing.uri), None
 
 
 async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:

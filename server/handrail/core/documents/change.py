@@ -163,10 +163,12 @@ class Rejected:
 
     Attributes:
         conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.
+        uri: Where the document is now, if it was renamed meanwhile.
     """
 
     failure: Failure
     conflicts: tuple[int, ...] = ()
+    uri: str | None = None
 
 
 Landing = Applied | Partial | Rejected
