@@ -57,7 +57,7 @@ class Play:
         self.at_end: list[asyncio.Event] = []
         self.gates: list[asyncio.Event] = []
         editor.desk.manner = manners.named(scene.telling)
-        self.is_early = False
+        self.is_early = self.has_ended = False
         self.documents = [self.document(at, kind) for at, kind in enumerate(scene.documents)]
 
     # ---- The stage --------------------------------------------------------------------------------
@@ -132,8 +132,9 @@ class Play:
             gate: asyncio.Event | None = None
             if reply.late:
                 gate = asyncio.Event()
-                (self.at_end if reply.ends_first else self.gates).append(gate)
-                if not reply.ends_first:
+                waits = reply.ends_first and not self.has_ended
+                (self.at_end if waits else self.gates).append(gate)
+                if not waits:
                     asyncio.get_running_loop().call_later(WHILE_S, gate.set)
             return await Reaction(
                 says=reply.says,
@@ -223,6 +224,7 @@ class Play:
         self.is_early = True
         early = [each for each in self.lies(report) if "landed" in each]
         self.is_early = False
+        self.has_ended = True
         for gate in self.at_end:
             gate.set()
         found = await self.settle(report["turn"])

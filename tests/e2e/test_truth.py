@@ -393,6 +393,25 @@ async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_en
     assert [editor.desk[uri] for uri in uris] == [TEXT, TEXT]
 
 
+@pytest.mark.parametrize("client", ["single"], indirect=True)
+@every_editor
+async def test_edits_that_one_buffer_shows_late_one_by_one_are_in_both_at_the_end(
+    stage: Stage, habits: Habits
+) -> None:
+    """The second is told of while the first is made in the other buffer."""
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uris = opened_twice(stage, editor)
+    gate = asyncio.Event()
+    editor.behaviours = [Reaction(applies=gate)]
+    report = await editor.turn("Do it.")
+    assert "landed" not in statuses(report)
+    gate.set()
+    await corrected(editor, report, ["landed", "landed"])
+    assert [editor.desk[uri] for uri in uris] == [EDITED.replace("four", "FOUR")] * 2
+
+
 @pytest.mark.parametrize("is_twice", [False, True], ids=["one-buffer", "two-buffers"])
 @every_editor
 async def test_half_an_edit_that_a_formatter_has_touched_is_taken_back(

@@ -229,13 +229,14 @@ class LspEditor:
             document = self._documents.find(update.uri)
             views = (document, *self._documents.beside(document)) if document is not None else ()
             for view in views:
-                found = fates(part.base, part.edits, view.text.content)
-                if not all(fate in LANDED for fate in found):
-                    other = await self._send(part, "handrail: make the same edit", view.uri)
-                    if not isinstance(other, Applied):
-                        for each in views:
-                            await self._undo_view(part, each.uri)
-                        return
+                if not (missing := _missing(part, view.text.content)).hunks:
+                    continue
+                other = await self._send(missing, "handrail: make the same edit", view.uri)
+                if not isinstance(other, Applied):
+                    for each in views:
+                        await self._undo_view(part, each.uri)
+                    tell(Rejected(failure=other.failure))
+                    return
         tell(landing)
 
     def changed(self, document: OpenDocument) -> None:
@@ -353,6 +354,13 @@ class LspEditor:
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)
+
+
+def _missing(update: Update, now: str) -> Update:
+    """Those hunks of an update that do not stand in a text."""
+    there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
+    hunks = tuple(hunk for hunk in update.hunks if any(there[each] not in LANDED for each in hunk.edits))
+    return replace(update, hunks=hunks)
 
 
 def _landed(update: Update, landing: Applied | Partial) -> Update:
