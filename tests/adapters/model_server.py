@@ -44,6 +44,7 @@ class Say:
         breaks_after: The connection is broken after so many events, in the middle of the next one.
         garbles: The number of the event that is no JSON.
         hangs_after: Nothing comes after so many events, and the connection stays open.
+        cached: How many tokens of the prompt came from a cache, where a format tells that.
     """
 
     text: str = ""
@@ -54,6 +55,7 @@ class Say:
     breaks_after: int | None = None
     garbles: int | None = None
     hangs_after: int | None = None
+    cached: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,7 +319,7 @@ def _anthropic(say: Say) -> Iterator[Json]:
         "content": [],
         "stop_reason": None,
         "stop_sequence": None,
-        "usage": {"input_tokens": 11, "output_tokens": 1},
+        "usage": {"input_tokens": 11, "output_tokens": 1, "cache_read_input_tokens": say.cached},
     }
     yield {"type": "message_start", "message": message}
     index = 0

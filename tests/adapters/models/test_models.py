@@ -34,6 +34,7 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
+from handrail.core.failure import Code, Failure
 from handrail.ports import ModelChoice, ProviderDown, ProviderError
 
 KEY = "sk-very-secret-key-0123456789"
@@ -43,17 +44,22 @@ READ = ToolOffer(
     description="Reads.",
     schema='{"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}',
 )
+MISSING = Failure(code=Code.NO_SUCH_FILE, message="There is no such file.")
 each_format = pytest.mark.parametrize("kind", FORMATS)
 LONG = Say(text="one two three four five six seven", calls=(Call(),), finish="tools")
 
 
 async def ask(
-    server: ModelServer, kind: str, messages: Sequence[Message] = HELLO, silence_s: float = 20.0
+    server: ModelServer,
+    kind: str,
+    messages: Sequence[Message] = HELLO,
+    silence_s: float = 20.0,
+    tools: Sequence[ToolOffer] | None = None,
 ) -> tuple[str, Response]:
     """The text as it streamed, and the response."""
     remote = Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), silence_s)
     streamed = ""
-    async for piece in remote.complete(messages, [READ]):
+    async for piece in remote.complete(messages, [READ] if tools is None else tools):
         if isinstance(piece, Delta):
             streamed += piece.text
         elif isinstance(piece, Response):
@@ -393,3 +399,77 @@ async def test_a_model_of_an_unknown_kind() -> None:
     with pytest.raises(ProviderError, match="nonsense"):
         async for _ in Remote(lambda: Address(kind="nonsense", name="m")).complete(HELLO, []):
             pass
+
+
+DONE = (
+    *HELLO,
+    AssistantMessage(
+        text="I look.", calls=(ToolCall(id="call_1", name="read_file", arguments='{"path": "a"}'),)
+    ),
+    ToolMessage(results=(ToolResult(call="call_1", text="no such file", failure=MISSING),)),
+)
+
+
+def marked(request: object) -> int:
+    """How many blocks of a request ask for the cache."""
+    return json.dumps(request).count('"cache_control"')
+
+
+async def test_anthropic_is_asked_to_cache_rules_tools_and_the_conversation() -> None:
+    """It caches nothing unasked; of more than four marks it makes an error."""
+    async with model_server(Say(text="Yes."), Say(text="Yes.")) as server:
+        await ask(server, "anthropic")
+        await ask(server, "anthropic", [*DONE, UserMessage(text="Go on."), UserMessage(text="Now.")])
+    for asked in server.asked:
+        assert marked(asked["tools"][-1:]) == marked(asked["system"][-1:]) == 1
+        assert marked(asked["messages"][-1]["content"][-1]) == 1
+        assert marked(asked) <= 4
+    (first, *_), last = server.asked[1]["messages"], server.asked[1]["messages"][-1]
+    assert marked(first) == 1, "the user's last turn before is found in the cache as well"
+    assert last["role"] == "user"
+
+
+async def test_cached_tokens_are_counted() -> None:
+    async with model_server(Say(text="Yes.", cached=900)) as server:
+        _, response = await ask(server, "anthropic")
+    assert response.usage.cached_tokens == 900
+
+
+@each_format
+async def test_two_messages_of_the_user_in_a_row_are_one(kind: str) -> None:
+    """Strict chat templates refuse the request otherwise."""
+    asked = [*HELLO, UserMessage(text="And more."), UserMessage(text="At last.")]
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server, kind, asked)
+    (request,) = server.asked
+    messages = request.get("messages") or request["input"]
+    users = [each for each in messages if each["role"] == "user"]
+    assert len(users) == 1
+    said = json.dumps(users)
+    assert said.index("Hello.") < said.index("And more.") < said.index("At last.")
+
+
+@each_format
+async def test_tools_that_are_withheld_are_not_missing_where_calls_are_quoted(kind: str) -> None:
+    """Anthropic refuses a conversation with calls and no tools."""
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server, kind, DONE, tools=[])
+    (request,) = server.asked
+    if kind == "anthropic":
+        assert request["tool_choice"] == {"type": "none"}
+        assert [each["name"] for each in request["tools"]] == ["read_file"]
+    else:
+        assert not request.get("tools")
+
+
+async def test_anthropic_is_told_which_results_are_failures() -> None:
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server, "anthropic", DONE)
+    results = [
+        block
+        for each in server.asked[0]["messages"]
+        if isinstance(each["content"], list)
+        for block in each["content"]
+        if block["type"] == "tool_result"
+    ]
+    assert [(each["is_error"], "no such file" in json.dumps(each)) for each in results] == [(True, True)]

@@ -8,17 +8,18 @@ wire format; empty is empty; arguments arrive as they were sent. Importing this 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from ipaddress import ip_address
+from itertools import groupby
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 from pydantic_ai import exceptions
 from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
-from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.ollama import OllamaModel
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -46,9 +47,16 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
+from handrail.core.failure import Code
 from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError
 
+ANTHROPIC = "anthropic"
+# What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
+CACHED = AnthropicModelSettings(
+    anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
+)
+UNNAMED = "unnamed"
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
 BROKEN_OFF = "The model's answer broke off before its end."
@@ -75,7 +83,10 @@ class Engine:
     def __init__(self, address: Address, default_context: int, silence_s: float) -> None:
         self._key, self._origin = address.key, f"{address.kind}:{address.name}"
         self._has_price = not is_near(address.base_url)
+        self._kind = address.kind
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
+        if address.kind == ANTHROPIC:
+            self._settings |= CACHED
         try:
             self._model = _model(address)
         except (exceptions.UserError, ImportError, *UNREADABLE) as error:
@@ -107,8 +118,13 @@ class Engine:
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece | None]:
         """What the model says; None for what adds nothing to what the user sees."""
-        parameters = ModelRequestParameters(function_tools=[_tool(offer) for offer in tools])
-        request = self._model.request_stream(list(_wired(messages, self._origin)), self._settings, parameters)
+        offers, settings = [_tool(offer) for offer in tools], self._settings
+        is_anthropic = self._kind == ANTHROPIC
+        if is_anthropic and not offers and (named := _named(messages)):
+            offers, settings = named, settings | ModelSettings(tool_choice="none")
+        wired = list(_wired(_joined(messages), self._origin, marks=is_anthropic))
+        parameters = ModelRequestParameters(function_tools=offers)
+        request = self._model.request_stream(wired, settings, parameters)
         async with request as streamed:
             yield None  # it has been reached
             async for event in streamed:
@@ -182,7 +198,7 @@ def _model(address: Address) -> Model:
             )
         case "openai-responses":
             return OpenAIResponsesModel(address.name, provider=OpenAIProvider(base_url=base_url, api_key=key))
-        case "anthropic":
+        case kind if kind == ANTHROPIC:
             return AnthropicModel(address.name, provider=AnthropicProvider(base_url=base_url, api_key=key))
         case _:
             return infer_model(f"{address.kind}:{address.name}")
@@ -194,25 +210,60 @@ def _tool(offer: ToolOffer) -> ToolDefinition:
     )
 
 
-def _wired(messages: Sequence[Message], origin: str) -> Iterator[wire.ModelMessage]:
+def _named(messages: Sequence[Message]) -> list[ToolDefinition]:
+    """The tools that a conversation has called; Anthropic refuses it without them."""
+    made = (message for message in messages if isinstance(message, AssistantMessage))
+    names = dict.fromkeys(call.name or UNNAMED for message in made for call in message.calls)
+    return [ToolDefinition(name=name, parameters_json_schema={"type": "object"}) for name in names]
+
+
+def _joined(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
+    """The messages, those of the user in a row as one: strict chat templates refuse two."""
+    for is_user, found in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
+        if is_user:
+            yield tuple(message for message in found if isinstance(message, UserMessage))
+        else:
+            yield from found
+
+
+def _wired(
+    messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
+) -> Iterator[wire.ModelMessage]:
+    """
+    Our messages as the SDK has them.
+
+    Args:
+        origin: The model that is asked.
+        marks: Whether it is told what failed, and to cache what the user said before the last message; all
+            up to its end is cached by `CACHED`.
+    """
+    found = list(messages)
+    last = max((at for at, message in enumerate(found[:-1]) if isinstance(message, tuple)), default=-1)
     names: dict[str, str] = {}
-    for message in messages:
+    for at, message in enumerate(found):
         match message:
             case SystemMessage(text=text):
                 yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
-            case UserMessage():
-                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=prompt.user_text(message))])
+            case tuple():
+                text = "\n\n".join(map(prompt.user_text, message))
+                point = [wire.CachePoint()] if marks and at == last else []
+                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *point])])
             case AssistantMessage(text=text, calls=calls):
                 names |= {call.id: call.name for call in calls}
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
                 yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
             case ToolMessage(results=results):
-                yield wire.ModelRequest(parts=[_returned(result, names) for result in results])
+                yield wire.ModelRequest(parts=[_returned(result, names, marks=marks) for result in results])
 
 
-def _returned(result: ToolResult, names: Mapping[str, str]) -> wire.ToolReturnPart:
-    name = names.get(result.call) or "unnamed"
-    return wire.ToolReturnPart(tool_name=name, content=result.text, tool_call_id=result.call)
+def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
+    failed = marks and result.failure is not None and result.failure.code is not Code.DENIED
+    return wire.ToolReturnPart(
+        tool_name=names.get(result.call) or UNNAMED,
+        content=result.text,
+        tool_call_id=result.call,
+        outcome="failed" if failed else "success",
+    )
 
 
 def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
@@ -243,7 +294,7 @@ def _called(call: ToolCall) -> wire.ToolCallPart:
     except (ValueError, RecursionError):
         is_object = False
     sent = arguments if is_object else json.dumps({"unreadable": call.arguments})
-    return wire.ToolCallPart(tool_name=call.name or "unnamed", args=sent, tool_call_id=call.id)
+    return wire.ToolCallPart(tool_name=call.name or UNNAMED, args=sent, tool_call_id=call.id)
 
 
 # ---- Back -------------------------------------------------------------------------------------------
