@@ -14,7 +14,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,17 +68,16 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
 
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
-    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
     folders, keys = Folders(()), Keys(os.environ)
+    _log_without(keys.secrets)
     world = World(
         disk=Disk(state_folder() / "handrail" / "locks"),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(keys),
-        sessions=SessionLog(lambda: workspace_folder(state_folder(), folders.roots) / "sessions"),
+        sessions=SessionLog(
+            lambda: workspace_folder(state_folder(), folders.roots) / "sessions", keys.secrets
+        ),
         clock=SystemClock() if clock is None else FileClock(clock),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
@@ -98,6 +97,20 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     sys.setswitchinterval(SWITCH_S)
     server.start_io()
     return 0 if server.was_told_to_end else 1
+
+
+def _log_without(secrets: Callable[[], Sequence[str]]) -> None:
+    """Log to standard error, without keys."""
+    from handrail.core.results.redact import redact
+
+    class Formatter(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return redact(super().format(record), secrets())
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
 
 
 def _verifier(value: str | None) -> bool | None:

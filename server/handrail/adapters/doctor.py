@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from handrail import __version__
+from handrail.core.policy.environment import inherited
 from handrail.ports import CheckpointError
 
 TIMEOUT_S = 10.0
@@ -74,7 +75,12 @@ def _version(program: str) -> str:
         return ""
     try:
         done = subprocess.run(
-            [path, "--version"], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=True,
+            env=inherited(os.environ),
         )
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.core.conversation import prompt, recover
+from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
@@ -53,8 +54,9 @@ STOPS: dict[str, StopReason] = {
 class EditorModel:
     """The models of one client; `client` is what the client said of itself."""
 
-    def __init__(self, server: LanguageServer) -> None:
-        self._server = server
+    def __init__(self, server: LanguageServer, secrets: Callable[[], Sequence[str]]) -> None:
+        """The model is sent none of the *secrets*."""
+        self._server, self._secrets = server, secrets
         self._listeners: dict[str, asyncio.Queue[str | None]] = {}
         self._contexts: dict[str, int] = {}
         self.client = Client()
@@ -81,9 +83,12 @@ class EditorModel:
                 "The setting handrail.model is 'editor', but this editor offers no model of its own."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
+        messages = without_keys(messages, self._secrets())
         heard = self._listeners[token] = asyncio.Queue()
         sent = self._server.protocol.send_request_async(
-            protocol.CLIENT_MODEL, wire.write(_params(name, messages, tools, token)), token
+            protocol.CLIENT_MODEL,
+            wire.write(_params(name, messages, tools, token)),
+            token,
         )
         answered = asyncio.ensure_future(sent)
         answered.add_done_callback(lambda _: heard.put_nowait(None))

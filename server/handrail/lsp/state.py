@@ -28,6 +28,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.rules import Decision, Rule
+from handrail.core.results.redact import redact
 from handrail.lsp import settings
 from handrail.lsp.apply_edit import Patience
 from handrail.lsp.client import Client
@@ -138,7 +139,7 @@ class State:
                 follow=self.follow,
             ),
         )
-        self.editor_model = EditorModel(server)
+        self.editor_model = EditorModel(server, self.secrets)
         self.converter = Converter(encoding=self.documents.encoding)
         self.host = Host(
             ports=self._ports,
@@ -224,7 +225,7 @@ class State:
             ),
             surroundings=self.world.surroundings,
             rules_now=self.rules,
-            secrets=lambda: self.world.secrets(self.settings.text(settings.KEY_NAME)),
+            secrets=self.secrets,
         )
 
     def _provider(self) -> Provider:
@@ -291,11 +292,14 @@ class State:
 
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""
+        said = surfaces.message(redact(message, self.secrets()), SAID_CHARS)
         self.server.window_show_message(
-            lsp.ShowMessageParams(
-                type=lsp.MessageType.Warning, message=f"handrail: {surfaces.message(message, SAID_CHARS)}"
-            )
+            lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {said}")
         )
+
+    def secrets(self) -> tuple[str, ...]:
+        """The values of keys, which nobody is told."""
+        return self.world.secrets(self.settings.text(settings.KEY_NAME))
 
     @contextmanager
     def slow(self, title: str) -> Iterator[Slow]:

@@ -192,11 +192,70 @@ def test_keys_are_told_by_their_names(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["PATH", "HOME", "KEYBOARD", "TOKENIZERS_PARALLELISM", "LANG", "MONKEY", "PATH_X"]
+    "name",
+    [
+        "DATABASE_URL",
+        "JWT",
+        "COOKIE",
+        "MYSQL_PWD",
+        "SSHPASS",
+        "GOOGLE_CREDENTIALS",
+        "SENTRY_DSN",
+        "SLACK_WEBHOOK_URL",
+        "SSH_AUTH_SOCK",
+        "DBUS_SESSION_BUS_ADDRESS",
+        "KUBECONFIG",
+        "DOCKER_HOST",
+        "LD_PRELOAD",
+        "GIT_SSH_COMMAND",
+        "GIT_CONFIG_PARAMETERS",
+        "HANDRAIL_X",
+        "LESSOPEN",
+        "MY_OWN",
+        "PATH_X",
+        "XPATH",
+        "BASH_ENV",
+        "PS4",
+    ],
 )
-def test_other_variables_stay(name: str) -> None:
+def test_what_no_table_knows_stays_outside(name: str) -> None:
+    assert name not in environment.of_commands({name: "/value"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "TZ",
+        "TMPDIR",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "JAVA_HOME",
+        "CARGO_HOME",
+        "GOPATH",
+        "NODE_OPTIONS",
+        "npm_config_cache",
+        "http_proxy",
+        "NVM_DIR",
+        "CFLAGS",
+        "CI",
+        "SystemRoot",
+        "PROGRAMFILES(X86)",
+    ],
+)
+def test_language_paths_and_toolchains_stay(name: str) -> None:
     assert environment.of_commands({name: "/value"})[name] == "/value"
     assert redact.secrets({name: "/value-of-it"}) == ()
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "GOPROXY", "PIP_INDEX_URL"])
+def test_a_login_in_a_variable_stays_outside(name: str) -> None:
+    held = {name: "https://me:hunter2-hunter2@example.com/simple"}
+    assert name not in environment.of_commands(held)
+    assert redact.secrets(held) == ("hunter2-hunter2",)
 
 
 async def test_no_command_sees_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

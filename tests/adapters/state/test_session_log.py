@@ -38,6 +38,7 @@ from handrail.core.conversation.message import (
     UserMessage,
 )
 from handrail.core.ledger.report import State
+from handrail.core.results.redact import REDACTED
 from handrail.testing import answer, call, lay_out, script
 
 KILLS = int(os.environ.get("HANDRAIL_KILLS", "10"))
@@ -290,3 +291,14 @@ async def test_a_turn_that_is_killed_can_be_gone_on_with(number: int, kept: Benc
 
 def _grew(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
     return after[: len(before)] == before
+
+
+async def test_no_key_is_written_down(tmp_path: Path) -> None:
+    log = SessionLog(lambda: tmp_path, lambda: ('sk-"quoted"-0123',))
+    log.append("s-1", [Begun(turn="t-1", prompt='use sk-"quoted"-0123 now', mode="edit")])
+    entries = await log.load("s-1")
+    assert entries is not None
+    (begun,) = entries
+    assert isinstance(begun, Begun)
+    assert begun.prompt == f"use {REDACTED} now"
+    assert b"quoted" not in (tmp_path / "s-1.jsonl").read_bytes()

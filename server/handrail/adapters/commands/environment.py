@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from handrail.core.results import redact
+from handrail.core.policy.environment import inherited
 
 SET: Mapping[str, str] = {
     "GIT_EDITOR": "true",  # nobody is there to edit
@@ -23,16 +23,11 @@ SET: Mapping[str, str] = {
     "GIT_CONFIG_KEY_1": "gc.autoDetach",  # what is left behind is ended
     "GIT_CONFIG_VALUE_1": "false",
 }
-DROPPED = frozenset({"BASH_ENV", "ENV", "CDPATH", "GLOBIGNORE", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND"})
 
 
 def of_commands(environment: Mapping[str, str]) -> dict[str, str]:
     """What a command gets of *environment*."""
-    kept = {
-        name: value
-        for name, value in redact.without(environment).items()
-        if name not in DROPPED and not name.startswith(("BASH_FUNC_", "GIT_CONFIG_"))
-    }
+    kept = inherited(environment)
     folders = kept.get("PATH", os.defpath).split(os.pathsep)
     # The folder that a command runs in may hold anything, by any name.
     kept["PATH"] = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -90,6 +91,7 @@ async def find(
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        env={name: value for name, value in os.environ.items() if name.upper() == "SYSTEMROOT"},
     )
     try:
         async with asyncio.timeout(timeout_s):

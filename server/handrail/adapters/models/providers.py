@@ -46,7 +46,7 @@ def provider(choice: ModelChoice, keys: Keys) -> Provider:
         inner = provider(replace(choice, model=recorded["model"]), keys)
         return Record(inner, Path(recorded["file"]).expanduser())
     if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
-        return Remote(lambda: usable(choice, keys))
+        return Remote(lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name))
     raise ProviderError(
         f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
         "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "

@@ -14,6 +14,7 @@ from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING
 
 from handrail.adapters.models.address import Address
+from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 from handrail.ports import ProviderError
 
@@ -27,8 +28,14 @@ SILENCE_S = 180.0  # a model that says nothing for so long hangs; local ones rea
 class Remote:
     """Provider port for one model behind HTTP; its address is asked for in a thread, when first needed."""
 
-    def __init__(self, address: Callable[[], Address], silence_s: float = SILENCE_S) -> None:
-        self._address, self._silence_s = address, silence_s
+    def __init__(
+        self,
+        address: Callable[[], Address],
+        silence_s: float = SILENCE_S,
+        secrets: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """The model is sent none of the *secrets*."""
+        self._address, self._silence_s, self._secrets = address, silence_s, secrets
         self._engine: Engine | None = None
 
     @property
@@ -42,7 +49,7 @@ class Remote:
         """Ask the model. Raises ProviderError."""
         if self._engine is None:
             self._engine = await _apart(self._open)
-        async with aclosing(self._engine.stream(messages, tools)) as pieces:
+        async with aclosing(self._engine.stream(without_keys(messages, self._secrets()), tools)) as pieces:
             async for piece in pieces:
                 yield piece
 

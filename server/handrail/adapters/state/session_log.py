@@ -22,6 +22,7 @@ from handrail.adapters.files.files import in_thread
 from handrail.core.conversation import journal
 from handrail.core.conversation.journal import Begun, Entry
 from handrail.core.conversation.label import label_of
+from handrail.core.results.redact import redact
 from handrail.ports.sessions import Release, SessionInfo
 
 logger = logging.getLogger(__name__)
@@ -33,8 +34,9 @@ BEGUN = journal.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encod
 class SessionLog:
     """Sessions port on the folder that *folder* says, which may change with the workspace."""
 
-    def __init__(self, folder: Callable[[], Path]) -> None:
-        self._folder = folder
+    def __init__(self, folder: Callable[[], Path], secrets: Callable[[], Sequence[str]] = tuple) -> None:
+        """None of the *secrets* is written down."""
+        self._folder, self._secrets = folder, secrets
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journals")
         self._last: Future[None] | None = None
         self._sizes: dict[Path, int] = {}  # of the journals, as they were left or found here
@@ -51,7 +53,7 @@ class SessionLog:
             await asyncio.shield(asyncio.wrap_future(self._last))
 
     def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:
-        raw = "".join(journal.line(entry) + "\n" for entry in entries).encode()
+        raw = "".join(redact(journal.line(entry), self._secrets()) + "\n" for entry in entries).encode()
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from handrail.adapters.files.files import in_thread
 from handrail.adapters.files.scan import LIMIT_BYTES, LIMIT_S, Match, Scan, SlowError, shown
+from handrail.core.policy.environment import inherited
 
 LIMIT_OUTPUT_BYTES = 20_000_000
 OPTIONS = (
@@ -90,6 +91,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
         stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
+        env=inherited(os.environ),
     )
     try:
         async with asyncio.timeout(LIMIT_S):

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from handrail.core.policy.environment import inherited
 from handrail.ports import CheckpointError
 
 # What is in `.gitattributes` cannot act against this: it is read last and wins.
@@ -113,7 +114,7 @@ def _after_others() -> Sequence[str]:
 
 def _ask(folder: Path, *args: str) -> bytes | None:
     """What the user's git says of their repository; it is only ever asked for paths and settings."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
     command = ("git", "-C", os.fspath(folder), *args)
     environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:

@@ -345,7 +345,8 @@ class Executor:
                 self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
 
     def _notice(self, call: ToolCall, text: str, *, is_warning: bool) -> None:
-        self.observe(Notice(call=call.id, text=text, is_warning=is_warning))
+        said = redact(text, self.ports.secrets())
+        self.observe(Notice(call=call.id, text=said, is_warning=is_warning))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         calls: list[PlannedCall] = []

@@ -1,28 +1,53 @@
 """
-Take the values of keys out of text before a model reads it, and keys out of an environment.
+Take the values of keys out of text before anybody else reads it, and know keys of an environment by name.
 
-A variable is a key by its name.
+A key is found as it is and in its usual encodings: escaped for a URL, JSON or a program's source, in base64
+of either alphabet (alone or within a longer text), and in hexadecimal; line ends within an encoding count
+for nothing. What holds an encoded key is read in *views*: the same text decoded or with nothing but digits in
+it, and for each of its characters the place where it comes from.
+
+    text      x = a2V5L1\\nZhbHVl%3D    the key is `key/value`
+    unescaped x = a2V5L1⏎ZhbHVl=
+    joined    x=a2V5L1ZhbHVl=          holds base64 of the key
+
+Encodings of an encoding are not looked for, but for escapes.
 """
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from handrail.core.policy.environment import LOGIN
 
 REDACTED = "[key removed by handrail]"
 KEY_NAME = re.compile(
-    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT)S?(?:_|$)"
-    r"|PASSWORD$",
+    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?"
+    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PAT|CREDENTIAL|CRED|DSN|WEBHOOK|JWT|COOKIE)S?(?:_|$)"
+    r"|PASSWORD$|SSHPASS$|_PWD$|^PGPASS",
     re.IGNORECASE,
 )
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
+ESCAPE = re.compile(
+    r"\\+(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2})|(?P<end>[nrt])|(?P<same>[\"'/]?))"
+    r"|%(?:25)*(?P<percent>[0-9a-f]{2})",
+    re.IGNORECASE,
+)
+HALF_ESCAPE = re.compile(r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25){0,4}[0-9a-f]?)\Z", re.IGNORECASE)
+BLANK = re.compile(r"\s+")
+BETWEEN_DIGITS = re.compile(r"(?:0x|[\s:,-])+", re.IGNORECASE)
+URL_ALPHABET = str.maketrans("-_", "+/")
+SMALL = str.maketrans("ABCDEF", "abcdef")
+Span = tuple[int, int]
+HELD = 16  # times the longest key: what may be held back of a text that is not all there yet
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
-    """*text* without the *secrets*, the longest first, so that none is left in part."""
-    for secret in sorted(set(secrets), key=len, reverse=True):
-        text = text.replace(secret, REDACTED) if secret else text
-    return text
+    """*text* without the *secrets*, in whatever usual encoding they stand there; the longest go first."""
+    return _replaced(text, _found(text, _views(tuple(secrets))))
 
 
 def settled(text: str, secrets: Sequence[str]) -> tuple[str, str]:
@@ -32,34 +57,196 @@ def settled(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     Returns:
         What is certain of *text*, without the *secrets*; and its end, which may be the beginning of one, as
         it is: to be put before what comes next.
-
-    Cost: length of the text and square of the longest secret.
     """
-    start = len(text) - max((_begun(text, secret) for secret in secrets), default=0)
-    while (earlier := min((_across(text, secret, start) for secret in secrets), default=start)) < start:
-        start = earlier
-    return redact(text[:start], secrets), text[start:]
+    views = _views(tuple(secrets))
+    if not views:
+        return text, ""
+    found, start = _found(text, views), _begun(text, views)
+    start = next((begin for begin, end in found if begin < start < end), start)
+    return _replaced(text[:start], [span for span in found if span[1] <= start]), text[start:]
 
 
 def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
-    """The values of *environment* that are keys by their name, or by being called *also*."""
-    values = (value.strip() for name, value in environment.items() if name == also or KEY_NAME.search(name))
-    return tuple(value for value in values if len(value) >= SHORTEST_CHARS)
+    """The values of *environment* that are keys by name, or called *also*; and passwords in URLs."""
+    found: dict[str, None] = {}
+    for name, value in environment.items():
+        if name == also or KEY_NAME.search(name):
+            found[value.strip()] = None
+        found |= dict.fromkeys(login["password"] for login in LOGIN.finditer(value))
+    return tuple(value for value in found if len(value) >= SHORTEST_CHARS)
 
 
-def without(environment: Mapping[str, str]) -> dict[str, str]:
-    """*environment* as commands may have it: without keys."""
-    return {name: value for name, value in environment.items() if not KEY_NAME.search(name)}
+# ---- Views ------------------------------------------------------------------------------------------
 
 
-def _begun(text: str, secret: str) -> int:
-    """How many characters at the end of *text* are the beginning of *secret*, but not all of it."""
-    return next((size for size in range(len(secret) - 1, 0, -1) if text.endswith(secret[:size])), 0)
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text as a view shows it, and where in the text each of its characters starts and ends."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
-def _across(text: str, secret: str, place: int) -> int:
-    """Where a *secret* begins that *place* lies within; else *place*."""
-    if not secret:
-        return place
-    found = text.find(secret, max(place - len(secret) + 1, 0), place + len(secret) - 1)
-    return found if 0 <= found < place else place
+@dataclass(frozen=True, slots=True)
+class View:
+    """
+    One way to read a text.
+
+    Attributes:
+        keys: What a key looks like there, the longest first.
+        left_out: What of the text counts for nothing.
+        letters: Which characters are read as others.
+        of_text: Whether it reads the text as it is, and not what its escapes mean.
+    """
+
+    keys: tuple[str, ...]
+    left_out: re.Pattern[str] | None = None
+    letters: Mapping[int, int] | None = None
+    of_text: bool = False
+
+    def shown(self, text: str) -> str:
+        """What is left of *text*."""
+        text = text if self.left_out is None else self.left_out.sub("", text)
+        return text if self.letters is None else text.translate(self.letters)
+
+    def read(self, base: Reading) -> Reading:
+        """The same, and where it comes from."""
+        if self.left_out is None:
+            return base
+        gone = [found.span() for found in self.left_out.finditer(base.text)]
+        begins, ends = [0, *(end for _, end in gone)], [*(start for start, _ in gone), len(base.text)]
+        kept = [range(start, end) for start, end in zip(begins, ends, strict=True)]
+        starts = [base.starts[at] for part in kept for at in part]
+        return Reading(self.shown(base.text), starts, [base.ends[at] for part in kept for at in part])
+
+
+@lru_cache(maxsize=16)
+def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
+    """The views of a text in which *secrets* are looked for; none if there are none."""
+    known = {secret for secret in secrets if secret}
+    if not known:
+        return ()
+    raw = [each.encode("utf-8", "surrogateescape") for each in known if len(each) >= SHORTEST_CHARS]
+    return (
+        View(_longest_first(known), of_text=True),
+        View(_longest_first(meant for secret in known for meant in _meanings(secret))),
+        View(_longest_first(core for each in raw for core in _base64_cores(each)), BLANK, URL_ALPHABET),
+        View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, SMALL),
+    )
+
+
+def _longest_first(keys: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
+
+
+def _meanings(secret: str) -> Iterator[str]:
+    """What *secret* is once its escapes are read; what it holds itself may look like one."""
+    meant = _without_escapes(secret)
+    by_byte = meant.encode("utf-8", "surrogateescape").decode("latin-1")  # as in URLs
+    by_pair = "".join(map(_pair, meant))  # as in JSON
+    for each in (meant, by_byte, by_pair):
+        yield each
+        yield each.replace(" ", "+")  # as forms are sent
+
+
+def _pair(character: str) -> str:
+    """A character as UTF-16 has it."""
+    number = ord(character) - 0x10000
+    return character if number < 0 else chr(0xD800 + (number >> 10)) + chr(0xDC00 + (number & 0x3FF))
+
+
+def _base64_cores(raw: bytes) -> Iterator[str]:
+    """What base64 makes of *raw* whatever stands around it: one for each place within three bytes."""
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + raw).decode("ascii")
+        yield encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
+
+
+def _has_escapes(text: str) -> bool:
+    return "\\" in text or "%" in text
+
+
+def _without_escapes(text: str) -> str:
+    return ESCAPE.sub(_meant, text) if _has_escapes(text) else text
+
+
+def _unescaped(text: str) -> Reading:
+    """*text* with its escapes read; a backslash that means nothing is left out."""
+    starts, ends, at = list[int](), list[int](), 0
+    for found in ESCAPE.finditer(text) if _has_escapes(text) else ():
+        size = len(_meant(found))
+        starts += [*range(at, found.start()), *[found.start()] * size]
+        ends += [*range(at + 1, found.start() + 1), *[found.end()] * size]
+        at = found.end()
+    starts += range(at, len(text))
+    return Reading(_without_escapes(text), starts, [*ends, *range(at + 1, len(text) + 1)])
+
+
+def _meant(escape: re.Match[str]) -> str:
+    if number := escape["unicode"] or escape["hex"] or escape["percent"]:
+        return chr(int(number, 16))
+    return "\n" if escape["end"] else escape["same"]
+
+
+# ---- Finding ----------------------------------------------------------------------------------------
+
+
+def _found(text: str, views: Sequence[View]) -> list[Span]:
+    """Where keys stand, in order; what overlaps is one span."""
+    spans: list[Span] = []
+    meant = _without_escapes(text) if views else ""
+    for view in views:
+        shown = view.shown(text if view.of_text else meant)
+        present = [key for key in view.keys if key in shown]
+        if present:
+            reading = view.read(_as_it_is(text) if view.of_text else _unescaped(text))
+            pattern = re.compile("|".join(map(re.escape, present)))
+            places = (place.span() for place in pattern.finditer(reading.text))
+            spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in places]
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _replaced(text: str, spans: Sequence[Span]) -> str:
+    parts, at = list[str](), 0
+    for start, end in spans:
+        parts += [text[at:start], REDACTED]
+        at = end
+    return "".join((*parts, text[at:])) if spans else text
+
+
+def _begun(text: str, views: Sequence[View]) -> int:
+    """Where at the end of *text* begins what may become a key; its length if nothing does."""
+    longest = max(len(key) for view in views for key in view.keys)
+    first = max(len(text) - HELD * longest, 0)
+    tail = text[first:]
+    half = HALF_ESCAPE.search(tail)
+    starts = [half.start() if half else len(tail)]
+    for view in views:
+        base = _as_it_is(tail) if view.of_text else _unescaped(tail[: half.start() if half else None])
+        reading = view.read(base)
+        if view.left_out is BETWEEN_DIGITS and tail.endswith("0"):  # it may be that of `0x`
+            starts += [reading.starts[at] for at in _beginnings(reading.text[:-1], view.keys)]
+        starts += [reading.starts[at] for at in _beginnings(reading.text, view.keys)]
+    return first + min(starts)
+
+
+def _as_it_is(text: str) -> Reading:
+    return Reading(text, range(len(text)), range(1, len(text) + 1))
+
+
+def _beginnings(text: str, keys: Sequence[str]) -> Iterator[int]:
+    """Where the end of *text* begins to be one of *keys*, but is not all of it; the first for each."""
+    for key in keys:
+        at = max(len(text) - len(key) + 1, 0)
+        while (at := text.find(key[0], at)) >= 0:
+            if key.startswith(text[at:]):
+                yield at
+                break
+            at += 1

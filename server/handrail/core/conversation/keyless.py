@@ -1,0 +1,32 @@
+"""Messages as a model is sent them: without keys, whoever wrote them. Results have lost theirs before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from handrail.core.conversation.message import Message, SystemMessage, UserMessage
+from handrail.core.results.redact import redact
+
+
+def without_keys(messages: Sequence[Message], secrets: Sequence[str]) -> tuple[Message, ...]:
+    """*messages* without the *secrets* in what we and the user say, excerpts of documents included."""
+    return tuple(_without(message, tuple(secrets)) for message in messages)
+
+
+def _without(message: Message, secrets: tuple[str, ...]) -> Message:
+    match message:
+        case SystemMessage() | UserMessage():
+            return _redacted(message, secrets)
+        case _:
+            return message
+
+
+@lru_cache(maxsize=256)  # each step sends the whole conversation again
+def _redacted(message: SystemMessage | UserMessage, secrets: tuple[str, ...]) -> Message:
+    text = redact(message.text, secrets)
+    if isinstance(message, SystemMessage):
+        return replace(message, text=text)
+    context = tuple(replace(each, text=redact(each.text, secrets)) for each in message.context)
+    return replace(message, text=text, context=context)
