@@ -62,3 +62,16 @@ async def test_what_is_told(repository: Path) -> None:
     assert told.machine["date"] == "2026-11-21"
     assert told.machine["shell"] in ("bash", "sh")
     assert [(each.path, each.branch) for each in told.folders] == [(str(repository), "main")]
+
+
+def test_a_link_to_somebody_elses_file_is_not_a_branch(tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("0123456789abcdef0123456789abcdef01234567\n")
+    (tmp_path / "work" / ".git").mkdir(parents=True)
+    (tmp_path / "work" / ".git" / "HEAD").symlink_to(tmp_path / "token")
+    assert branch(tmp_path / "work") == ""
+
+
+def test_a_branch_is_read_from_files_only(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    os.mkfifo(tmp_path / ".git" / "HEAD")
+    assert branch(tmp_path) == ""

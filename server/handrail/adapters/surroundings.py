@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 
 from handrail.adapters.commands.process import shell
+from handrail.adapters.files import setting_file
 from handrail.adapters.files.files import in_thread
 from handrail.core.conversation.prompt import Folder, Surroundings
 
@@ -64,10 +65,9 @@ def _head(git: Path) -> str | None:
 
 
 def _line(file: Path) -> str | None:
+    """The first line of one of git's files; a link might lead to a file that holds something else."""
     try:
-        if not file.is_file():
-            return None
-        with file.open("rb") as opened:
-            return opened.read(READ_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
+        raw = setting_file.read_head(file, READ_BYTES)
     except OSError:
         return None
+    return raw.decode("utf-8", "replace").partition("\n")[0].strip()

@@ -189,12 +189,13 @@ class Host:
                 executor = self._executor(session.id, turn, prompt, observe)
                 await self.archive.kept(session)
                 executor.offered = frozenset(offer.name for offer in offers(mode))
-                system, instructions = await told_before(mode, executor.ports)
-                started = replace(started, instructions=instructions)
+                told = await told_before(mode, executor.ports)
+                started = replace(started, instructions=told.instructions)
             finally:
                 observe(started)
+            told.tell(self.named, observe)
             wishes = Wishes(
-                system=system,
+                system=told.text,
                 offers=offers(mode),
                 keep=keep,
                 facts=lambda: self._facts(session.id),
@@ -212,8 +213,9 @@ class Host:
             cut = executor.interrupted if executor is not None else None
             now = self.sessions[session.id] = self.sessions[session.id].closed(cut)
             self.archive.keep(now)
-            over = Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
-            self.archive.over(session.id, over)
+            self.archive.over(
+                session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
+            )
             observe(Ended(state=end.state, reason=end.reason))
         if executor is not None:
             await executor.withdraw()

@@ -112,11 +112,11 @@ def shown(path: Path) -> str:
 
 def read(path: Path, limit: int) -> Found:
     """All bytes of a plain file; raises OSError, NotPlainError, or TooLargeError beyond *limit* bytes."""
-    _check_plain(os.stat(path).st_mode)  # before opening: opening a device may already do something
+    check_plain(os.stat(path).st_mode)  # before opening: opening a device may already do something
     handle = os.open(path, os.O_RDONLY | NO_BLOCK)
     try:
         status = os.fstat(handle)
-        _check_plain(status.st_mode)
+        check_plain(status.st_mode)
         if status.st_size > limit:
             raise TooLargeError(status.st_size)
         parts, size = [], 0
@@ -133,7 +133,8 @@ def read(path: Path, limit: int) -> Found:
     )
 
 
-def _check_plain(mode: int) -> None:
+def check_plain(mode: int) -> None:
+    """Raises IsADirectoryError or NotPlainError unless *mode* is that of a plain file."""
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "It is a folder")
     if not stat.S_ISREG(mode):

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from handrail import prompts
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
-from handrail.core.policy.verdict import Place, Standing
+from handrail.core.ledger.report import Event, Notice
+from handrail.core.policy.verdict import Allow, Ask, Block, Place, Request, Rights, Standing, verdict
 from handrail.ports import Ports
 
+READ = "read_file"  # the tool by which a model would read the same
 
-async def told_before(mode: Mode, ports: Ports) -> tuple[str, tuple[str, ...]]:
-    """The text for *mode*, and the paths of the project's instructions that are in it."""
-    found = await _project(ports)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldBefore:
+    """
+    What a model is told first.
+
+    Attributes:
+        instructions: The paths of the project's instructions that are in the text.
+        left_out: What people should know of those that may not be read.
+    """
+
+    text: str
+    instructions: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def tell(self, named: set[str], observe: Callable[[Event], None]) -> None:
+        """Tell the user of instructions that are left out, but for what is among *named* already."""
+        for each in self.left_out:
+            if each not in named:
+                observe(Notice(call="", text=each, is_warning=True))
+        named.update(self.left_out)
+
+
+async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
+    """What the model is told in *mode*."""
+    found, left_out = await _project(ports)
     names = ["rules"]
     names += [] if ports.terms.reasons else ["method"]
     names += [] if mode is Mode.EDIT else [mode.value]
     names += [] if ports.terms.behaviour == "none" else [ports.terms.behaviour]
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
     text = prompt.system_text([prompts.text(name) for name in names], around, found)
-    return text, tuple(each.path for each in found)
+    return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
 
 
 async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
@@ -35,13 +61,27 @@ async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
     return tuple(found)
 
 
-async def _project(ports: Ports) -> list[Instructions]:
-    found: dict[str, Instructions] = {}
+async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
+    """The instructions that the model may read as it may read any file, without a question."""
+    found, left_out = dict[str, Instructions](), dict[str, None]()
+    rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     for name in [INSTRUCTIONS, *(f"{root.rstrip('/')}/{INSTRUCTIONS}" for root in ports.terms.roots)]:
         place = ports.workspace.resolve(name)
         if isinstance(place, Failure) or place.identity in found:
             continue
+        judged = verdict(Request(tool=READ, places=(place,)), rights)
+        if not isinstance(judged, Allow):
+            if await ports.editor.read_bytes(place.uri) is not None:
+                left_out[_why_not(name, place, judged)] = None
+            continue
         document = await ports.editor.read(place.uri)
         if not isinstance(document, Failure) and document.text.content.strip():
             found[place.identity] = Instructions(path=place.path, text=document.text.content)
-    return list(found.values())
+    return list(found.values()), tuple(left_out)
+
+
+def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
+    why = judged.detail if isinstance(judged, Ask) else judged.failure.message
+    path = name.rpartition("/")[2]
+    leads = f", which leads to {place.path}" if place.path != path else ""
+    return f"{path}{leads}{',' if leads else ''} is not read and not sent to the model. {why}"

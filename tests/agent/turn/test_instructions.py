@@ -1,0 +1,124 @@
+"""Only instructions that the model may read unasked are sent to it; what is left out is told once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import Bench
+from handrail.agent.turn.instructions import told_before
+from handrail.core.conversation.prompt import Mode
+from handrail.core.ledger.report import Notice
+from handrail.core.policy.rules import Decision, Rule
+from handrail.testing import answer, lay_out
+
+SECRET = "the secret of somebody"
+
+
+def link(bench: Bench, target: Path, at: str = "AGENTS.md") -> None:
+    (bench.root / at).symlink_to(target)
+
+
+def outside(bench: Bench) -> Path:
+    folder = bench.state.parent / "elsewhere"
+    lay_out(folder, {"AGENTS.md": SECRET.encode(), "id_rsa": SECRET.encode()})
+    return folder
+
+
+def to_a_file_outside(bench: Bench) -> None:
+    link(bench, outside(bench) / "id_rsa")
+
+
+def to_another_link(bench: Bench) -> None:
+    (bench.root / "docs").mkdir()
+    (bench.root / "docs" / "link").symlink_to(outside(bench) / "id_rsa")
+    link(bench, Path("docs/link"))
+
+
+def through_a_folder_outside(bench: Bench) -> None:
+    (bench.root / "docs").symlink_to(outside(bench))
+    link(bench, Path("docs/AGENTS.md"))
+
+
+def to_a_protected_file(bench: Bench) -> None:
+    lay_out(bench.root, {".env": f"KEY={SECRET}".encode()})
+    link(bench, Path(".env"))
+
+
+def to_version_control(bench: Bench) -> None:
+    lay_out(bench.root, {".git/config": f"[x]\n{SECRET}".encode()})
+    link(bench, Path(".git/config"))
+
+
+def to_our_own_files(bench: Bench) -> None:
+    lay_out(bench.root, {".handrail/output.md": SECRET.encode()})
+    link(bench, Path(".handrail/output.md"))
+
+
+def to_this_process(bench: Bench) -> None:
+    link(bench, Path("/proc/self/environ"))
+
+
+@pytest.mark.parametrize(
+    "lay",
+    [
+        to_a_file_outside,
+        to_another_link,
+        through_a_folder_outside,
+        to_a_protected_file,
+        to_version_control,
+        to_our_own_files,
+        to_this_process,
+    ],
+)
+async def test_a_link_does_not_send_what_may_not_be_read(lay: Callable[[Bench], None], bench: Bench) -> None:
+    lay(bench)
+    told = await told_before(Mode.EDIT, bench.ports())
+    assert SECRET not in told.text
+    assert "PATH=" not in told.text
+    assert told.instructions == ()
+
+
+async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
+    to_a_protected_file(bench)
+    for _ in range(3):
+        bench.says(answer("Done."))
+        await bench.turn()
+    (notice,) = [event for event in bench.events if isinstance(event, Notice)]
+    assert notice.is_warning
+    assert notice.text.startswith("AGENTS.md, which leads to .env, is not read and not sent to the model.")
+
+
+async def test_a_link_to_another_file_of_the_workspace_is_read(bench: Bench) -> None:
+    lay_out(bench.root, {"docs/rules.md": b"Write in verse."})
+    link(bench, Path("docs/rules.md"))
+    told = await told_before(Mode.EDIT, bench.ports())
+    assert "Write in verse." in told.text
+    assert told.left_out == ()
+
+
+@pytest.mark.parametrize("decision", [Decision.ASK, Decision.BLOCK])
+async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: Bench) -> None:
+    lay_out(bench.root, {"AGENTS.md": b"Write in verse."})
+    rule = Rule(tool="read", match="AGENTS.md", decision=decision)
+    bench.terms = replace(bench.terms, rules=(rule,))
+    told = await told_before(Mode.EDIT, bench.ports())
+    assert "verse" not in told.text
+    assert len(told.left_out) == 1
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device", "nothing"])
+async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
+    path = bench.root / "AGENTS.md"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    told = await told_before(Mode.EDIT, bench.ports())
+    assert told.instructions == ()
