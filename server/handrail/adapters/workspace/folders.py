@@ -11,12 +11,8 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-
-from pathspec import GitIgnoreSpec
 
 from handrail.adapters.files.files import path_of, uri_of
 from handrail.adapters.files.paths import (
@@ -28,51 +24,12 @@ from handrail.adapters.files.paths import (
     root_names,
     shown_path,
 )
+from handrail.adapters.workspace.protected import plain_name, protection_of
 from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
-
-# What changes no longer than the user looks, and why it is asked about first. Patterns are those of
-# .gitignore, in small letters, as names are compared; a later one of the same row wins.
-PROTECTED: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "It may be a key: whoever has it is let in.",
-        (
-            "*.pem",
-            "*.key",
-            "*.p12",
-            "*.pfx",
-            "id_rsa*",
-            "id_dsa*",
-            "id_ecdsa*",
-            "id_ed25519*",
-            ".ssh",
-            ".gnupg",
-        ),
-    ),
-    (
-        "It may hold a password or token for another service.",
-        (".netrc", "_netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws"),
-    ),
-    (
-        "It may hold the secrets of an environment, and is read by what runs there.",
-        (".env*", "!.env*.example", "!.env*.sample", "!.env*.template"),
-    ),
-    (
-        "An editor takes settings from it, and some of them run commands.",
-        (".vscode", "*.code-workspace", ".idea", ".zed", ".exrc", ".nvim.lua", ".dir-locals.el"),
-    ),
-    (
-        "An agent takes settings from it: what it may do, and what it runs.",
-        (".claude", ".cursor"),
-    ),
-    (
-        "It defines what runs on the build server, with the rights that are set there.",
-        ("**/.github/workflows", ".gitlab-ci.yml", ".circleci", "jenkinsfile", "azure-pipelines.yml"),
-    ),
-)
 
 SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
 
@@ -190,37 +147,22 @@ class Folders:
         return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing, why=why)
 
 
-def why_protected(path: str) -> str | None:
-    """Why the file at *path*, relative to its folder with `/`, is asked about before it is changed."""
-    folded = re.sub(r"[\r\n]", "_", path).casefold()  # patterns stop at a line end, names do not
-    return next((reason for reason, spec in _protected() if spec.match_file(folded)), None)
-
-
-@cache
-def _protected() -> tuple[tuple[str, GitIgnoreSpec], ...]:
-    return tuple((reason, GitIgnoreSpec.from_lines(patterns)) for reason, patterns in PROTECTED)
-
-
 def _standing(real: Path, written: Path) -> tuple[Standing, str]:
     """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
     if _is_internal(real.parts + written.parts):
         return Standing.VERSION_CONTROL, ""
-    if any(_plain(part) == OWN_FOLDER for part in real.parts + written.parts):
+    if any(plain_name(part) == OWN_FOLDER for part in real.parts + written.parts):
         return Standing.OWN, ""
-    if why := why_protected(real.as_posix()) or why_protected(written.as_posix()):
-        return Standing.PROTECTED, why
-    return Standing.INSIDE, ""
+    found = [each for each in map(protection_of, (real, written)) if each is not None]
+    if not found:
+        return Standing.INSIDE, ""
+    strictest = next((each for each in found if each.is_read), found[0])
+    return Standing.PROTECTED if strictest.is_read else Standing.RUNS_LATER, strictest.reason
 
 
 def _is_internal(parts: Sequence[str]) -> bool:
     """Whether a part is a version control system's folder, however a file system lets one spell it."""
-    return any(name in VERSION_CONTROL or SHORT_NAME.fullmatch(name) for name in map(_plain, parts))
-
-
-def _plain(part: str) -> str:
-    """A part of a path without what file systems do not see in it."""
-    name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these
-    return name.partition(":")[0].rstrip(" .").casefold()  # and Windows not these
+    return any(name in VERSION_CONTROL or SHORT_NAME.fullmatch(name) for name in map(plain_name, parts))
 
 
 def _unusable(path: str) -> Failure | None:

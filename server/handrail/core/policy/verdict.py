@@ -23,6 +23,7 @@ class Standing(StrEnum):
 
     INSIDE = "inside"
     PROTECTED = "protected"
+    RUNS_LATER = "runs-later"
     OUTSIDE = "outside"
     VERSION_CONTROL = "version-control"
     OWN = "own"
@@ -127,6 +128,7 @@ Verdict = Allow | Ask | Block
 
 ASKED: dict[Standing, str] = {
     Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
+    Standing.RUNS_LATER: "What is written there runs later.",
     Standing.OUTSIDE: "It lies outside the workspace folders.",
     Standing.VERSION_CONTROL: "It belongs to version control's own files.",
     Standing.OWN: "It belongs to handrail's own files.",
@@ -138,7 +140,8 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     Judge a call; of all that it touches the strictest decides.
 
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command that is
-    known to change nothing; protected files, what lies outside, and all other commands are asked about.
+    known to change nothing; protected files, what lies outside, and all other commands are asked about. Files
+    that run later are asked about before they are written.
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
@@ -154,7 +157,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
         match rules.of_path(rights.rules, request.tool, place.path):
             case Decision.BLOCK:
                 return Block(failure=_blocked(f"{request.tool} on {place.path}", place.uri))
-            case None if place.standing in ASKED:
+            case None if _is_asked(place, is_written=request.tool not in rules.GROUPS["read"]):
                 asked.append(place)
             case Decision.ASK:
                 asked.append(place)
@@ -174,6 +177,11 @@ def denied(ask: Ask, *, answered: bool) -> Failure:
         message=f"{who} this: {ask.subject}. Nothing was run or changed.",
         steps=("Go on without it, or ask the user what to do instead.",),
     )
+
+
+def _is_asked(place: Place, *, is_written: bool) -> bool:
+    """Whether a place is asked about unless a rule says otherwise; what runs later may be read."""
+    return place.standing in ASKED and (is_written or place.standing is not Standing.RUNS_LATER)
 
 
 def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verdict:
@@ -219,7 +227,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = BY_RULE if Decision.ASK in said else why_not_read_only(command, allowed)
     reasons = [why] if why else []
-    asked = [place for place in request.places if place.standing in ASKED]
+    asked = [p for p in request.places if _is_asked(p, is_written=p in request.written)]
     reasons += [f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked]
     if not reasons:
         return Allow()

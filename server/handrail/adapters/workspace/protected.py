@@ -1,0 +1,179 @@
+"""
+The table of files that are asked about: those that hold secrets, and those that run later.
+
+Secrets are asked about before they are read or written, files that run later before they are written: what
+is in them acts when nobody looks, with the rights of whoever runs it. Tests, build scripts and a package's
+own scripts are not in the table, since to write them is the work. `docs/security.md` lists it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """
+    A class of files.
+
+    Attributes:
+        reason: Why they are asked about, for people.
+        patterns: Names of files and folders at any depth, in small letters, or of a folder and what is in it;
+            `*` is any text, and `!` leaves out what another one has taken.
+        is_read: Whether they are asked about before they are read, too.
+    """
+
+    reason: str
+    patterns: str
+    is_read: bool = False
+
+
+PROTECTIONS: tuple[Protection, ...] = (
+    Protection(
+        reason="It may be a key: whoever has it is let in.",
+        patterns="*.pem *.key *.p12 *.pfx id_rsa* id_dsa* id_ecdsa* id_ed25519* .ssh .gnupg",
+        is_read=True,
+    ),
+    Protection(
+        reason="It may hold a password or token for another service.",
+        patterns=".netrc _netrc .npmrc .pypirc .git-credentials .aws",
+        is_read=True,
+    ),
+    Protection(
+        reason="It may hold the secrets of an environment, and is read by what runs there.",
+        patterns=".env* !.env*.example !.env*.sample !.env*.template",
+        is_read=True,
+    ),
+    Protection(
+        reason="An editor takes settings from it, and some of them run commands.",
+        patterns=".vscode *.code-workspace .idea .zed .exrc .nvim.lua .dir-locals.el",
+        is_read=True,
+    ),
+    Protection(
+        reason="An agent takes settings from it: what it may do, and what it runs.",
+        patterns=".claude .cursor",
+        is_read=True,
+    ),
+    Protection(
+        reason="It defines what runs on the build server, with the rights that are set there.",
+        patterns="""
+            .github/workflows .gitlab-ci.yml .circleci jenkinsfile azure-pipelines.yml
+        """,
+        is_read=True,
+    ),
+    Protection(
+        reason="An editor obeys it as soon as the folder or a file in it is opened.",
+        patterns="""
+            .vimrc _vimrc .gvimrc .lvimrc .local.vimrc .nvimrc .vim .nvim .dir-locals-2.el .emacs .emacs.d
+            .ycm_extra_conf.py .helix .kakrc .kak-lsp.toml .kateproject *.sublime-project .fleet .vs
+            .theia .devcontainer .devcontainer.json devcontainer.json .gitpod.yml .gitpod.dockerfile
+        """,
+    ),
+    Protection(
+        reason="An agent obeys it in its next turn: instructions, tools and programs of its own.",
+        patterns="""
+            agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md warp.md
+            skill.md .mcp.json mcp.json .mcp .agents .agent .codex .gemini .qwen .opencode opencode.json
+            opencode.jsonc .cursorrules .windsurf .windsurfrules .clinerules .cline .roo .roomodes
+            .roorules .kilocode .kilocodemodes .kiro .junie .amp .trae .goose .goosehints .continue
+            .continuerules .aider* .augment .augment-guidelines .factory .crush crush.json .crush.json
+            .openhands .rules .ai .github/copilot-instructions.md .github/instructions .github/prompts
+            .github/chatmodes .github/agents .github/hooks .github/skills
+        """,
+    ),
+    Protection(
+        reason="A build server obeys it as soon as it is pushed.",
+        patterns="""
+            .github/actions .gitlab-ci.yaml .gitlab-ci .gitlab jenkinsfile.* azure-pipelines.yaml
+            .azure-pipelines .travis.yml .drone.yml .drone.star .woodpecker .woodpecker.yml
+            .woodpecker.yaml .buildkite .appveyor.yml appveyor.yml bitbucket-pipelines.yml .cirrus.yml
+            .cirrus.star .gitea/workflows .forgejo/workflows .semaphore .teamcity cloudbuild.yaml
+            cloudbuild.yml buildspec.yml .build.yml .builds codefresh.yml
+        """,
+    ),
+    Protection(
+        reason="Git obeys it, or runs it when something is committed, checked out or pushed.",
+        patterns="""
+            .gitattributes .gitmodules .gitconfig .lfsconfig .husky .githooks .git-hooks
+            .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* .lefthook
+            .lefthook.* lefthook-local.* .overcommit.yml .lintstagedrc* lint-staged.config.* .huskyrc*
+            .hgrc .simple-git-hooks.*
+        """,
+    ),
+    Protection(
+        reason="A shell or a program that is started there obeys it.",
+        patterns="""
+            .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
+            .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish .tmux.conf
+            .screenrc .direnv .autoenv* .mise .mise.toml .mise.*.toml mise.toml mise.*.toml .tool-versions
+            .gdbinit .lldbinit .pdbrc .pythonrc .pythonrc.py .irbrc .pryrc .rprofile .sqliterc .psqlrc
+            .curlrc .wgetrc .xinitrc .xprofile .config/autostart .config/systemd .config/fish
+        """,
+    ),
+    Protection(
+        reason="A build tool obeys it: which programs it runs, and where it gets them from.",
+        patterns="""
+            .cargo/config.toml .cargo/config rust-toolchain rust-toolchain.toml .yarnrc .yarnrc.yml
+            .yarn/releases .yarn/plugins .pnpmfile.cjs .pnpmfile.mjs pnpmfile.js bunfig.toml .mvn
+            gradle/wrapper gradlew gradlew.bat mvnw mvnw.cmd .bazelrc .bazeliskrc tools/bazel .buckconfig
+            pip.conf pip.ini .pydistutils.cfg .condarc nuget.config .gemrc .bundle/config .justfile
+        """,
+    ),
+    Protection(
+        reason="It is run in the place of a program, or by each start of one.",
+        patterns="""
+            .venv/bin venv/bin .venv/scripts venv/scripts pyvenv.cfg sitecustomize.py usercustomize.py
+            *.pth node_modules/.bin .local/bin .direnv
+        """,
+    ),
+)
+
+
+def protection_of(path: Path) -> Protection | None:
+    """The class of the file or folder at *path*, relative to its workspace folder; None if there is none."""
+    parts = [plain_name(part) for part in path.parts]
+    names, anywhere, classes = _table()
+    found = {names[each] for each in (*parts, *map("/".join, pairwise(parts))) if each in names}
+    for part in parts:
+        if anywhere.fullmatch(part):
+            found |= {at for at, (takes, leaves) in classes.items() if takes(part) and not leaves(part)}
+    return PROTECTIONS[min(found)] if found else None
+
+
+def plain_name(part: str) -> str:
+    """A part of a path as file systems compare it: without case and what some of them do not see."""
+    name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these
+    return name.partition(":")[0].rstrip(" .").casefold()  # and Windows not these
+
+
+Takes = Callable[[str], object]
+
+
+@cache
+def _table() -> tuple[Mapping[str, int], re.Pattern[str], Mapping[int, tuple[Takes, Takes]]]:
+    """Classes by name; what any pattern with a wildcard matches; what each class takes and leaves."""
+    names: dict[str, int] = {}
+    classes: dict[int, tuple[Takes, Takes]] = {}
+    for number, each in enumerate(PROTECTIONS):
+        patterns = each.patterns.split()
+        for name in patterns:
+            if "*" not in name:
+                names.setdefault(name, number)
+        takes = [name for name in patterns if "*" in name and not name.startswith("!")]
+        leaves = [name[1:] for name in patterns if name.startswith("!")]
+        if takes:
+            classes[number] = _any_of(takes).fullmatch, _any_of(leaves).fullmatch
+    words = " ".join(each.patterns for each in PROTECTIONS).split()
+    every = [name for name in words if "*" in name and not name.startswith("!")]
+    return names, _any_of(every), classes
+
+
+def _any_of(patterns: Sequence[str]) -> re.Pattern[str]:
+    made = "|".join(".*".join(map(re.escape, pattern.split("*"))) for pattern in patterns)
+    return re.compile(made or r"(?!)", re.DOTALL)
