@@ -165,7 +165,7 @@ class _Applying:
     def _ports(self) -> Ports:
         state = state_folder()
         return Ports(
-            editor=Disk(state / "handrail" / "locks"),
+            editor=Disk(state / "handrail" / "locks", lambda: [self.root]),
             workspace=Folders((self.root,)),
             provider=Paste(partial=self.options.partial),
             checkpoints=self._checkpoints(state),

@@ -71,7 +71,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     folders, keys = Folders(()), Keys(os.environ)
     _log_without(keys.secrets)
     world = World(
-        disk=Disk(state_folder() / "handrail" / "locks"),
+        disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         provider=Providers(keys),

@@ -147,10 +147,10 @@ async def test_where_a_folder_cannot_be_opened_a_file_stands_in(
 ) -> None:
     real = os.open
 
-    def no_folders(path: Path, flags: int, mode: int = 0o777) -> int:
-        if flags & os.O_DIRECTORY:
+    def no_folders(path: Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_DIRECTORY and not flags & os.O_PATH:
             raise PermissionError(errno.EACCES, "Permission denied")
-        return real(path, flags, mode)
+        return real(path, flags, mode, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "open", no_folders)
     (tmp_path / "work").mkdir()

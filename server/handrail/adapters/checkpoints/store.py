@@ -31,6 +31,7 @@ from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
+from handrail.adapters.files.entry import BINARY
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -338,7 +339,7 @@ def _write(path: Path, raw: bytes) -> None:
 @contextmanager
 def _filled(path: Path, raw: bytes) -> Iterator[int]:
     """A new file, open and not yet on the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | files.BINARY, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:
         os.chmod(path, 0o600)
         view = memoryview(raw)

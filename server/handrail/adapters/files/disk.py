@@ -20,8 +20,10 @@ from pathlib import Path
 
 import editorconfig
 
-from handrail.adapters.files import failure, files, links, lock
+from handrail.adapters.files import entry, failure, files, links, lock
+from handrail.adapters.files.entry import Entry
 from handrail.adapters.files.files import path_of, uri_of
+from handrail.adapters.files.paths import folded, inside
 from handrail.core.checkpoint import Image
 from handrail.core.documents import readback
 from handrail.core.documents.change import (
@@ -57,9 +59,15 @@ ATTEMPTS = 5  # another program that writes the file more often than this has it
 class Disk:
     """The Editor port for documents on disk; it makes one change at a time."""
 
-    def __init__(self, stand_ins: Path | None = None) -> None:
-        """Nothing is made before it is needed; *stand_ins* is for `lock.held`."""
-        self._stand_ins = stand_ins
+    def __init__(self, stand_ins: Path | None = None, roots: Callable[[], Sequence[Path]] = tuple) -> None:
+        """
+        Nothing is made before it is needed.
+
+        Args:
+            stand_ins: For `lock.held`.
+            roots: Tells the workspace folders: what was judged as a file in one is changed only there.
+        """
+        self._stand_ins, self._roots = stand_ins, roots
         self._writing = asyncio.Lock()
 
     async def read(self, uri: str) -> Document | Failure:
@@ -80,7 +88,7 @@ class Disk:
         landings = []
         async with self._writing:
             for change in changes:
-                landings.append(await files.in_thread(_land, change, self._stand_ins))
+                landings.append(await files.in_thread(_land, change, self._stand_ins, self._roots()))
         return tuple(landings)
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
@@ -109,7 +117,7 @@ class Disk:
             raw: None removes the file.
             mode: Permission bits; None keeps them, or takes those of a new file.
         """
-        path = _resolved(uri)
+        path = _unmoved(uri, self._roots())
         if isinstance(path, Failure):
             return path
         async with self._writing:
@@ -148,7 +156,27 @@ def encoding_named(path: Path) -> str | None:
 
 def _resolved(uri: str) -> Path | Failure:
     path = path_of(uri)
-    return failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
+    try:
+        return failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
+    except OSError:  # it became a link, or ceased to be one, while it was followed
+        return failure.changed(Path(uri)).at(uri)
+
+
+def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
+    """
+    The path of a file to be changed, with every link resolved.
+
+    Links were followed before it was judged. So if a file of a workspace folder lies elsewhere now, somebody
+    has put a link there since, and nobody has judged where that leads.
+    """
+    path, real = path_of(uri), _resolved(uri)
+    if path is None or isinstance(real, Failure):
+        return real
+    home = inside(os.path.normpath(path), roots)
+    expected = None if home is None else os.path.join(os.path.realpath(roots[home[0]]), home[1])
+    if expected is not None and folded(os.fspath(real)) != folded(expected):
+        return failure.changed(path).at(uri)
+    return real
 
 
 # ---- Reading ----------------------------------------------------------------------------------------
@@ -160,19 +188,19 @@ def _read(uri: str) -> Document | Failure:
     return text.at(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
 
 
-def _read_text(path: Path) -> Text | Failure:
-    found = _find(path)
+def _read_text(path: Path, held: Entry | None = None) -> Text | Failure:
+    found = _find(held or path)
     return found if isinstance(found, Failure) else Text.parse(found.raw, encoding_named(path))
 
 
-def _find(path: Path) -> files.Found | Failure:
+def _find(path: Path | Entry) -> files.Found | Failure:
     try:
         return files.read(path, LIMIT_BYTES)
     except OSError as error:
-        return failure.unreadable(path, error)
+        return failure.unreadable(path.path if isinstance(path, Entry) else path, error)
 
 
-def _held(path: Path) -> bytes | None:
+def _held(path: Path | Entry) -> bytes | None:
     try:
         return files.read(path, files.LIMIT_KEPT_BYTES).raw
     except OSError:
@@ -182,13 +210,13 @@ def _held(path: Path) -> bytes | None:
 # ---- Changing ---------------------------------------------------------------------------------------
 
 
-def _land(change: Change, stand_ins: Path | None) -> Landing:
-    path = _resolved(change.uri)
+def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Landing:
+    path = _unmoved(change.uri, roots)
     if isinstance(path, Failure):
         return Rejected(failure=path)
     try:
-        with _locked(path, stand_ins, is_new=isinstance(change, Create)):
-            landing = _change(path, change)
+        with _locked(path, stand_ins, is_new=isinstance(change, Create)) as place:
+            landing = _change(place, change)
     except (FileNotFoundError, NotADirectoryError) as error:
         why = failure.unwritable if isinstance(change, Create) else failure.unreadable
         landing = Rejected(failure=why(path, error))
@@ -200,25 +228,31 @@ def _land(change: Change, stand_ins: Path | None) -> Landing:
 
 
 @contextmanager
-def _locked(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[None]:
-    """Hold the lock of a document; folders that a new one needs are made, and go again if the block fails."""
-    with files.folders_for(path) if is_new else nullcontext(), lock.held(path, stand_ins):
-        yield
+def _locked(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Entry]:
+    """
+    Hold the lock of a document, and its folder.
+
+    Folders that a new one needs are made, and go again if the block fails.
+    """
+    folders = files.folders_for(path, through_links=False) if is_new else nullcontext()
+    with folders, lock.held(path, stand_ins), entry.held(path) as place:
+        yield place
 
 
-def _change(path: Path, change: Change) -> Landing:
+def _change(place: Entry, change: Change) -> Landing:
     match change:
         case Update():
-            return _update(path, change)
+            return _update(place, change)
         case Create():
-            return _create(path, change)
+            return _create(place, change)
         case Delete():
-            return _delete(path, change)
+            return _delete(place, change)
 
 
-def _update(path: Path, change: Update) -> Landing:
+def _update(place: Entry, change: Update) -> Landing:
+    path = place.path
     for _ in range(ATTEMPTS):
-        found = _find(path)
+        found = _find(place)
         if isinstance(found, Failure):
             return Rejected(failure=found)
         ready = _fitted(path, change, found.raw)
@@ -228,8 +262,8 @@ def _update(path: Path, change: Update) -> Landing:
             return _outcome(path, ready, ready.text)
         if _is_read_only(path, found):
             return Rejected(failure=failure.read_only(path))
-        if files.replace(path, ready.raw, found):
-            return _outcome(path, ready, _read_text(path))
+        if files.replace(place, ready.raw, found):
+            return _outcome(path, ready, _read_text(path, place))
     return Rejected(failure=failure.busy(path))
 
 
@@ -287,26 +321,26 @@ def _is_read_only(path: Path, found: files.Found) -> bool:
     return not found.mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK)
 
 
-def _create(path: Path, change: Create) -> Landing:
+def _create(place: Entry, change: Create) -> Landing:
     raw = change.text.encode(change.text.content)
     if isinstance(raw, Failure):
         return Rejected(failure=raw)
     try:
-        files.create(path, raw)
+        files.create(place, raw)
     except FileExistsError:
-        return Rejected(failure=failure.exists(path))
-    is_there = _held(path) == raw
-    return Applied(text=change.text) if is_there else Rejected(failure=failure.altered(path))
+        return Rejected(failure=failure.exists(place.path))
+    is_there = _held(place) == raw
+    return Applied(text=change.text) if is_there else Rejected(failure=failure.altered(place.path))
 
 
-def _delete(path: Path, change: Delete) -> Landing:
-    found = _find(path)
+def _delete(place: Entry, change: Delete) -> Landing:
+    path, found = place.path, _find(place)
     if isinstance(found, Failure):
         return Rejected(failure=found)
     if _is_read_only(path, found):
         return Rejected(failure=failure.read_only(path))
     is_base = change.base.encode(change.base.content) == found.raw
-    if not is_base or not files.remove(path, found):
+    if not is_base or not files.remove(place, found):
         return Rejected(failure=failure.not_deleted(path))
     return Rejected(failure=failure.altered(path)) if os.path.lexists(path) else Applied(text=None)
 
@@ -325,42 +359,42 @@ class _Put:
 
 def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
     try:
-        with _locked(path, stand_ins, is_new=put.raw is not None):
+        with _locked(path, stand_ins, is_new=put.raw is not None) as place:
             for _ in range(ATTEMPTS):
-                if held := _made_hold(path, put):
-                    return held if isinstance(held, Failure) else _check(path, put.raw)
+                if held := _made_hold(place, put):
+                    return held if isinstance(held, Failure) else _check(place, put.raw)
     except files.TooLargeError as error:
         return failure.unreadable(path, error)
     except OSError as error:
-        is_gone = put.raw is None and isinstance(error, FileNotFoundError | NotADirectoryError)
+        is_gone = put.raw is None and isinstance(error, FileNotFoundError)
         return None if is_gone else failure.unwritable(path, error)
     return failure.busy(path)
 
 
-def _check(path: Path, raw: bytes | None) -> Failure | None:
-    return None if _held(path) == raw else failure.altered(path)
+def _check(place: Entry, raw: bytes | None) -> Failure | None:
+    return None if _held(place) == raw else failure.altered(place.path)
 
 
-def _made_hold(path: Path, put: _Put) -> bool | Failure:
+def _made_hold(place: Entry, put: _Put) -> bool | Failure:
     """Write once; False if another program was quicker, a failure if that was before it was decided."""
     try:
-        found = files.read(path, files.LIMIT_KEPT_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
+        found = files.read(place, files.LIMIT_KEPT_BYTES)
+    except FileNotFoundError:
         if put.raw is None:
             return True
-        return _made(path, put.raw, put.mode) if put.found is None else failure.changed(path)
+        return _made(place, put.raw, put.mode) if put.found is None else failure.changed(place.path)
     if put.raw == found.raw:
         if put.mode is not None and put.mode != found.mode:
-            os.chmod(path, put.mode)
+            place.set_mode(put.mode)
         return True
     if put.found != found.raw:
-        return failure.changed(path)
-    return files.remove(path, found) if put.raw is None else files.replace(path, put.raw, found, put.mode)
+        return failure.changed(place.path)
+    return files.remove(place, found) if put.raw is None else files.replace(place, put.raw, found, put.mode)
 
 
-def _made(path: Path, raw: bytes, mode: int | None) -> bool:
+def _made(place: Entry, raw: bytes, mode: int | None) -> bool:
     try:
-        files.create(path, raw, mode)
+        files.create(place, raw, mode)
     except FileExistsError:
         return False
     return True

@@ -17,21 +17,22 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
+from handrail.adapters.files import entry
+from handrail.adapters.files.entry import Entry
 from handrail.core.documents.text import LIMIT_BYTES
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNORECASE)
-BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
-NO_BLOCK = getattr(os, "O_NONBLOCK", 0) | BINARY  # a pipe must not hold us up
+TEMPORARY = ".handrail-"  # how names begin of files that are not finished
 SYNCS = 3  # files that are brought to the disk at once, beside the first
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
 
@@ -110,10 +111,12 @@ def shown(path: Path) -> str:
 # ---- Reading ----------------------------------------------------------------------------------------
 
 
-def read(path: Path, limit: int) -> Found:
+def read(path: Path | Entry, limit: int) -> Found:
     """All bytes of a plain file; raises OSError, NotPlainError, or TooLargeError beyond *limit* bytes."""
-    check_plain(os.stat(path).st_mode)  # before opening: opening a device may already do something
-    handle = os.open(path, os.O_RDONLY | NO_BLOCK)
+    place = _entry(path)
+    # Before opening: opening a device may already do something.
+    check_plain((os.stat(place.path) if place.folder is None else place.status()).st_mode)
+    handle = place.open(os.O_RDONLY)
     try:
         status = os.fstat(handle)
         check_plain(status.st_mode)
@@ -145,10 +148,14 @@ def _stamp(status: os.stat_result) -> Stamp:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def is_at(path: Path, found: Found) -> bool:
+def _entry(path: Path | Entry) -> Entry:
+    return path if isinstance(path, Entry) else Entry(path)
+
+
+def is_at(path: Path | Entry, found: Found) -> bool:
     """Whether the file is still the one that was *found*, untouched since."""
     try:
-        return _stamp(os.lstat(path)) == found.stamp
+        return _stamp(_entry(path).status()) == found.stamp
     except FileNotFoundError:
         return False
 
@@ -156,7 +163,7 @@ def is_at(path: Path, found: Found) -> bool:
 # ---- Writing ----------------------------------------------------------------------------------------
 
 
-def replace(path: Path, raw: bytes, found: Found, mode: int | None = None) -> bool:
+def replace(path: Path | Entry, raw: bytes, found: Found, mode: int | None = None) -> bool:
     """
     Give a file new content at once.
 
@@ -169,22 +176,22 @@ def replace(path: Path, raw: bytes, found: Found, mode: int | None = None) -> bo
     Returns:
         False, with nothing written, if the file is not as it was found any more.
     """
-    mode = found.mode if mode is None else mode
+    place, mode = _entry(path), found.mode if mode is None else mode
     if found.links > 1:
-        return _overwrite(path, raw, found, mode)
-    with _temporary(path.parent, raw, 0o600) as temporary:
-        if not _take_after(temporary, path, mode):
-            return _overwrite(path, raw, found, mode)
-        if not is_at(path, found):
+        return _overwrite(place, raw, found, mode)
+    with _temporary(place, raw, 0o600) as temporary:
+        if not _take_after(temporary, place, mode):
+            return _overwrite(place, raw, found, mode)
+        if not is_at(place, found):
             return False
-        os.replace(temporary, path)
-    sync_folder(path.parent)
+        place.replace(temporary)
+    sync_folder(place)
     return True
 
 
-def _overwrite(path: Path, raw: bytes, found: Found, mode: int) -> bool:
+def _overwrite(place: Entry, raw: bytes, found: Found, mode: int) -> bool:
     """Write in place, for a file whose other names or owner would be lost; what fails halfway is undone."""
-    handle = os.open(path, os.O_WRONLY | NO_BLOCK | getattr(os, "O_NOFOLLOW", 0))
+    handle = place.open(os.O_WRONLY | entry.NO_FOLLOW)
     try:
         if _stamp(os.fstat(handle)) != found.stamp:
             return False
@@ -195,7 +202,7 @@ def _overwrite(path: Path, raw: bytes, found: Found, mode: int) -> bool:
             fill(handle, found.raw)
             raise
         if mode != found.mode:
-            os.chmod(path, mode)
+            place.set_mode(mode)
     finally:
         os.close(handle)
     return True
@@ -210,54 +217,59 @@ def fill(handle: int, raw: bytes) -> None:
     os.fsync(handle)
 
 
-def _take_after(temporary: Path, path: Path, mode: int) -> bool:
-    """Give *temporary* the owner, attributes and *mode* of *path*; False if the owner cannot be kept."""
-    if sys.platform != "win32":
-        ours, theirs = os.stat(temporary), os.stat(path)
-        if (ours.st_uid, ours.st_gid) != (theirs.st_uid, theirs.st_gid):
+def _take_after(temporary: Entry, place: Entry, mode: int) -> bool:
+    """Give *temporary* the owner, attributes and *mode* of *place*; False if the owner cannot be kept."""
+    if sys.platform == "win32":
+        temporary.set_mode(mode)
+        return True
+    ours, theirs = temporary.open(os.O_RDONLY), place.open(os.O_RDONLY)
+    try:
+        now, wanted = os.fstat(ours), os.fstat(theirs)
+        if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
             try:
-                os.chown(temporary, theirs.st_uid, theirs.st_gid)
+                os.fchown(ours, wanted.st_uid, wanted.st_gid)
             except PermissionError:
                 return False
-    if sys.platform == "linux":
-        for name in _attributes(path):
-            with suppress(OSError):  # a security label may be the system's alone to set
-                os.setxattr(temporary, name, os.getxattr(path, name))
-    os.chmod(temporary, mode)
+        _copy_attributes(theirs, ours)
+        os.fchmod(ours, mode)
+    finally:
+        os.close(ours)
+        os.close(theirs)
     return True
 
 
-def _attributes(path: Path) -> list[str]:
-    if sys.platform != "linux":
-        return []
-    try:
-        return os.listxattr(path)
-    except OSError:  # the file system has none
-        return []
+def _copy_attributes(theirs: int, ours: int) -> None:
+    if sys.platform == "linux":
+        with suppress(OSError):  # the file system has none
+            for name in os.listxattr(theirs):
+                with suppress(OSError):  # a security label may be the system's alone to set
+                    os.setxattr(ours, name, os.getxattr(theirs, name))
 
 
-def create(path: Path, raw: bytes, mode: int | None = None) -> None:
+def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
     """
-    Make a file, and the folders that it needs, unless anything is there: then FileExistsError.
+    Make a file, unless anything is there: then FileExistsError. Folders that a path needs are made as well.
 
     Args:
         path: With every link resolved.
         raw: All of its content.
         mode: Its permission bits; None for what a new file gets.
     """
-    with folders_for(path), _temporary(path.parent, raw, 0o666) as temporary:
+    place = _entry(path)
+    folders = folders_for(place.path) if place.folder is None else nullcontext()
+    with folders, _temporary(place, raw, 0o666) as temporary:
         if mode is not None:
-            os.chmod(temporary, mode)
-        _put(temporary, path, raw)
-    sync_folder(path.parent)
+            temporary.set_mode(mode)
+        _put(temporary, place, raw)
+    sync_folder(place)
 
 
 @contextmanager
-def folders_for(path: Path) -> Iterator[None]:
+def folders_for(path: Path, *, through_links: bool = True) -> Iterator[None]:
     """Make the folders that a file needs; those that the block leaves empty are removed again."""
     made = missing_folders(path)
     try:
-        _make_folders(path.parent)
+        _make_folders(path.parent, through_links=through_links)
         yield
     finally:
         for folder in made:
@@ -274,53 +286,57 @@ def missing_folders(path: Path) -> tuple[Path, ...]:
     return tuple(missing)
 
 
-def _make_folders(folder: Path) -> None:
+def _make_folders(folder: Path, *, through_links: bool) -> None:
     try:
-        os.makedirs(folder, exist_ok=True)
+        if through_links:
+            os.makedirs(folder, exist_ok=True)
+        else:
+            entry.make_folders(folder)
     except FileExistsError as error:  # would read as if the file itself were there
         raise NotADirectoryError(errno.ENOTDIR, "A part of the path is not a folder") from error
 
 
-def _put(temporary: Path, path: Path, raw: bytes) -> None:
+def _put(temporary: Entry, place: Entry, raw: bytes) -> None:
     """Give a finished file its name, which must be free."""
     try:
-        os.link(temporary, path)
+        place.link(temporary)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
-        mode = stat.S_IMODE(os.stat(temporary).st_mode)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_BLOCK, mode)
+        mode = stat.S_IMODE(temporary.status().st_mode)
+        handle = place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             fill(handle, raw)
         except BaseException:
-            os.unlink(path)
+            place.unlink()
             raise
         finally:
             os.close(handle)
 
 
 @contextmanager
-def _temporary(folder: Path, raw: bytes, mode: int) -> Iterator[Path]:
+def _temporary(place: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
     """A file beside the one that is to be written, whole and on the disk; gone at the end if still there."""
-    path = folder / f".handrail-{secrets.token_hex(8)}"
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_BLOCK, mode)
+    temporary = place.beside(f"{TEMPORARY}{secrets.token_hex(8)}")
+    handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         try:
             fill(handle, raw)
         finally:
             os.close(handle)
-        yield path
+        yield temporary
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(path)
+            temporary.unlink()
 
 
-def remove(path: Path, found: Found) -> bool:
+def remove(path: Path | Entry, found: Found) -> bool:
     """Remove a file; False, with nothing removed, if it is not as it was found any more."""
-    if not is_at(path, found):
+    place = _entry(path)
+    if not is_at(place, found):
         return False
-    os.unlink(path)
-    sync_folder(path.parent)
+    place.unlink()
+    sync_folder(place)
     return True
 
 
@@ -333,16 +349,12 @@ def remove_empty_folder(folder: Path) -> bool:
     return True
 
 
-def sync_folder(folder: Path) -> None:
-    """Bring a folder's entries to the disk, where the system can."""
+def sync_folder(place: Path | Entry) -> None:
+    """Bring the entries of a folder, or of the one that holds an entry, to the disk, where the system can."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # some network file systems refuse; the file itself is safe
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        (place if isinstance(place, Entry) else Entry(place / "_")).sync_folder()
 
 
 def sync_together(handles: Sequence[int]) -> None:

@@ -13,17 +13,19 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from handrail.adapters.files import failure, files, lock
+from handrail.adapters.files import entry, failure, files, lock
+from handrail.adapters.files.entry import Entry
 from handrail.core.checkpoint import LINK, Image
 from handrail.core.failure import Failure
 
 
-def look(path: Path) -> Image | None:
+def look(path: Path | Entry) -> Image | None:
     """What lies at a path; None for what is neither link nor plain file nor nothing, or cannot be read."""
+    place = path if isinstance(path, Entry) else Entry(path)
     try:
-        mode = os.lstat(path).st_mode
+        mode = place.status().st_mode
         if stat.S_ISLNK(mode):
-            return Image(raw=os.fsencode(os.readlink(path)), mode=LINK)
+            return Image(raw=os.fsencode(os.readlink(place.name, dir_fd=place.folder)), mode=LINK)
         if not stat.S_ISREG(mode):
             return None
         found = files.read(path, files.LIMIT_KEPT_BYTES)
@@ -37,39 +39,39 @@ def look(path: Path) -> Image | None:
 def lay(path: Path, found: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
     """Have *wanted* lie at a path where *found* lies; *stand_ins* as in `lock.held`."""
     try:
-        if wanted.raw is not None:
-            os.makedirs(path.parent, exist_ok=True)
         if os.path.realpath(path.parent) != os.fspath(path.parent):
             return failure.changed(path)
-        with lock.held(path, stand_ins):
-            return _lay(path, found, wanted)
+        if wanted.raw is not None:
+            entry.make_folders(path.parent)
+        with lock.held(path, stand_ins), entry.held(path) as place:
+            return _lay(place, found, wanted)
     except OSError as error:
         return failure.unwritable(path, error)
 
 
-def _lay(path: Path, found: Image, wanted: Image) -> Failure | None:
-    if look(path) != found:
-        return failure.changed(path)
+def _lay(place: Entry, found: Image, wanted: Image) -> Failure | None:
+    if look(place) != found:
+        return failure.changed(place.path)
     if wanted.raw is None:
-        os.unlink(path)
+        place.unlink()
     elif found.raw is None and not wanted.is_link:
-        files.create(path, wanted.raw, wanted.mode)
+        files.create(place, wanted.raw, wanted.mode)
     else:
-        _put(path, wanted)
-    files.sync_folder(path.parent)
-    return None if look(path) == wanted else failure.altered(path)
+        _put(place, wanted)
+    files.sync_folder(place)
+    return None if look(place) == wanted else failure.altered(place.path)
 
 
-def _put(path: Path, wanted: Image) -> None:
+def _put(place: Entry, wanted: Image) -> None:
     """Put a link or a file in the place of whatever lies there, at once."""
     assert wanted.raw is not None
-    beside = path.parent / f".handrail-{secrets.token_hex(8)}"
+    beside = place.beside(f"{files.TEMPORARY}{secrets.token_hex(8)}")
     try:
         if wanted.is_link:
-            os.symlink(os.fsdecode(wanted.raw), beside)
+            os.symlink(os.fsdecode(wanted.raw), beside.name, dir_fd=beside.folder)
         else:
             files.create(beside, wanted.raw, wanted.mode)
-        os.replace(beside, path)
+        place.replace(beside)
     finally:
         with suppress(FileNotFoundError):
-            os.unlink(beside)
+            beside.unlink()

@@ -11,9 +11,8 @@ import os
 import stat
 from pathlib import Path
 
-from handrail.adapters.files import files
+from handrail.adapters.files import entry, files
 
-NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 LIMIT_BYTES = 1_000_000  # of ignore files and their like; real ones have a few thousand
 
 
@@ -31,7 +30,7 @@ def read_all(path: Path, limit: int = LIMIT_BYTES) -> bytes:
 def read_head(path: Path, size: int) -> bytes:
     """The first *size* bytes of a plain file that is not a link. Raises OSError."""
     files.check_plain(os.lstat(path).st_mode)
-    handle = os.open(path, os.O_RDONLY | files.NO_BLOCK | NO_FOLLOW)
+    handle = os.open(path, os.O_RDONLY | entry.NO_BLOCK | entry.NO_FOLLOW)
     try:
         files.check_plain(os.fstat(handle).st_mode)
         return os.read(handle, size)
