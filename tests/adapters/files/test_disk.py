@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
 from handrail.adapters.files import disk as disk_module
+from handrail.adapters.files import files
 from handrail.adapters.files.disk import Disk, uri_of
 from handrail.core.documents.change import Applied, Create, Delete, Partial, Rejected, Update
 from handrail.core.documents.text import Text
@@ -94,18 +96,21 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     assert (failure.code, failure.uri) == (Code.NO_SUCH_FILE, "untitled:Untitled-1")
 
 
-async def test_reading_does_not_hold_up_the_event_loop(disk: Editor, tmp_path: Path) -> None:
-    """The read waits for a pipe; only if the loop runs meanwhile can it open the other end."""
+async def test_reading_does_not_hold_up_the_event_loop(
+    disk: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, real = list[int](), files.read
+
+    def noted(path: Path, limit: int) -> files.Found:
+        threads.append(threading.get_ident())
+        return real(path, limit)
+
+    monkeypatch.setattr(files, "read", noted)
     (tmp_path / "a.txt").write_bytes(b"a")
     os.mkfifo(tmp_path / ".editorconfig")
-    reading = asyncio.ensure_future(disk.read(uri_of(tmp_path / "a.txt")))
-    async with asyncio.timeout(30):
-        while True:
-            await asyncio.sleep(0)
-            with suppress(OSError):
-                os.close(os.open(tmp_path / ".editorconfig", os.O_WRONLY | os.O_NONBLOCK))
-                break
-        assert isinstance(await reading, Document)
+    assert isinstance(await disk.read(uri_of(tmp_path / "a.txt")), Document)
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_read_bytes(tmp_path: Path) -> None:

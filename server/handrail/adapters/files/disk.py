@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import editorconfig
-
 from handrail.adapters.files import entry, failure, files, links, lock
+from handrail.adapters.files.editor_config import encoding_named
 from handrail.adapters.files.entry import Entry
 from handrail.adapters.files.files import path_of, uri_of
 from handrail.adapters.files.paths import folded, inside
@@ -42,16 +40,7 @@ from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.failure import Failure
 from handrail.ports import Document
 
-__all__ = ["Disk", "encoding_named", "path_of", "uri_of"]
-
-# The values of `charset` in an `.editorconfig`, as Python calls them.
-ENCODINGS = {
-    "latin1": "latin-1",
-    "utf-8": "utf-8",
-    "utf-8-bom": "utf-8",  # the mark itself tells, where it is there
-    "utf-16be": "utf-16-be",
-    "utf-16le": "utf-16-le",
-}
+__all__ = ["Disk", "path_of", "uri_of"]
 
 ATTEMPTS = 5  # another program that writes the file more often than this has it for itself
 
@@ -143,15 +132,6 @@ class Disk:
         for path in map(path_of, uris):
             if path is not None:
                 await files.in_thread(files.remove_empty_folder, path)
-
-
-def encoding_named(path: Path) -> str | None:
-    """The codec that `.editorconfig` files name for *path*; None if none does, or they are broken."""
-    try:
-        charset = editorconfig.get_properties(os.fspath(path)).get("charset", "")
-    except (editorconfig.EditorConfigError, re.error, OSError, ValueError, OverflowError, RecursionError):
-        return None
-    return ENCODINGS.get(charset)
 
 
 def _resolved(uri: str) -> Path | Failure:

@@ -13,9 +13,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
+
+from handrail.adapters.files import setting_file
+from handrail.adapters.workspace import patterns
 
 IGNORE_FILES = (".ignore", ".gitignore")  # what any of the first says wins over the second, as in ripgrep
 EXCLUDE = "exclude"
@@ -74,8 +78,8 @@ class Glob:
     """
 
     def __init__(self, pattern: str) -> None:
-        patterns = list(_alternatives(pattern.removeprefix("./")))[:LIMIT_PATTERNS]
-        self._spec = _spec(patterns) if pattern else None
+        alternatives = list(islice(_alternatives(pattern.removeprefix("./")), LIMIT_PATTERNS))
+        self._spec = patterns.spec(alternatives) if pattern else None
 
     def takes(self, path: str) -> bool:
         """Whether a path, relative to the folder with `/`, is one of them."""
@@ -119,35 +123,19 @@ def _above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ..
         above = [each for each in reversed(folder.parents) if each.is_relative_to(top)]
     found = [rules for each in above for rules in _rules(os.fspath(each))]
     if top is not None and (excluded := _lines(top / ".git" / "info" / "exclude")):
-        found.insert(0, _Rules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=_spec(excluded)))
+        found.insert(0, _Rules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=patterns.spec(excluded)))
     return tuple(found)
 
 
 def _rules(folder: str) -> Iterator[_Rules]:
     for name in IGNORE_FILES:
         if lines := _lines(Path(folder, name)):
-            yield _Rules(kind=name, folder=_slash(folder), spec=_spec(lines))
-
-
-def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
-    """The rules in *lines*; a line that is no pattern is left out, as git does."""
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines(filter(_is_pattern, lines))
-
-
-def _is_pattern(line: str) -> bool:
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+            yield _Rules(kind=name, folder=_slash(folder), spec=patterns.spec(lines))
 
 
 def _lines(path: Path) -> list[str]:
     try:
-        return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        return setting_file.read_all(path).decode("utf-8", "surrogateescape").splitlines()
     except OSError:
         return []
 

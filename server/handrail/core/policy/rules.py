@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from handrail.core.policy import wildcard
 from handrail.core.policy.shell import ParsedCommand, Part
 
 GROUPS: dict[str, frozenset[str]] = {
@@ -136,10 +137,7 @@ def _blank(text: str) -> str:
 @lru_cache(maxsize=1024)
 def _text_pattern(match: str) -> re.Pattern[str]:
     """`*` is any text; `npm *` is `npm` alone as well."""
-    pattern = _blank(match)
-    tail = r"(?: .*)?" if pattern.endswith(" *") else ""
-    pattern = pattern.removesuffix(" *") if tail else pattern
-    return re.compile(_stars(pattern, ".*") + tail, re.DOTALL)
+    return wildcard.of_text(_blank(match))
 
 
 @lru_cache(maxsize=1024)
@@ -147,24 +145,4 @@ def _path_pattern(match: str) -> re.Pattern[str]:
     pattern = match.removeprefix("./")
     if "/" not in pattern.rstrip("/"):
         pattern = f"**/{pattern}"
-    pattern = f"{pattern}**" if pattern.endswith("/") else pattern
-    made = []
-    for piece in re.split(r"(\*\*/|/\*\*$|\*+|\?)", pattern):
-        match piece:
-            case "**/":
-                made.append("(?:.*/)?")
-            case "/**":
-                made.append("(?:/.*)?")
-            case "**":
-                made.append(".*")
-            case "*":
-                made.append("[^/]*")
-            case "?":
-                made.append("[^/]")
-            case _:
-                made.append(re.escape(piece))
-    return re.compile("".join(made), re.DOTALL)
-
-
-def _stars(pattern: str, any_text: str) -> str:
-    return any_text.join(map(re.escape, re.split(r"\*+", pattern)))
+    return wildcard.of_path(f"{pattern}**" if pattern.endswith("/") else pattern)
