@@ -20,7 +20,9 @@ def naive(pattern: str) -> re.Pattern[str]:
     """The same without any care."""
     made = []
     tail = "(?:/.*)?" if pattern.endswith("/**") else ""
-    for piece in re.split(r"((?:\*\*/)+|\*\*+|\*|\?)", pattern.removesuffix("/**") if tail else pattern):
+    for piece in re.split(
+        r"((?<![^/])(?:\*\*/)+|\*\*+|\*|\?)", pattern.removesuffix("/**") if tail else pattern
+    ):
         stars = {"*": "[^/]*", "?": "[^/]"}
         if piece.startswith("**"):
             made.append("(?:.*/)?" if piece.endswith("/") else ".*")

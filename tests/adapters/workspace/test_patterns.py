@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -35,7 +36,7 @@ NAMES = ["a" * 250, "/".join(["a" * 100] * 30), "a/" * 1_500 + "a", "ab" * 120]
 def test_they_mean_the_same(lines: list[str], path: str) -> None:
     try:
         plain = GitIgnoreSpec.from_lines(lines, backend="simple")
-    except ValueError:
+    except (ValueError, re.error):  # as pathspec raises for some ranges
         return
     assert patterns.spec(lines).check_file(path).include == plain.check_file(path).include
 

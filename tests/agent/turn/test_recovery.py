@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from bench import Bench
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -17,7 +19,7 @@ from handrail.core.conversation.message import (
     ToolOffer,
     UserMessage,
 )
-from handrail.core.ledger.report import Compacted, Retried, State
+from handrail.core.ledger.report import Compacted, Notice, Retried, State
 from handrail.ports import ProviderDown
 from handrail.testing import answer, call, lay_out
 
@@ -248,3 +250,18 @@ async def test_if_the_summary_fails_nothing_is_dropped(bench: Bench) -> None:
     )
     assert len([m for m in bench.history() if isinstance(m, ToolMessage)]) == 8
     assert len(told.asked) == 10
+
+
+@pytest.mark.parametrize("count", [200, 201, 1_000, 8_000])
+async def test_only_so_many_calls_of_one_answer_are_run(count: int, bench: Bench) -> None:
+    """The others have results as well, so the history stays well-formed; some models number nothing."""
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer("", *(call("read_file", path="a.txt") for _ in range(count))), answer("Done."))
+    report = await bench.turn()
+    results = bench.results()
+    assert (report.state, len(results)) == (State.FINISHED, count)
+    assert len({name for name, _ in results}) == count
+    assert [code for _, code in results] == [""] * min(count, 200) + ["cut-short"] * max(count - 200, 0)
+    told = [event.text for event in bench.events if isinstance(event, Notice)]
+    assert told == [f"{count - 200:,} calls of the answer were too many."] * (count > 200)
+    assert all("Only the first 200 calls" in text for text in bench.texts()[200:])

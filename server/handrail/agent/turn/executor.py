@@ -22,7 +22,17 @@ from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
-from handrail.agent.turn.output import Live, failed_result, fitted, in_order, result_of, summary
+from handrail.agent.turn.output import (
+    LIMIT_CALLS,
+    MOVED,
+    SURPLUS,
+    Live,
+    failed_result,
+    fitted,
+    in_order,
+    result_of,
+    summary,
+)
 from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
@@ -35,12 +45,6 @@ from handrail.core.policy import schedule, verdict
 from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
 from handrail.core.results.redact import redact
 from handrail.ports import CheckpointError, Ports
-
-MOVED = Failure(
-    code=Code.STALE_DOCUMENT,
-    message="What ran before this call has changed where its paths lead. The call was not run.",
-    steps=("Send the call again.",),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,9 +126,11 @@ class Executor:
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
         self._tools = {call.id: call.name for call in calls}
-        done: dict[str, ToolResult] = {}
+        done = {call.id: failed_result(call, SURPLUS) for call in calls[LIMIT_CALLS:]}
+        if done:
+            self._notice(calls[LIMIT_CALLS], f"{len(done):,} calls of the answer were too many.")
         try:
-            await self._run(calls, order, done)
+            await self._run(calls[:LIMIT_CALLS], order, done)
         except asyncio.CancelledError:
             self.interrupted = in_order(calls, done)
             for result in self.interrupted.results:
@@ -344,7 +350,7 @@ class Executor:
                 said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
                 self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
 
-    def _notice(self, call: ToolCall, text: str, *, is_warning: bool) -> None:
+    def _notice(self, call: ToolCall, text: str, *, is_warning: bool = False) -> None:
         said = redact(text, self.ports.secrets())
         self.observe(Notice(call=call.id, text=said, is_warning=is_warning))
 

@@ -15,6 +15,17 @@ from handrail.core.failure import Code, Failure
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
+LIMIT_CALLS = 200  # of one answer; no step of a sound model has more than some tens
+SURPLUS = Failure(
+    code=Code.CUT_SHORT,
+    message=f"Only the first {LIMIT_CALLS} calls of one answer are run; this one was not.",
+    steps=("Wait for results before making more calls.",),
+)
+MOVED = Failure(
+    code=Code.STALE_DOCUMENT,
+    message="What ran before this call has changed where its paths lead. The call was not run.",
+    steps=("Send the call again.",),
+)
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 
 

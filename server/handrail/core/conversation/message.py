@@ -115,9 +115,10 @@ ID_CHARS = 56  # some servers take 64
 def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
     """*calls* with ids that every server takes and that occur only once, also among *taken*."""
     used, found = set(taken), list[ToolCall]()
+    names: dict[str, Iterator[str]] = {}  # what was tried is not tried again
     for call in calls:
         wanted = re.sub(r"[^A-Za-z0-9_-]", "_", call.id.strip())[:ID_CHARS] or "call"
-        name = next(name for name in _numbered(wanted) if name not in used)
+        name = next(name for name in names.setdefault(wanted, _numbered(wanted)) if name not in used)
         used.add(name)
         found.append(call if name == call.id else replace(call, id=name))
     return tuple(found)

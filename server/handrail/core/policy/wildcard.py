@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-PIECE = re.compile(r"(?P<folders>(?:\*\*/)+)|(?P<any>\*\*+)|(?P<star>\*)|(?P<one>\?)")
+PIECE = re.compile(r"(?P<folders>(?<![^/])(?:\*\*/)+)|(?P<any>\*\*+)|(?P<star>\*)|(?P<one>\?)")
 BRACKETS = re.compile(r"\[(?P<not>[!^]?)(?P<held>[^\]/]+)\]")
 
 
