@@ -23,7 +23,7 @@ from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
 from handrail.agent.turn.output import Live, failed_result, fitted, in_order, result_of, summary
-from handrail.agent.turn.resolve import Ready, Refused, resolve
+from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
@@ -188,11 +188,10 @@ class Executor:
             await self._finish([Done(result=result_of(ready.call, answer))], done)
 
     async def _still(self, ready: Ready) -> Ready | Refused:
-        """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
+        """*ready* as it may run now, unless its paths lead elsewhere: it was judged by where they led."""
         again = await resolve(ready.call, self.ports, self.offered)
-        if isinstance(again, Ready) and again.request == ready.request:
-            return ready
-        return Refused(call=ready.call, failure=MOVED, ready=ready)
+        still = confirmed(ready, again, await self.approvals.rights())
+        return still or Refused(call=ready.call, failure=MOVED, ready=ready)
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
         still = [await self._still(each) for each in batch]
