@@ -66,10 +66,10 @@ async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
 
 async def _judged(stage: Stage, ports: Ports) -> tuple[Stage, tuple[Place, ...]]:
     """A stage that is known, or says why it is not, and what it reads."""
-    if stage.failure or stage.why_not:
+    if stage.why_not:
         return stage, _places(shell.named(stage.words), stage.folder, ports)
-    if stage.enters:
-        return stage, _places([stage.enters], stage.folder, ports)
+    if stage.words[0] == "cd":
+        return stage, _places([stage.enters] if stage.enters else stage.words[1:], stage.folder, ports)
     found = known(stage.words, stage.text)
     seen = await _seen(stage, found, ports) if isinstance(found, Known) else found
     if isinstance(found, Known) and not isinstance(seen, str):
@@ -110,14 +110,17 @@ async def _reached(read: Read, folder: str, ports: Ports) -> tuple[Place, ...] |
 
 async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:
     """What git reads: the work tree, the paths that are named, and the files whose contents it shows."""
-    found = await ports.process.repository(stage.folder, command.names)
+    named = [*command.meant.objects, *command.meant.paths]
+    objects = [each for each in command.meant.objects if command.names and not git.IN_TREE.fullmatch(each)]
+    found = await ports.process.repository(stage.folder, command.names, objects)
     if isinstance(found, Failure):
         return found.message
     if found is None:  # no repository: git says so
         return ()
     if programs := git.programs(found.settings):
         return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
-    named = [*command.meant.objects, *command.meant.paths]
+    if found.other:
+        return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:
         return "It shows more files than can be judged."
     paths = [_in_tree(each) for each in named]

@@ -224,11 +224,13 @@ class Repository:
         top: The URI of its work tree.
         settings: The names of the settings that it has itself.
         names: What was asked for, relative to the top.
+        other: The objects that are no commits.
     """
 
     top: str
     settings: tuple[str, ...]
     names: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
 
 
 class Process(Protocol):
@@ -242,12 +244,15 @@ class Process(Protocol):
         """*pipelines* as they run in *folder*, a URI: words expanded, folders followed, programs found."""
         ...
 
-    async def repository(self, folder: str, names: Sequence[str]) -> Repository | Failure | None:
+    async def repository(
+        self, folder: str, names: Sequence[str], objects: Sequence[str]
+    ) -> Repository | Failure | None:
         """
         What git's repository of *folder*, a URI, can do, and names; None if there is none.
 
         Args:
             names: The arguments by which git prints names, each ended by a zero byte; empty for none.
+            objects: Revisions and ranges of them, if they must be commits.
         """
         ...
 

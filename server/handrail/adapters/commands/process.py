@@ -46,7 +46,9 @@ class Processes:
         assert at is not None, folder
         return await in_thread(prepared, pipelines, at, self._programs(at))
 
-    async def repository(self, folder: str, names: Sequence[str]) -> Repository | Failure | None:
+    async def repository(
+        self, folder: str, names: Sequence[str], objects: Sequence[str]
+    ) -> Repository | Failure | None:
         """The repository of *folder*; see the port."""
         at = path_of(folder)
         assert at is not None, folder
@@ -55,7 +57,7 @@ class Processes:
         if not git:
             return None
         given = self._of_known(Environment.GIT, programs)
-        return await in_thread(repository.look, git, given, at, names)
+        return await in_thread(repository.look, git, given, at, names, objects)
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """Run a command line to its end; see the port."""

@@ -6,8 +6,11 @@ shown.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from handrail.adapters.files.files import uri_of
@@ -20,24 +23,38 @@ NONE = b"not a git repository"
 
 
 def look(
-    git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str]
+    git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str], objects: Sequence[str]
 ) -> Repository | Failure | None:
     """See `Process.repository`; *git* is the program."""
+    asked = partial(_asked, git, environment, folder)
     try:
-        top = _asked(git, environment, folder, (*settings.options(), "rev-parse", "--show-toplevel"))
+        top = asked((*settings.options(), "rev-parse", "--show-toplevel"))
         if top.returncode:
             return None if NONE in top.stderr else _failure(top.stderr)
-        listed = _asked(git, environment, folder, ("config", "--list", "--name-only", "-z"))
-        named = _asked(git, environment, folder, names) if names else None
+        listed = asked(("config", "--list", "--name-only", "-z"))
+        if listed.returncode:
+            return _failure(listed.stderr)
+        found = Repository(
+            top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))), settings=_split(listed.stdout)
+        )
+        if settings.programs(found.settings):
+            return found  # git would run them for the names as well
+        other = tuple(each for each in objects if _is_other(each, asked))
+        named = asked(names) if names and not other else None
     except (OSError, subprocess.TimeoutExpired) as error:
         return _failure(str(error).encode())
-    if listed.returncode or (named is not None and named.returncode):
-        return _failure(listed.stderr or (named.stderr if named is not None else b""))
-    return Repository(
-        top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))),
-        settings=_split(listed.stdout),
-        names=() if named is None else _split(named.stdout),
-    )
+    if named is not None and named.returncode:
+        return found if b"fatal: " in named.stderr else _failure(named.stderr)  # git will say so again
+    return replace(found, names=() if named is None else _split(named.stdout), other=other)
+
+
+def _is_other(named: str, asked: Callable[[Sequence[str]], subprocess.CompletedProcess[bytes]]) -> bool:
+    """Whether a revision, or one end of a range, is an object that is no commit."""
+    verify = (*settings.options(), "rev-parse", "--verify", "--quiet")
+    for end in filter(None, re.split(r"\.{2,3}", named.removeprefix("^"))):
+        if not asked((*verify, end)).returncode and asked((*verify, f"{end}^{{commit}}")).returncode:
+            return True
+    return False
 
 
 def _asked(
