@@ -1,4 +1,4 @@
-"""Which command lines run unasked, on the real disk with real programs; what is asked about is denied here."""
+"""Which command lines run unasked, with real programs on the disk; every question is answered with no."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ async def test_ordinary_lines_run_unasked(ground: Bench) -> None:
     assert shown == ORDINARY
 
 
-# Each of these would leave a file `pwned`, or show the secret, if it ran; or fail, where it would do harm outside.
+# Each of these would leave a file `pwned` or show the secret if it ran; what would do more harm would fail.
 HOSTILE = [
     # What a shell reads in another way than a grammar of it.
     "cat <<E\n`touch pwned`\nE",
@@ -199,6 +199,7 @@ HOSTILE = [
     "cat a.txt | uniq - pwned",
     "uniq a.txt pwned",
     "uniq -- a.txt pwned",
+    "uniq a.txt -c",
     "uniq +1 a.txt pwned",
     "find . -exec touch pwned ';'",
     "find . -execdir touch pwned ';'",

@@ -61,17 +61,17 @@ class Playing:
         """Run the stages of *step* at once; returns the exit code of the last one."""
         running: list[asyncio.subprocess.Process | int] = []
         with _nowhere() as nowhere:
-            left, source = len(step.stages), os.dup(nowhere)
-            for stage in step.stages:
-                left -= 1
-                following, target = os.pipe() if left else (None, os.dup(self.output))
+            source = os.dup(nowhere)
+            for number, stage in enumerate(step.stages, 1):
+                following, target = os.pipe() if number < len(step.stages) else (-1, os.dup(self.output))
+                streams, source = (source, target, self.output), following
                 try:
-                    running.append(await self._stage(stage, (source, target, self.output), nowhere))
+                    running.append(await self._stage(stage, streams, nowhere))
+                except BaseException:
+                    _close(source)
+                    raise
                 finally:
-                    os.close(source)
-                    os.close(target)
-                    if following is not None:
-                        source = following
+                    _close(*streams[:2])
         codes = [each if isinstance(each, int) else await each.wait() for each in running]
         return codes[-1]
 
@@ -84,7 +84,7 @@ class Playing:
             streams[redirect.channel] = nowhere if redirect.to is None else streams[redirect.to]
         source, target, errors = streams
         if stage.failure:
-            return _said(errors, stage.failure, stage.code)
+            return await _said(errors, stage.failure, stage.code)
         if stage.enters:
             return 0
         is_known = not stage.why_not
@@ -92,7 +92,7 @@ class Playing:
         environment = stage.environment if is_known else None
         program = stage.program if is_known else await in_thread(self._found, name, stage.folder)
         if not program:
-            return _said(errors, f"{name}: command not found", NOT_FOUND)
+            return await _said(errors, f"{name}: command not found", NOT_FOUND)
         arguments = stage.arguments if is_known else stage.words[1:]
         try:
             return await self._start(
@@ -104,7 +104,7 @@ class Playing:
                 return await self._start(
                     runs, runs, (*options, program, *arguments), (source, target, errors), stage.folder, None
                 )
-            return _said(errors, f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
+            return await _said(errors, f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
 
     def _found(self, name: str, folder: str) -> str:
         """The program *name* of a command that is not known, as the user's PATH has it."""
@@ -154,10 +154,17 @@ def _nowhere() -> Iterator[int]:
         os.close(nowhere)
 
 
-def _said(errors: int, text: str, code: int) -> int:
-    """Print *text* in place of a command; it is short, and the pipe has room."""
+def _close(*descriptors: int) -> None:
+    for each in descriptors:
+        if each >= 0:
+            os.close(each)
+
+
+async def _said(errors: int, text: str, code: int) -> int:
+    """Print *text* in place of a command."""
+    raw = f"{text}\n".encode("utf-8", "replace")
     with suppress(OSError):
-        os.write(errors, f"{text}\n".encode("utf-8", "replace"))
+        await in_thread(os.write, errors, raw)  # the pipe may be full, and it is we who empty it
     return code
 
 

@@ -23,6 +23,7 @@ SETTINGS: Mapping[str, str] = {
     "core.askPass": "false",
     "core.alternateRefsCommand": "false",
     "credential.helper": "",
+    "blame.ignoreRevsFile": "",  # git quotes what it finds in it
     "protocol.allow": "never",
     "safe.bareRepository": "explicit",
     "gpg.program": "false",  # signatures; the next ones as well

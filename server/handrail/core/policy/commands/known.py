@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from handrail.core.policy.commands import git
-from handrail.core.policy.commands.options import Arguments, Row, UnknownError, understood
+from handrail.core.policy.commands.options import Arguments, Below, Row, UnknownError, understood
 from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.commands.special import SPECIAL
 from handrail.core.policy.commands.table import TABLE
@@ -63,7 +63,9 @@ def _known(words: Sequence[str]) -> Known | str:
     except UnknownError as error:
         return str(error)
     environment = Environment.PATH if row.own_path else Environment.BARE
-    return Known(arguments=(*row.added, *arguments), meant=meant, environment=environment)
+    hides = row.hides if meant.below is Below.VISIBLE else ()
+    given = (*row.added, *arguments[: meant.end], *hides, *arguments[meant.end :])
+    return Known(arguments=given, meant=meant, environment=environment)
 
 
 def _git(arguments: Sequence[str]) -> Known:

@@ -56,7 +56,9 @@ class Row:
         operands: What its operands are, in order; `*` at the end of the last is for all that follow.
         below: What it sees of folders, where it reads what is below them.
         implied: The operand that it has if no operand of a file is given.
-        added: Arguments that it is always given.
+        added: Arguments that it is always given, before the others.
+        hides: Options that it is given behind the others, so that it sees what is visible only.
+        options_first: Whether some systems take options behind operands for operands, and write them.
         forbidden: A pattern that no argument may contain.
         needs: Without one of these options it takes no operands.
         content: Whether it may show contents of files that it does not name, as git does.
@@ -69,6 +71,8 @@ class Row:
     below: Below = Below.NOTHING
     implied: str = ""
     added: tuple[str, ...] = ()
+    hides: tuple[str, ...] = ()
+    options_first: bool = False
     forbidden: str = ""
     needs: str = ""
     content: bool = False
@@ -91,12 +95,16 @@ class Arguments:
 
     Attributes:
         reads: The files and folders that it reads.
+        below: What it sees of all that is below folders.
+        end: How many arguments stand before `--`.
         options: Those that are given, in order: name, signs, value.
         objects: Operands that git looks up.
         paths: Operands behind `--`, of git.
     """
 
     reads: tuple[Read, ...] = ()
+    below: Below = Below.NOTHING
+    end: int = 0
     options: tuple[tuple[str, str, str], ...] = ()
     objects: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -115,20 +123,7 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
     """What *arguments* mean by *row*. Raises UnknownError."""
     if row.forbidden and (found := next((w for w in arguments if re.search(row.forbidden, w)), None)):
         raise UnknownError(f"`{found}`")
-    given: list[tuple[str, str, str]] = []
-    operands: list[str] = []
-    behind: list[str] = []
-    left = list(arguments)
-    while left:
-        word = left.pop(0)
-        if word == "--":
-            behind, left = left, []
-        elif word.startswith("--"):
-            given.append(_long(row, word, left))
-        elif word.startswith("-") and word != "-":
-            given += _letters(row, word, left)
-        else:
-            operands.append(word)
+    given, operands, behind, end = _taken_apart(row, arguments)
     reads = [Read(path=value) for _, signs, value in given if "<" in signs and value not in ("", "-")]
     kinds = _kinds(row, given)
     if PATHS in kinds:
@@ -144,6 +139,8 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
         reads.append(Read(path=row.implied, below=below))
     return Arguments(
         reads=tuple(reads),
+        below=below,
+        end=end,
         options=tuple(given),
         objects=tuple(path for kind, path in named if kind == Operand.OBJECT),
         paths=paths,
@@ -153,6 +150,28 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
 PATHS = Operand.PATHS.value
 READ = (Operand.FILE.value, Operand.TREE.value)
 ROWS = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pdq](?:;(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pdq])*")
+
+
+def _taken_apart(
+    row: Row, arguments: Sequence[str]
+) -> tuple[list[tuple[str, str, str]], list[str], list[str], int]:
+    """The options, the operands before `--` and behind it, and how many arguments stand before it."""
+    given: list[tuple[str, str, str]] = []
+    operands: list[str] = []
+    left = list(arguments)
+    while left:
+        word = left.pop(0)
+        if word == "-" or not word.startswith("-"):
+            operands.append(word)
+        elif operands and row.options_first:
+            raise UnknownError(f"`{word}` behind an operand")
+        elif word == "--":
+            return given, operands, left, len(arguments) - len(left) - 1
+        elif word.startswith("--"):
+            given.append(_long(row, word, left))
+        else:
+            given += _letters(row, word, left)
+    return given, operands, [], len(arguments)
 
 
 def _long(row: Row, word: str, left: list[str]) -> tuple[str, str, str]:

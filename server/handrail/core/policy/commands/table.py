@@ -165,6 +165,10 @@ TABLE: Mapping[str, Row] = {
         operands="text tree*",
         below=Below.VISIBLE,
         implied=".",
+        hides=(
+            "--iglob",
+            "!.*",
+        ),  # else rules of the workspace, such as `!.env` in `.ignore`, would show them
     ),
     "sed": Row(
         options="-nEruz -s --quiet --silent --regexp-extended --separate --unbuffered --null-data",
@@ -228,6 +232,7 @@ TABLE: Mapping[str, Row] = {
             "--ignore-case --unique --check-chars: --zero-terminated"
         ),
         operands="file",
+        options_first=True,
         forbidden=r"^\+",  # once an option, so that the next operand is written
     ),
     "wc": Row(options="-clmwL --bytes --chars --lines --words --max-line-length --total:", operands="file*"),
