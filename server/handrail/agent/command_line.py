@@ -115,19 +115,30 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     found = await ports.process.repository(stage.folder, command.names, objects)
     if isinstance(found, Failure):
         return found.message
-    if found is None:  # no repository: git says so
-        return ()
+    if found is None:  # git says so, unless it can compare files without a repository
+        return "There is no git repository." if named and command.names else ()
     if programs := git.programs(found.settings):
         return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
     if found.other:
         return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:
         return "It shows more files than can be judged."
-    paths = [_in_tree(each) for each in named]
+    if command.names and any(_is_beyond(each, stage.folder, found.top, ports) for each in named):
+        return "It may compare files outside the repository."
+    paths = [path for each in named for path in _in_tree(each)]
     return (
-        *_places([found.top], stage.folder, ports),
-        *_places([path for each in paths for path in each], stage.folder, ports),
-        *_places([*found.names, *(path for each in paths for path in each)], found.top, ports),
+        *_places([found.top, *paths], stage.folder, ports),
+        *_places([*found.names, *paths], found.top, ports),
+    )
+
+
+def _is_beyond(named: str, folder: str, top: str, ports: Ports) -> bool:
+    """Whether an operand of git in *folder* may be a path that does not lie below *top*."""
+    place, above = ports.workspace.resolve(_uri(folder, named)), ports.workspace.resolve(top)
+    if isinstance(place, Failure) or isinstance(above, Failure):
+        return True
+    return place.identity != above.identity and not place.identity.startswith(
+        f"{above.identity.rstrip('/')}/"
     )
 
 

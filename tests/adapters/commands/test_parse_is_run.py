@@ -35,8 +35,8 @@ trap '' PIPE
 name=${0##*/}
 read_all=
 while IFS= read -r row || [ -n "$row" ]; do read_all="$read_all$row;"; done
-printf '%s\\037' "$PWD" "$read_all" "$name" "$@" >> "$LOG"
-printf '\\n\\036' >> "$LOG"
+end=$(printf '\\036')
+printf '%s\\037' "$PWD" "$read_all" "$name" "$@" "$end" >> "$LOG"  # at once: others write there, too
 echo "out of $name"
 echo "error of $name" >&2
 case $name in false|grep|test) exit 1;; esac
@@ -182,9 +182,7 @@ class Ground:
     def _seen(self, code: int, printed: bytes) -> object:
         raw = self.log.read_bytes() if self.log.exists() else b""
         self.log.unlink(missing_ok=True)
-        ran = sorted(
-            each.removesuffix(b"\n").replace(b"\x1f./-", b"\x1f-") for each in raw.split(b"\x1e") if each
-        )
+        ran = sorted(each.replace(b"\x1f./-", b"\x1f-") for each in raw.split(b"\x1e\x1f") if each)
         rows = sorted(row for row in printed.splitlines() if b" of " in row)
         return code, ran, rows
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
-from handrail.ports import DENY
+from handrail.core.policy.rules import read
+from handrail.ports import ALLOW, DENY, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 
 SECRET = "the-secret-of-the-file"
@@ -678,7 +679,83 @@ async def test_a_repository_whose_top_lies_outside_is_asked_about(ground: Bench)
     assert "outside the workspace" in ground.approver.asked[0].detail
 
 
+async def test_git_compares_no_files_outside_a_repository(ground: Bench) -> None:
+    lines = ["git diff .env a.txt", "git diff -- keys src", "git diff keys/readme hard"]
+    os.link(ground.root / ".env", ground.root / "hard")
+    git(ground.root / "src", "init", "--quiet")
+    lines += ["cd src && git diff main.py ../keys", "cd src && git diff -- deep ../keys"]
+    texts = await run(ground, *lines)
+    assert asked(ground) == lines
+    assert SECRET not in "".join(texts)
+
+
 async def test_without_a_repository_git_says_so(ground: Bench) -> None:
     (text,) = await run(ground, "git status")
     assert asked(ground) == []
     assert "not a git repository" in text
+
+
+def rules(*patterns: str) -> Terms:
+    """The user's leave for parts of commands."""
+    found = read([{"tool": "terminal", "verdict": "allow", "match": pattern} for pattern in patterns])
+    assert isinstance(found, tuple)
+    return Terms(rules=found)
+
+
+async def test_a_rule_for_a_part_holds_in_lines_that_need_no_shell(ground: Bench) -> None:
+    ground.terms = rules("touch *")
+    lines = ["touch x1", "cat a.txt | head -n 1; touch x2", "cd src && touch x3", "touch 'x 4' || ls"]
+    await run(ground, *lines)
+    assert asked(ground) == []
+    assert {"x1", "x2", "src/x3", "x 4"} <= snapshot(ground.root).keys()
+
+
+async def test_a_rule_for_a_part_does_not_hold_in_lines_that_need_a_shell(ground: Bench) -> None:
+    ground.terms = rules("touch *", "ls *", "cd *", "export *", "source *", ". *")
+    lines = [
+        "for x in a; do touch $x; done",
+        "touch x1 > x2",
+        "touch x1 &",
+        "(touch x1)",
+        "touch $(ls)",
+        "touch x{1,2}",
+        "X=1 touch x1",
+        "touch *",
+        "export X=1",
+        "source ./options",
+        ". ./options",
+        "touch ../outside",
+        "cd .. && touch outside",
+        "touch .env",
+    ]
+    before = snapshot(ground.root)
+    await run(ground, *lines)
+    assert asked(ground) == lines
+    assert snapshot(ground.root) == before
+
+
+async def test_a_yes_to_a_line_is_for_a_shell(ground: Bench) -> None:
+    ground.approver.says = ALLOW
+    lines = ["X=1; echo $((X+1)) > x1; cat x1", "echo {a,b}"]
+    assert await run(ground, *lines) == [
+        "Exit code 0.\n2\nFiles that changed meanwhile: x1 (created).",
+        "Exit code 0.\na b\n",
+    ]
+
+
+async def test_what_changes_nothing_is_run_from_its_words_after_a_yes_too(ground: Bench) -> None:
+    ground.approver.says = ALLOW
+    lines = ["cat .env | head -c 4", "cat keys/.*"]
+    texts = await run(ground, *lines)
+    assert texts[0] == "Exit code 0.\nKEY="
+    assert SECRET in texts[1]
+    assert asked(ground) == lines
+
+
+async def test_files_that_appear_before_a_line_runs_are_judged(ground: Bench) -> None:
+    """The lines of one answer are judged at once, and run one after another."""
+    ground.terms = rules("touch *", "ln *")
+    lines = ["touch src/new.py", "ls src/*.py", "ln -s ../keys/.env src/link.py", "cat src/*.py"]
+    texts = await run(ground, *lines)
+    assert texts[1] == "Exit code 0.\nsrc/main.py\nsrc/new.py\n"
+    assert SECRET not in texts[3]
