@@ -131,7 +131,7 @@ class Bench:
             checkpoints=self.repo,
             approver=self.approver,
             grants=GrantFile(self.state.parent, lambda: self.folders.roots),
-            process=Processes(os.environ),
+            process=Processes(os.environ, lambda: self.folders.roots),
             spills=self.spills,
             terms=self.terms,
             secrets=lambda: self.secrets,

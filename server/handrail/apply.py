@@ -171,7 +171,7 @@ class _Applying:
             checkpoints=self._checkpoints(state),
             approver=self,
             grants=GrantFile(state, lambda: (self.root,)),
-            process=Processes(os.environ),
+            process=Processes(os.environ, lambda: (self.root,)),
             spills=SpillFolder(state / "handrail" / "outputs"),
         )
 

@@ -83,7 +83,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         watch=FileWatch(),
-        process=Processes(os.environ),
+        process=Processes(os.environ, lambda: folders.roots),
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         stamp=stamp,

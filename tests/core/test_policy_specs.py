@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +11,10 @@ from handrail.adapters.commands import shell_parser
 from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.policy import rules, shell, verdict
+from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.options import Below, Read
+from handrail.core.policy.commands.script import Script, Stage, Step
+from handrail.core.policy.shell import ParsedCommand
 from handrail.core.results import screen
 from spec import Case, cases
 
@@ -38,7 +43,14 @@ def test_policy(case: Case) -> None:
             verdict.Grant(tool=tool, subject=f"w\n{each}" if command else each) for each in granted
         ),
     )
-    request = verdict.Request(tool=tool, places=tuple(places), written=written, command=command, folder="w")
+    request = verdict.Request(
+        tool=tool,
+        places=tuple(places),
+        written=written,
+        command=command,
+        script=_script(command) if command else None,
+        folder="w",
+    )
     match verdict.verdict(request, rights):
         case verdict.Allow():
             case.check(verdict="allow\n")
@@ -64,11 +76,16 @@ def test_rules(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases("policy/shell"))
 def test_shell(case: Case) -> None:
-    """Whether a command `line` is known to change nothing (`verdict`); the files it may name (`paths`)."""
+    """
+    Whether a command `line` is known to change nothing (`verdict`); the files it reads, or may name
+    (`paths`).
+
+    No file is there, so patterns stay as they are. What is said of a path is what is seen below it.
+    """
     command = shell_parser.parse(case["line"].removesuffix("\n"))
-    why = shell.why_not_read_only(command)
-    paths = "".join(path + "\n" for path in shell.paths(command))
-    case.check(verdict=f"{why or 'changes nothing'}\n", paths=paths or None)
+    why = shell.why_not_read_only(command, _script(command))
+    paths = [_shown(read) for read in _reads(command)] if command.pipelines else shell.paths(command)
+    case.check(verdict=f"{why or 'changes nothing'}\n", paths="".join(f"{path}\n" for path in paths) or None)
 
 
 @pytest.mark.parametrize("case", cases("results/screen"))
@@ -78,6 +95,36 @@ def test_screen(case: Case) -> None:
 
 
 # ---- Reading and showing the parts of a case ------------------------------------------------------
+
+
+def _commands(command: ParsedCommand) -> list[tuple[str, tuple[str, ...]]]:
+    """The commands of a line that needs no shell: as they are written, and their words."""
+    commands = [each for pipeline in command.pipelines for each in pipeline.commands]
+    return [(each.text, tuple(word.text for word in each.words)) for each in commands]
+
+
+def _script(command: ParsedCommand) -> Script | None:
+    """What a line runs; None if it needs a shell."""
+    stages = []
+    for text, words in _commands(command):
+        found = "" if words[0] == "cd" else known(words, text)
+        why = found if isinstance(found, str) else ""
+        stages.append(Stage(text=text, words=words, folder="file:///w", why_not=why))
+    return Script(steps=(Step(after=";", negated=False, stages=tuple(stages)),)) if stages else None
+
+
+def _reads(command: ParsedCommand) -> Iterator[Read]:
+    for text, words in _commands(command):
+        found = known(words, text)
+        if isinstance(found, Known):
+            named = (*found.meant.objects, *found.meant.paths)
+            yield from (*found.meant.reads, *(Read(path=path) for path in named))
+        else:
+            yield from (Read(path=path) for path in shell.named(words))
+
+
+def _shown(read: Read) -> str:
+    return read.path if read.below is Below.NOTHING else f"{read.path} ({read.below} of all below)"
 
 
 def _place_of(line: str) -> verdict.Place:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
-from handrail.adapters.commands.process import shell
+from handrail.adapters.commands.playing import shell
 from handrail.adapters.files import setting_file
 from handrail.adapters.files.files import in_thread
 from handrail.core.conversation.prompt import Folder, Surroundings

@@ -18,6 +18,9 @@ from handrail.core.conversation.prompt import Surroundings
 from handrail.core.documents.change import Change, Landing
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
+from handrail.core.policy.commands.line import Pipeline
+from handrail.core.policy.commands.options import Below
+from handrail.core.policy.commands.script import Script
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.shell import ParsedCommand, Ran, Run
 from handrail.core.policy.verdict import Grant, Place
@@ -169,6 +172,19 @@ class Workspace(Protocol):
         """
         ...
 
+    async def reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+        """
+        What a command reads by *place*, besides it, that is asked about.
+
+        Args:
+            below: What it sees of the files below a folder.
+
+        Returns:
+            Protected files below it, or of which it is another name; None if there are too many files to
+            tell.
+        """
+        ...
+
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
         """The files that ignore rules do not leave out, as people read their paths; sorted. See `Search`."""
         ...
@@ -199,11 +215,45 @@ class Watch(Protocol):
 # ---- Commands ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """
+    A repository of git's.
+
+    Attributes:
+        top: The URI of its work tree.
+        settings: The names of the settings that it has itself.
+        names: What was asked for, relative to the top.
+        other: The objects that are no commits.
+    """
+
+    top: str
+    settings: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+
+
 class Process(Protocol):
     """Runs command lines."""
 
     async def parse(self, line: str) -> ParsedCommand:
         """*line*, taken apart; nothing is run."""
+        ...
+
+    async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script:
+        """*pipelines* as they run in *folder*, a URI: words expanded, folders followed, programs found."""
+        ...
+
+    async def repository(
+        self, folder: str, names: Sequence[str], objects: Sequence[str]
+    ) -> Repository | Failure | None:
+        """
+        What git's repository of *folder*, a URI, can do, and names; None if there is none.
+
+        Args:
+            names: The arguments by which git prints names, each ended by a zero byte; empty for none.
+            objects: Revisions and ranges of them, if they must be commits.
+        """
         ...
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.commands import environment, process
+from handrail.adapters.commands import ending, environment, output
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.failure import Code, Failure
@@ -93,7 +93,7 @@ async def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 async def test_a_command_that_does_not_want_to_end_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "GRACE_S", 0.2)
+    monkeypatch.setattr(ending, "GRACE_S", 0.2)
     stop, told = asyncio.Event(), Told()
     running = asyncio.create_task(
         run(tmp_path, "trap '' TERM; echo $$; while :; do sleep 0.05; done", stop=stop, told=told)
@@ -145,8 +145,8 @@ async def test_a_cancelled_wait_ends_the_command(tmp_path: Path) -> None:
 async def test_of_very_long_output_head_and_tail_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "HEAD_CHARS", 1000)
-    monkeypatch.setattr(process, "TAIL_CHARS", 70_000)
+    monkeypatch.setattr(output, "HEAD_CHARS", 1000)
+    monkeypatch.setattr(output, "TAIL_CHARS", 70_000)
     ran = await run(tmp_path, "seq 100000")
     assert ran.output.startswith("1\n2\n")
     assert ran.output.endswith("\n99999\n100000\n")

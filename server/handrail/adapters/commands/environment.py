@@ -7,6 +7,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from handrail.core.policy.commands import git
+from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.environment import inherited
 
 SET: Mapping[str, str] = {
@@ -23,6 +25,9 @@ SET: Mapping[str, str] = {
     "GIT_CONFIG_KEY_1": "gc.autoDetach",  # what is left behind is ended
     "GIT_CONFIG_VALUE_1": "false",
 }
+# What a command sees of the user's environment that is known to change nothing.
+KEPT = frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "TZ", "USER", "SYSTEMROOT"})
+DROPPED = frozenset({"BASH_ENV", "ENV", "CDPATH", "GLOBIGNORE", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND"})
 
 
 def of_commands(environment: Mapping[str, str]) -> dict[str, str]:
@@ -32,3 +37,17 @@ def of_commands(environment: Mapping[str, str]) -> dict[str, str]:
     # The folder that a command runs in may hold anything, by any name.
     kept["PATH"] = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
     return {**kept, **SET}
+
+
+def of_known(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:
+    """
+    What a command gets that is known to change nothing.
+
+    Args:
+        environment: That of other commands.
+        search_path: PATH without the workspace.
+    """
+    kept = {name: value for name, value in environment.items() if name in KEPT or name.startswith("LC_")}
+    kept |= {"NO_COLOR": "1", "PAGER": "cat", "TERM": "dumb"}
+    kept["PATH"] = environment["PATH"] if kind is Environment.PATH else search_path
+    return {**kept, **git.ENVIRONMENT} if kind is Environment.GIT else kept

@@ -1,5 +1,5 @@
 """
-Take a command line apart with tree-sitter's grammar for bash.
+Take a command line apart: as one that needs no shell, else with tree-sitter's grammar for bash.
 
 Whatever the grammar does not know, or skips, makes the line unclear; so does what only a shell can tell in
 the place of a command. The grammar is imported when the first line is parsed.
@@ -8,15 +8,19 @@ the place of a command. The grammar is imported when the first line is parsed.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from handrail.core.policy.commands.line import NeedsShell, Simple, read
 from handrail.core.policy.shell import ParsedCommand, Part, Redirect
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
+HAS_COMMANDS = sys.platform != "win32"  # those of the table; `find` is another one there
 LIMIT_CHARS = 10_000
 DEPTH = 200  # beyond this nobody writes, and Python would not recurse much further
 BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
@@ -43,6 +47,20 @@ DUPLICATES = frozenset({">&", "<&"})
 
 def parse(line: str) -> ParsedCommand:
     """*line*, taken apart."""
+    found = read(line) if HAS_COMMANDS else NeedsShell(why="the commands of this system")
+    if isinstance(found, NeedsShell):
+        return replace(_parse(line), needs_shell=found.why)
+    commands = [command for pipeline in found for command in pipeline.commands]
+    return ParsedCommand(line=line, parts=tuple(map(_part, commands)), pipelines=found)
+
+
+def _part(command: Simple) -> Part:
+    """A command of a line that needs no shell; its patterns are for the files that are there."""
+    return Part(text=command.text, words=tuple(None if word.pattern else word.text for word in command.words))
+
+
+def _parse(line: str) -> ParsedCommand:
+    """A line that only a shell can run."""
     if len(line) > LIMIT_CHARS:
         return ParsedCommand(line=line, unclear=f"it has more than {LIMIT_CHARS:,} characters.")
     if any(not character.isprintable() and character not in "\n\t" for character in line):

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from handrail.adapters.files.files import path_of, uri_of
+from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.adapters.files.paths import (
     INTERNAL,
     OWN_FOLDER,
@@ -24,9 +24,16 @@ from handrail.adapters.files.paths import (
     root_names,
     shown_path,
 )
-from handrail.adapters.workspace.protected import plain_name, protection_of
+from handrail.adapters.workspace import reached
+from handrail.adapters.workspace.protected import (
+    SECRETS,
+    holds_secrets,
+    plain_name,
+    protection_of,
+)
 from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
+from handrail.core.policy.commands.options import Below
 from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
@@ -88,6 +95,24 @@ class Folders:
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """The lines that match; see the port."""
         return await find_lines(self._ground, wanted, unsaved)
+
+    async def reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+        """The protected files that a command reads by *place*; see the port."""
+        return await in_thread(self._reached, place, below)
+
+    def _reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+        path = path_of(place.uri)
+        reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
+        real = Path(os.path.realpath(path)) if path is not None else None
+        home = inside(os.fspath(real), reals) if real is not None else None
+        if real is None or home is None:
+            return ()
+        ground = reached.Ground(roots=reals, patterns=SECRETS, is_protected=holds_secrets)
+        try:
+            found = ground.reached(real, reals[home[0]], below)
+        except reached.TooManyError:
+            return None
+        return tuple(self._place(os.fspath(each)) for each in found)
 
     @property
     def _ground(self) -> Ground:

@@ -146,6 +146,15 @@ def protection_of(path: Path) -> Protection | None:
     return PROTECTIONS[min(found)] if found else None
 
 
+SECRETS = tuple(pattern for each in PROTECTIONS if each.is_read for pattern in each.patterns.split())
+
+
+def holds_secrets(path: str) -> bool:
+    """Whether *path*, relative to its workspace folder, is asked about before it is read."""
+    found = protection_of(Path(path))
+    return found is not None and found.is_read
+
+
 def plain_name(part: str) -> str:
     """A part of a path as file systems compare it: without case and what some of them do not see."""
     name = "".join(c for c in part if unicodedata.category(c) != "Cf")  # macOS does not see these

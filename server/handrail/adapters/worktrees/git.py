@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from handrail.core.policy.commands import git as settings
 from handrail.core.policy.environment import inherited
 from handrail.ports import CheckpointError
 
@@ -94,8 +95,8 @@ def user_repository(folder: Path) -> UserRepository | None:
         return None
     top, index, objects, attributes = map(Path, lines[1:5])
     head = _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
-    settings = _ask(folder, "config", "-z", "--get-regexp", r"^core\.(autocrlf|attributesfile)$") or b""
-    given = dict(os.fsdecode(each).lower().partition("\n")[::2] for each in settings.split(b"\0") if each)
+    conversions = _ask(folder, "config", "-z", "--get-regexp", r"^core\.(autocrlf|attributesfile)$") or b""
+    given = dict(os.fsdecode(each).lower().partition("\n")[::2] for each in conversions.split(b"\0") if each)
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return UserRepository(
         top=Path(os.path.realpath(top)),
@@ -115,8 +116,8 @@ def _after_others() -> Sequence[str]:
 def _ask(folder: Path, *args: str) -> bytes | None:
     """What the user's git says of their repository; it is only ever asked for paths and settings."""
     kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
-    command = ("git", "-C", os.fspath(folder), *args)
-    environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    command = ("git", "-C", os.fspath(folder), *settings.options(), *args)
+    environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:
         ended = subprocess.run(command, capture_output=True, env=environment, check=False)
     except OSError:

@@ -17,6 +17,7 @@ from typing import Protocol
 from handrail.core.conversation.message import ToolOffer
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.notations import FilePatch
+from handrail.core.policy.commands.script import Script
 from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
@@ -112,17 +113,19 @@ class Command:
     Attributes:
         title: For people: what is being done.
         line: The command line, as the user is asked about it.
-        run: Does it, given the places of `reads`.
+        run: Does it, given the places of `reads` and the script, if there is one.
         reads: The folder it runs in, as the model wrote it.
         is_read_only: Whether the line is known to change nothing, which is found out when it is taken apart:
             then it need not run alone, and no snapshot is taken.
+        script: What runs in place of a shell.
     """
 
     title: str
     line: str
-    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[Printed | Failure]]
+    run: Callable[[Mapping[str, Place], Script | None, Ports, Console], Awaitable[Printed | Failure]]
     reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
+    script: Script | None = None
 
 
 Action = Look | Edits | Inquiry | Command

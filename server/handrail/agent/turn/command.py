@@ -54,7 +54,8 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
     unsaved = _unsaved(typed, ports)
     if action.is_read_only:
         return Ran(
-            found=_with(await action.run(ready.places, ports, console), unsaved), effects=CommandEffects()
+            found=_with(await action.run(ready.places, action.script, ports, console), unsaved),
+            effects=CommandEffects(),
         )
     try:
         with _told_if_slow(console, "Taking the checkpoint before the command ..."):
@@ -64,11 +65,11 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
         console.notice(lost, True)
-        found = await action.run(ready.places, ports, console)
+        found = await action.run(ready.places, action.script, ports, console)
         return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
     _name(snapshot.not_covered, console)
     began = await ports.editor.opened()
-    found = await action.run(ready.places, ports, console)
+    found = await action.run(ready.places, action.script, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
             beneath = targets(await held(ports.editor, typed))

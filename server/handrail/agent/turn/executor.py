@@ -16,24 +16,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
-from handrail.agent.turn import command, landing
+from handrail.agent.turn import command, landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
-from handrail.agent.turn.output import (
-    LIMIT_CALLS,
-    MOVED,
-    SURPLUS,
-    Live,
-    failed_result,
-    fitted,
-    in_order,
-    result_of,
-    summary,
-)
-from handrail.agent.turn.resolve import Ready, Refused, resolve
+from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
@@ -126,18 +115,18 @@ class Executor:
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
         self._tools = {call.id: call.name for call in calls}
-        done = {call.id: failed_result(call, SURPLUS) for call in calls[LIMIT_CALLS:]}
+        done = {call.id: output.failed_result(call, output.SURPLUS) for call in calls[output.LIMIT_CALLS :]}
         if done:
-            self._notice(calls[LIMIT_CALLS], f"{len(done):,} calls of the answer were too many.")
+            self._notice(calls[output.LIMIT_CALLS], f"{len(done):,} calls of the answer were too many.")
         try:
-            await self._run(calls[:LIMIT_CALLS], order, done)
+            await self._run(calls[: output.LIMIT_CALLS], order, done)
         except asyncio.CancelledError:
-            self.interrupted = in_order(calls, done)
+            self.interrupted = output.in_order(calls, done)
             for result in self.interrupted.results:
                 if result.call not in done:
-                    self.observe(CallEnded(call=result.call, summary=summary(result)))
+                    self.observe(CallEnded(call=result.call, summary=output.summary(result)))
             raise
-        return in_order(calls, done)
+        return output.in_order(calls, done)
 
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
         resolved = [await resolve(call, self.ports, self.offered) for call in calls]
@@ -191,14 +180,13 @@ class Executor:
             refused = self._refused(Refused(call=ready.call, failure=answer, ready=ready), order)
             await self._finish([refused], done)
         else:
-            await self._finish([Done(result=result_of(ready.call, answer))], done)
+            await self._finish([Done(result=output.result_of(ready.call, answer))], done)
 
     async def _still(self, ready: Ready) -> Ready | Refused:
-        """*ready*, unless its paths lead elsewhere by now: it was judged by where they led."""
+        """*ready* as it may run now, unless its paths lead elsewhere: it was judged by where they led."""
         again = await resolve(ready.call, self.ports, self.offered)
-        if isinstance(again, Ready) and again.request == ready.request:
-            return ready
-        return Refused(call=ready.call, failure=MOVED, ready=ready)
+        still = confirmed(ready, again, await self.approvals.rights())
+        return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
         still = [await self._still(each) for each in batch]
@@ -215,8 +203,8 @@ class Executor:
             for outcome in each.outcomes:
                 self.observe(outcome)
             self._log(each)
-            result = await fitted(each.result, self.ports)
-            self.observe(CallEnded(call=result.call, summary=summary(result)))
+            result = await output.fitted(each.result, self.ports)
+            self.observe(CallEnded(call=result.call, summary=output.summary(result)))
             await self.answered(result)
             done[result.call] = result
         early, self._early = self._early, []
@@ -259,7 +247,7 @@ class Executor:
         elif ready is None and refused.call.name in ("patch", "write_file"):
             found = (self._untried(refused, None, failure, order),)
         self.misses.update(ledger.missed(self.misses, found))
-        return Done(result=failed_result(refused.call, failure), outcomes=found)
+        return Done(result=output.failed_result(refused.call, failure), outcomes=found)
 
     def _untried(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
         mutation = self._mutation(call.call, order)
@@ -317,12 +305,12 @@ class Executor:
 
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits | Command | Inquiry)
-        return Done(result=result_of(ready.call, await ready.action.run(ready.places, self.ports)))
+        return Done(result=output.result_of(ready.call, await ready.action.run(ready.places, self.ports)))
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
         name = ready.call.id
-        live = Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
+        live = output.Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
         console = Console(
             stop=self._stop,
             tell=live.add,
@@ -340,7 +328,7 @@ class Executor:
             command.outcome(change, self._mutation(ready.call, order), self.ports)
             for change in ran.effects.changes
         )
-        return Done(result=result_of(ready.call, ran.found), outcomes=found)
+        return Done(result=output.result_of(ready.call, ran.found), outcomes=found)
 
     def _log(self, done: Done) -> None:
         """Tell failures as they were: what the model reads is harmless, and short. A user's no is none."""

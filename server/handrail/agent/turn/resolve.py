@@ -10,17 +10,17 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from urllib.parse import quote
 
+from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Command, Edits, Inquiry
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
 from handrail.core.patches.signed import exclusive
-from handrail.core.policy import shell
+from handrail.core.policy import verdict
 from handrail.core.policy.schedule import Touch
-from handrail.core.policy.verdict import Place, Request
+from handrail.core.policy.verdict import Allow, Place, Request, Rights
 from handrail.ports import Document, Ports
 
 
@@ -89,6 +89,26 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     return await _command(ready, action, ports) if isinstance(action, Command) else ready
 
 
+def confirmed(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | None:
+    """
+    A call that was judged and may run, as it runs; None if its paths lead elsewhere by now.
+
+    A command that means other files by now may still run if these are as harmless. What runs is known only
+    here, as rules may have changed as well.
+
+    Args:
+        again: The call, resolved once more.
+    """
+    if not isinstance(again, Ready):
+        return None
+    found = verdict.verdict(again.request, rights)
+    if not isinstance(again.action, Command):
+        return ready if again.request == ready.request else None
+    if again.request != ready.request and not isinstance(found, Allow):
+        return None
+    return replace(again, action=replace(again.action, script=verdict.script_of(again.request, found)))
+
+
 async def _meant(edits: Edits, ports: Ports) -> Edits:
     """*edits* with each patch for the file that it means, where its name leaves that open."""
     patches = []
@@ -124,29 +144,19 @@ async def _below(name: str, ports: Ports) -> Sequence[str]:
 
 
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
-    """A command with all that it seems to name, relative to the folder that it runs in."""
-    parsed = await ports.process.parse(action.line)
+    """A command with all that it reads, or seems to name."""
     folder = next(iter(ready.places.values()))
-
-    def places(paths: Sequence[str]) -> tuple[Place, ...]:
-        found = (ports.workspace.resolve(_uri(folder.uri, path)) for path in paths)
-        return tuple(place for place in found if isinstance(place, Place))  # else it is no path
-
+    found = await command_line.understood(action.line, folder, ports)
     request = Request(
         tool=ready.call.name,
-        places=(folder, *places(shell.paths(parsed))),
-        written=places(shell.written(parsed)),
-        command=parsed,
+        places=(folder, *found.places),
+        written=found.written,
+        command=found.parsed,
+        script=found.script,
         folder=folder.identity,
     )
-    is_read_only = shell.why_not_read_only(parsed) is None
+    is_read_only = found.script is not None and found.script.is_read_only
     return replace(ready, action=replace(action, is_read_only=is_read_only), request=request)
-
-
-def _uri(folder: str, path: str) -> str:
-    """The URI of what a command in *folder*, a URI, means by *path*."""
-    named = quote(path, safe="/")
-    return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"
 
 
 def _paths(action: Action) -> tuple[str, ...]:

@@ -1,17 +1,19 @@
 """
-A command line taken apart, and whether it is known to change nothing.
+A command line taken apart, how it is run, and what came of it.
 
-Every part counts: each side of a pipe, `&&` and `;`, what stands in substitutions and subshells, and every
-redirect. What a word comes to is known only if it is written out; of anything else nothing is assumed. Taking
-the line apart happens elsewhere.
+A line is known to change nothing if it can be run without a shell, and each command in it is known to change
+nothing. Of a line that only a shell can run, nothing is assumed; its parts are there for the user's rules,
+and the files that it seems to name for the question.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
+
+from handrail.core.policy.commands.line import NOTHING, Pipeline
+from handrail.core.policy.commands.script import Script
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +50,16 @@ class ParsedCommand:
         parts: Every simple command in it, wherever it stands, in their order.
         redirects: Every redirect to or from a file.
         unclear: Why its parts are not all that it does; empty if they are.
+        pipelines: All of the line, if it can be run without a shell.
+        needs_shell: Why it cannot, else.
     """
 
     line: str
     parts: tuple[Part, ...] = ()
     redirects: tuple[Redirect, ...] = ()
     unclear: str = ""
+    pipelines: tuple[Pipeline, ...] = ()
+    needs_shell: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +69,7 @@ class Run:
 
     Attributes:
         folder: The URI of the folder to run it in.
+        script: What is run in place of a shell with the line; None for a shell.
         secrets: No variable with one of these values is in its environment.
     """
 
@@ -70,6 +77,7 @@ class Run:
     folder: str
     timeout_s: float
     secrets: tuple[str, ...] = ()
+    script: Script | None = None
 
 
 class End(StrEnum):
@@ -105,8 +113,8 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
     """
     found = [redirect.target for redirect in command.redirects if redirect.target not in (None, NOWHERE)]
     for part in command.parts:
-        if part.words and part.words[0] not in SPEAKERS:
-            found += [path for word in part.words[1:] if word for path in _named(word)]
+        if part.words:
+            found += named([word or "" for word in part.words])
     return tuple(dict.fromkeys(path for path in found if path))
 
 
@@ -116,34 +124,28 @@ def written(command: ParsedCommand) -> tuple[str, ...]:
     return tuple(dict.fromkeys(target for target in found if target and target != NOWHERE))
 
 
-def why_not_read_only(command: ParsedCommand, allowed: Set[int] = frozenset()) -> str | None:
+def why_not_read_only(
+    command: ParsedCommand, script: Script | None, allowed: Set[int] = frozenset()
+) -> str | None:
     """
-    Why *command* is not known to change nothing; None if it is.
+    Why *command* is not known to change nothing; None if it is, and then *script* is all that it runs.
 
-    What it reads is judged by its `paths`, not here.
+    What it reads is judged by its places, not here.
 
     Args:
+        script: The line as it runs without a shell; None if only a shell can run it.
         allowed: Indices of parts that may change something.
     """
+    if script is not None:
+        stages = enumerate(script.stages)
+        return next((stage.why_not for i, stage in stages if stage.why_not and i not in allowed), None)
     if command.unclear:
         return f"The command cannot be taken apart: {command.unclear}"
-    for redirect in command.redirects:
-        if redirect.target is None:
-            return "Only the shell can tell to or from which file it is redirected."
-        if redirect.writes and redirect.target != NOWHERE:
-            return "It writes its output to a file."
-    for index, part in enumerate(command.parts):
-        if index not in allowed and not is_read_only(part):
-            return f"`{_short(part.text)}` is not known to change nothing."
-    return None if command.parts else "There is no command in it."
-
-
-def is_read_only(part: Part) -> bool:
-    """Whether a part is known to change nothing, whatever files it is used on."""
-    name, *arguments = part.words or (None,)
-    if part.assigns or name not in READERS or None in arguments:
-        return False
-    return READERS[name]([word for word in arguments if word is not None])
+    if any(redirect.writes and redirect.target != NOWHERE for redirect in command.redirects):
+        return "It writes its output to a file."
+    if command.needs_shell == NOTHING:
+        return "There is no command in it."
+    return f"Only a shell can run it, because of {command.needs_shell}."
 
 
 # ---- What is known ----------------------------------------------------------------------------------
@@ -152,106 +154,13 @@ NOWHERE = "/dev/null"
 SPEAKERS = frozenset(
     {"echo", "printf", "true", "false", "test", "[[", "expr", "seq", "date", "which", "type"}
 )
-# bash evaluates what is compared as a number, or tested as a variable, and runs substitutions in it.
-EVALUATED = re.compile(r"[$`]|(?:^|\s)-(?:eq|ne|lt|gt|le|ge|v|R)(?:\s|$)")
-SHOWN_CHARS = 80
-
-Check = Callable[[Sequence[str]], bool]
 
 
-def _always(arguments: Sequence[str]) -> bool:
-    return True
-
-
-def _without(*options: str) -> Check:
-    """All arguments are good but these options, however they are written: `-o`, `-xo`, `--out`, `--out=x`."""
-    letters = {option[1] for option in options if len(option) == 2}
-    longs = [option for option in options if len(option) > 2]
-
-    def check(arguments: Sequence[str]) -> bool:
-        for word in arguments:
-            if word.startswith("--"):
-                name = word.partition("=")[0]
-                if len(name) > 2 and any(long.startswith(name) or name.startswith(long) for long in longs):
-                    return False
-            elif word.startswith("-") and (letters & set(word[1:]) or word in longs):
-                return False
-        return True
-
-    return check
-
-
-def _operands(most: int) -> Check:
-    def check(arguments: Sequence[str]) -> bool:
-        return sum(not word.startswith("-") for word in arguments) <= most
-
-    return check
-
-
-def _test(arguments: Sequence[str]) -> bool:
-    return not EVALUATED.search(" ".join(arguments))
-
-
-def _find(arguments: Sequence[str]) -> bool:
-    changes = ("-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls")
-    return not any(word in changes or word.startswith("-files0") for word in arguments)
-
-
-GIT: dict[str, Check] = {
-    "status": _always,
-    "log": _without("--output", "--ext-diff", "--textconv"),
-    "diff": _without("--output", "--ext-diff", "--textconv", "--no-index"),
-    "show": _without("--output", "--ext-diff", "--textconv"),
-    "blame": _without("--contents"),
-    "shortlog": _without("--output"),
-    "rev-parse": _always,
-    "rev-list": _always,
-    "ls-files": _always,
-    "ls-tree": _always,
-    "describe": _always,
-    "merge-base": _always,
-    "cat-file": _without("--textconv", "--filters"),
-    "branch": lambda arguments: (
-        set(arguments) <= {"-a", "-r", "-v", "-vv", "--all", "--list", "--show-current"}
-    ),
-    "tag": lambda arguments: set(arguments) <= {"-l", "--list"},
-    "remote": lambda arguments: set(arguments) <= {"-v"},
-    "stash": lambda arguments: list(arguments) == ["list"],
-}
-
-
-def _git(arguments: Sequence[str]) -> bool:
-    """A subcommand that only looks; options before it could name programs to run."""
-    rest = list(arguments)
-    while rest and rest[0] in ("--no-pager", "-P"):
-        rest.pop(0)
-    return bool(rest) and rest[0] in GIT and GIT[rest[0]](rest[1:])
-
-
-# Commands that change nothing, by name, and which of their arguments are good.
-READERS: dict[str, Check] = {
-    **dict.fromkeys(("cat", "head", "tail", "wc", "nl", "tac", "rev", "cut", "tr", "paste", "fold"), _always),
-    **dict.fromkeys(
-        ("ls", "pwd", "stat", "du", "df", "basename", "dirname", "realpath", "readlink"), _always
-    ),
-    **dict.fromkeys(("echo", "true", "false", "expr", "seq", "which", "type", "uname"), _always),
-    **dict.fromkeys(("cmp", "comm", "md5sum", "sha1sum", "sha256sum", "cksum", "strings", "id"), _always),
-    "date": _without("-s", "--set"),
-    "diff": _without("-r", "--recursive", "--output"),
-    "egrep": _without("-r", "-R", "-d", "--recursive", "--dereference-recursive", "--directories"),
-    "fgrep": _without("-r", "-R", "-d", "--recursive", "--dereference-recursive", "--directories"),
-    "file": _without("-C", "--compile"),
-    "find": _find,
-    "git": _git,
-    "grep": _without("-r", "-R", "-d", "--recursive", "--dereference-recursive", "--directories"),
-    "printf": _without("-v"),
-    "sort": _without("-o", "-T", "--output", "--compress-program", "--temporary-directory"),
-    "test": _test,
-    "[[": _test,
-    "tree": _without("-o", "-R"),
-    "uniq": _operands(1),
-    "whoami": _always,
-}
+def named(words: Sequence[str]) -> tuple[str, ...]:
+    """Everything in the *words* of a command that may name a file: operands, and what follows an option."""
+    if words[0] in SPEAKERS:
+        return ()
+    return tuple(dict.fromkeys(path for word in words[1:] if word for path in _named(word) if path))
 
 
 def _named(word: str) -> Iterator[str]:
@@ -263,8 +172,3 @@ def _named(word: str) -> Iterator[str]:
         yield word
         yield word.partition("=")[2]
     yield word.rpartition(":")[2] if ":" in word else ""
-
-
-def _short(text: str) -> str:
-    text = re.sub(r"\s+", " ", text.strip())
-    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
+from handrail.core.policy.commands.script import Script
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.shell import ParsedCommand, why_not_read_only
 
@@ -86,6 +87,7 @@ class Request:
         places: All that it reads or changes; for a command all that it seems to name.
         written: Those among them that a command's redirects write.
         command: The command line, if it is one.
+        script: That line as it runs without a shell; None if only a shell can run it.
         folder: The identity of the folder that a command runs in.
     """
 
@@ -93,12 +95,15 @@ class Request:
     places: tuple[Place, ...] = ()
     written: tuple[Place, ...] = ()
     command: ParsedCommand | None = None
+    script: Script | None = None
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Allow:
-    """Run the call."""
+    """Run the call; of a command that nobody was asked about, *script*."""
+
+    script: Script | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +144,9 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     """
     Judge a call; of all that it touches the strictest decides.
 
-    Without rules, reading and editing inside the workspace folders is allowed, and so is a command that is
-    known to change nothing; protected files, what lies outside, and all other commands are asked about. Files
-    that run later are asked about before they are written.
+    Without rules, reading and editing inside the workspace folders is allowed, and so is a command line that
+    needs no shell and is known to change nothing; protected files, what lies outside, and all other commands
+    are asked about. Files that run later are asked about before they are written.
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
@@ -166,6 +171,14 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     if not request.places:
         return _of_nothing(request, rights)
     return _ask_about(request, asked, rights)
+
+
+def script_of(request: Request, found: Verdict) -> Script | None:
+    """What a call that may run starts in place of a shell: all that runs unasked, or changes nothing."""
+    if isinstance(found, Allow) and found.script is not None:
+        return found.script
+    script = request.script
+    return script if script is not None and script.is_read_only else None
 
 
 def denied(ask: Ask, *, answered: bool) -> Failure:
@@ -225,12 +238,12 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     if grant in rights.grants or (line is Decision.ALLOW and Decision.ASK not in said):
         return Allow()
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
-    why = BY_RULE if Decision.ASK in said else why_not_read_only(command, allowed)
+    why = BY_RULE if Decision.ASK in said else why_not_read_only(command, request.script, allowed)
     reasons = [why] if why else []
     asked = [p for p in request.places if _is_asked(p, is_written=p in request.written)]
-    reasons += [f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked]
+    reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked)
     if not reasons:
-        return Allow()
+        return Allow(script=request.script)
     return Ask(
         subject=command.line,
         detail=" ".join(reasons),

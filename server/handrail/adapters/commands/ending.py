@@ -1,0 +1,81 @@
+"""
+End processes, and all that they have started: each process of a command carries a mark in its environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+from handrail.adapters.files.files import in_thread
+
+MARK = "HANDRAIL_COMMAND"  # in the environment of all that a command starts; how it is found again
+GRACE_S = 2.0  # between asking processes to end and ending them
+POLL_S = 0.02  # how often it is looked whether they have
+FINDS_ALL = sys.platform.startswith("linux")  # elsewhere only what stays in the command's groups is ended
+
+
+async def end_all(processes: Sequence[asyncio.subprocess.Process], mark: str) -> int:
+    """End *processes* and all that they have started; returns how many of them all still ran."""
+    left = await in_thread(_marked, mark)
+    if _have_ended(processes) and not left and FINDS_ALL:
+        return 0
+    known = frozenset(left)
+    _signal(processes, known, signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    while True:
+        known |= frozenset(await in_thread(_marked, mark))
+        known = frozenset(filter(_is_alive, known))
+        if _have_ended(processes) and not known:
+            break
+        if time.monotonic() > deadline:
+            _signal(processes, known, signal.SIGKILL)
+        if time.monotonic() > deadline + GRACE_S:  # not even the system can end it now
+            break
+        await asyncio.sleep(POLL_S)
+    if not FINDS_ALL:
+        _signal(processes, known, signal.SIGKILL)
+    return len(left)
+
+
+def _have_ended(processes: Sequence[asyncio.subprocess.Process]) -> bool:
+    return all(process.returncode is not None for process in processes)
+
+
+def _signal(
+    processes: Sequence[asyncio.subprocess.Process], pids: frozenset[int], number: signal.Signals
+) -> None:
+    for process in processes:  # each leads a group
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _marked(mark: str) -> list[int]:
+    """The running processes that carry *mark*, those in a session of their own as well; Linux only."""
+    if not FINDS_ALL:
+        return []
+    wanted, found = f"{MARK}={mark}".encode(), list[int]()
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError), open(f"/proc/{entry.name}/environ", "rb") as environ:
+            if wanted in environ.read():
+                found.append(int(entry.name))
+    return found
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process still runs; one that nobody has waited for does not."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False

@@ -1,0 +1,86 @@
+"""
+Expand file patterns as bash does by default: sorted by bytes, without names that begin with a dot, and a
+pattern that no file matches stays as it is written. A name that begins with `-` is given as `./-`, so that it
+is no option.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from handrail.core.policy.commands import glob
+from handrail.core.policy.commands.line import Word
+
+LIMIT_WORDS = 1_000  # of a line
+LIMIT_ENTRIES = 20_000  # of folders that are looked through for it
+
+
+class TooManyError(Exception):
+    """Files cannot be told for a pattern; the text says why, for people."""
+
+
+@dataclass(kw_only=True)
+class Room:
+    """How much may still be looked at for one line."""
+
+    words: int = LIMIT_WORDS
+    entries: int = LIMIT_ENTRIES
+
+    def take(self, *, words: int = 0, entries: int = 0) -> None:
+        """Take some of it."""
+        self.words -= words
+        self.entries -= entries
+        if self.words < 0 or self.entries < 0:
+            raise TooManyError("A pattern is for more files than can be judged.")
+
+
+def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
+    """The words of a command in *folder*, an absolute path. Raises TooManyError."""
+    found: list[str] = []
+    for word in words:
+        names = sorted(_names(word.pattern, folder, room), key=os.fsencode) if word.pattern else []
+        found += [f"./{name}" if name.startswith("-") else name for name in names] or [word.text]
+    if any(not _is_text(word) for word in found):
+        raise TooManyError("A pattern is for a file whose name is no text.")
+    return tuple(found)
+
+
+def _names(pattern: str, folder: str, room: Room) -> Iterator[str]:
+    """The paths that *pattern* is for, as they follow from how it is written."""
+    starts = [""]
+    pieces = re.findall(r"(/?)([^/]+)|(/)$", pattern)
+    for index, (slashes, part, trailing) in enumerate(pieces):
+        is_last = index + 1 == len(pieces)
+        following = list[str]()
+        for start in starts:
+            if trailing:
+                following += [start + trailing] if os.path.isdir(os.path.join(folder, start)) else []
+            elif glob.is_wild(part):
+                following += _children(start + slashes, part, folder, room)
+            else:
+                name = start + slashes + glob.literal(part)
+                is_there = os.path.lexists if is_last else os.path.isdir
+                following += [name] if is_there(os.path.join(folder, name)) else []
+        starts = following
+    room.take(words=len(starts))
+    yield from starts
+
+
+def _children(start: str, part: str, folder: str, room: Room) -> Iterator[str]:
+    try:
+        names = os.listdir(os.path.join(folder, start))
+    except OSError:
+        return
+    room.take(entries=len(names))
+    yield from (start + name for name in names if glob.matches(part, name))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in name

@@ -1,0 +1,62 @@
+"""
+What a command prints: handed on as it comes, and kept up to a limit; of more, the middle is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import os
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+HEAD_CHARS, TAIL_CHARS = 4_000_000, 6_000_000  # of the output that is kept
+
+
+@dataclass(kw_only=True)
+class Output:
+    """What a command has printed: the head, and the tail once that is full."""
+
+    tell: Callable[[str], None]
+    head: list[str] = field(default_factory=list)
+    tail: deque[str] = field(default_factory=deque)
+    head_size: int = 0
+    tail_size: int = 0
+    lost: int = 0
+
+    def add(self, text: str) -> None:
+        """Take what was printed."""
+        if not text:
+            return
+        self.tell(text)
+        room = HEAD_CHARS - self.head_size
+        first, rest = text[:room], text[room:]
+        self.head.append(first)
+        self.head_size += len(first)
+        self.tail.append(rest)
+        self.tail_size += len(rest)
+        while self.tail_size - len(self.tail[0]) >= TAIL_CHARS:
+            gone = len(self.tail.popleft())
+            self.tail_size, self.lost = self.tail_size - gone, self.lost + gone
+
+    def text(self) -> str:
+        """All that is kept."""
+        lost = f"\n[{self.lost:,} characters of this output were not kept]\n" if self.lost else ""
+        return "".join(self.head) + lost + "".join(self.tail)
+
+
+async def read(pipe: int, output: Output) -> None:
+    """Read what is printed until nobody can print any more."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(pipe, "rb", buffering=0)
+    )
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    try:
+        while chunk := await reader.read(1 << 16):
+            output.add(decoder.decode(chunk))
+    finally:
+        output.add(decoder.decode(b"", final=True))
+        transport.close()

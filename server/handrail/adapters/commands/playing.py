@@ -1,0 +1,174 @@
+"""
+Run the commands of one line: a shell with the line, or what a script has in its place.
+
+A script runs as bash would run the line: pipelines one after another, each as `&&` and `||` have it, with the
+exit code of the last command. Nothing in its words means anything to us any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from handrail.adapters.files.files import in_thread, path_of
+from handrail.core.policy.commands.script import Environment, Script, Stage, Step
+
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+SIGNALLED = 128  # what bash adds to a signal
+
+
+@dataclass(kw_only=True)
+class Playing:
+    """
+    What runs of one line.
+
+    Attributes:
+        environments: What its commands see: those that are known, and (None) all others.
+        output: The file descriptor to which they print.
+        processes: All that were started; each leads a session.
+    """
+
+    environments: Mapping[Environment | None, Mapping[str, str]]
+    output: int
+    processes: list[asyncio.subprocess.Process] = field(default_factory=list)
+
+    async def shell(self, line: str, folder: str) -> int:
+        """Run *line* in a shell to its end; returns its exit code. Raises OSError, ValueError."""
+        with _nowhere() as nowhere:
+            name, *arguments = shell(line)
+            streams = (nowhere, self.output, self.output)
+            process = await self._start(name, name, arguments, streams, folder, None)
+        return await process.wait()
+
+    async def script(self, script: Script) -> int:
+        """Run *script* to its end; returns the exit code of its last command, below 0 for a signal."""
+        code = 0
+        for step in script.steps:
+            if (step.after == "&&" and code) or (step.after == "||" and not code):
+                continue
+            code = await self._pipeline(step)
+            if code < 0 and len(script.stages) > 1:
+                code = SIGNALLED - code
+            code = int(not code) if step.negated else code
+        return code
+
+    async def _pipeline(self, step: Step) -> int:
+        """Run the stages of *step* at once; returns the exit code of the last one."""
+        running: list[asyncio.subprocess.Process | int] = []
+        with _nowhere() as nowhere:
+            source = os.dup(nowhere)
+            for number, stage in enumerate(step.stages, 1):
+                following, target = os.pipe() if number < len(step.stages) else (-1, os.dup(self.output))
+                streams, source = (source, target, self.output), following
+                try:
+                    running.append(await self._stage(stage, streams, nowhere))
+                except BaseException:
+                    _close(source)
+                    raise
+                finally:
+                    _close(*streams[:2])
+        codes = [each if isinstance(each, int) else await each.wait() for each in running]
+        return codes[-1]
+
+    async def _stage(
+        self, stage: Stage, given: tuple[int, int, int], nowhere: int
+    ) -> asyncio.subprocess.Process | int:
+        """Start one command; its exit code if there is nothing to run."""
+        streams = list(given)
+        for redirect in stage.redirects:
+            streams[redirect.channel] = nowhere if redirect.to is None else streams[redirect.to]
+        source, target, errors = streams
+        if stage.failure:
+            return await _said(errors, stage.failure, stage.code)
+        if stage.enters:
+            return 0
+        is_known = not stage.why_not
+        name = stage.words[0]
+        environment = stage.environment if is_known else None
+        program = stage.program if is_known else await in_thread(self._found, name, stage.folder)
+        if not program:
+            return await _said(errors, f"{name}: command not found", NOT_FOUND)
+        arguments = stage.arguments if is_known else stage.words[1:]
+        try:
+            return await self._start(
+                program, name, arguments, (source, target, errors), stage.folder, environment
+            )
+        except OSError as error:
+            if error.errno == errno.ENOEXEC and not is_known:  # a script that does not say what runs it
+                runs, *options = shell("")[:-2]
+                return await self._start(
+                    runs, runs, (*options, program, *arguments), (source, target, errors), stage.folder, None
+                )
+            return await _said(errors, f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
+
+    def _found(self, name: str, folder: str) -> str:
+        """The program *name* of a command that is not known, as the user's PATH has it."""
+        if "/" in name:
+            return os.path.join(_path(folder), name)
+        return shutil.which(name, path=self.environments[None].get("PATH")) or ""
+
+    async def _start(  # noqa: PLR0913, PLR0917  # what a process is started with
+        self,
+        program: str,
+        name: str,
+        arguments: tuple[str, ...] | list[str],
+        streams: tuple[int, int, int],
+        folder: str,
+        environment: Environment | None,
+    ) -> asyncio.subprocess.Process:
+        at = _path(folder)
+        process = await asyncio.create_subprocess_exec(
+            name,
+            *arguments,
+            executable=program,
+            cwd=at,
+            env={**self.environments[environment], "PWD": at},
+            stdin=streams[0],
+            # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
+            stdout=streams[1],
+            stderr=streams[2],
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+
+def shell(line: str) -> tuple[str, ...]:
+    """The command that runs a line: bash where it is, without anybody's settings."""
+    bash = shutil.which("bash")
+    return (bash, "--noprofile", "--norc", "-c", line) if bash else ("/bin/sh", "-c", line)
+
+
+@contextmanager
+def _nowhere() -> Iterator[int]:
+    """A file descriptor of `/dev/null`."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    try:
+        yield nowhere
+    finally:
+        os.close(nowhere)
+
+
+def _close(*descriptors: int) -> None:
+    for each in descriptors:
+        if each >= 0:
+            os.close(each)
+
+
+async def _said(errors: int, text: str, code: int) -> int:
+    """Print *text* in place of a command."""
+    raw = f"{text}\n".encode("utf-8", "replace")
+    with suppress(OSError):
+        await in_thread(os.write, errors, raw)  # the pipe may be full, and it is we who empty it
+    return code
+
+
+def _path(folder: str) -> str:
+    path = path_of(folder)
+    assert path is not None, folder
+    return os.fspath(path)

@@ -1,0 +1,156 @@
+"""
+Prepare pipelines to be run without a shell: file patterns become names, `cd` is followed, programs are found.
+
+What is judged is what comes out, and just that runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from handrail.adapters.commands import expansion
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.files.paths import inside
+from handrail.core.policy.commands.line import Pipeline, Simple
+from handrail.core.policy.commands.script import Script, Stage, Step
+from handrail.core.policy.commands.table import TABLE
+
+# Where a system keeps its programs, even if the workspace is all of the disk.
+SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"})
+UNSURE = "It is not known in which folder it runs."
+
+
+@dataclass(frozen=True)
+class Programs:
+    """
+    The programs that commands run which are known to change nothing.
+
+    Attributes:
+        path: The user's PATH, without relative folders.
+        roots: The workspace folders; what lies in them is nobody's idea of `ls`.
+    """
+
+    path: str
+    roots: tuple[Path, ...]
+
+    @cached_property
+    def search_path(self) -> str:
+        """The folders of PATH outside the workspace."""
+        return os.pathsep.join(each for each in self.path.split(os.pathsep) if self._is_outside(each))
+
+    def find(self, name: str) -> str:
+        """The program *name*; empty if there is none outside the workspace."""
+        found = shutil.which(name, path=self.search_path) if "/" not in name else None
+        return (
+            found if found is not None and self._is_outside(os.path.dirname(os.path.realpath(found))) else ""
+        )
+
+    def is_in_workspace(self, name: str) -> bool:
+        """Whether the user's PATH has a program *name* in the workspace."""
+        return shutil.which(name, path=self.path) is not None
+
+    def _is_outside(self, folder: str) -> bool:
+        if folder in SYSTEM:
+            return True
+        roots = tuple(Path(os.path.realpath(root)) for root in self.roots)
+        return inside(folder, self.roots) is None and inside(os.path.realpath(folder), roots) is None
+
+
+def prepared(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script:
+    """What *pipelines* run in *folder*."""
+    walk = _Walk(here=os.fspath(folder), programs=programs)
+    return Script(steps=tuple(walk.step(pipeline) for pipeline in pipelines))
+
+
+@dataclass(kw_only=True)
+class _Walk:
+    """
+    The way through a line, in which `cd` may or may not happen.
+
+    Attributes:
+        here: The folder that the next command runs in; None if it is not known.
+        is_sure: Whether the command before, if it is `&&` that follows, is sure to have run and to succeed.
+        may_stay: Whether a `cd` was reached that may not have run.
+    """
+
+    here: str | None
+    programs: Programs
+    is_sure: bool = False
+    may_stay: bool = False
+    room: expansion.Room = field(default_factory=expansion.Room)
+
+    def step(self, pipeline: Pipeline) -> Step:
+        if pipeline.after != "&&":
+            if self.may_stay:
+                self.here, self.may_stay = None, False
+            self.is_sure = pipeline.after == ";"
+        is_alone = len(pipeline.commands) == 1 and not pipeline.negated
+        enters = is_alone and pipeline.commands[0].words[0].text == "cd"
+        if enters:
+            stage = self._cd(pipeline.commands[0], pipeline.after)
+            return Step(after=pipeline.after, negated=False, stages=(stage,))
+        stages = tuple(self._stage(command) for command in pipeline.commands)
+        self.is_sure = False
+        return Step(after=pipeline.after, negated=pipeline.negated, stages=stages)
+
+    def _stage(self, command: Simple) -> Stage:
+        words = tuple(word.text for word in command.words)
+        name, why, program, failure = words[0], "", "", ""
+        if self.here is None:
+            why = UNSURE
+        else:
+            try:
+                words = expansion.expanded(command.words, self.here, self.room)
+            except expansion.TooManyError as error:
+                why = str(error)
+        if name == "cd":
+            why = "Only a shell can tell what this `cd` does."
+        elif name in TABLE or name == "git":
+            program = self.programs.find(name)
+            if not program and self.programs.is_in_workspace(name):
+                why = f"`{name}` would run a program of the workspace."
+            elif not program:
+                failure = f"{name}: command not found"
+        return Stage(
+            text=command.text,
+            words=words,
+            folder=uri_of(self.here or "/"),
+            redirects=command.redirects,
+            program=program,
+            failure=failure,
+            code=127,
+            why_not=why,
+        )
+
+    def _cd(self, command: Simple, after: str) -> Stage:
+        """Follow a `cd` that stands alone."""
+        stage = Stage(
+            text=command.text,
+            words=tuple(word.text for word in command.words),
+            folder=uri_of(self.here or "/"),
+            redirects=command.redirects,
+        )
+        words = command.words
+        is_plain = len(words) == 2 and not words[1].pattern and words[1].text[:1] not in ("", "-")
+        if self.here is None or not is_plain:
+            return self._lost(stage)
+        raw = os.path.join(self.here, words[1].text)
+        if not os.path.isdir(raw):
+            self.is_sure = False
+            what = "Not a directory" if os.path.lexists(raw) else "No such file or directory"
+            return replace(stage, failure=f"cd: {words[1].text}: {what}")
+        logical = os.path.normpath(raw)
+        if os.path.realpath(raw) != os.path.realpath(logical) or after == "||":
+            return self._lost(stage)
+        self.here = logical
+        self.may_stay = not self.is_sure
+        return replace(stage, enters=uri_of(logical))
+
+    def _lost(self, stage: Stage) -> Stage:
+        self.here, self.is_sure = None, False
+        return replace(stage, why_not="Only a shell can tell what this `cd` does.")

@@ -1,0 +1,84 @@
+"""
+Look at git's repository of a folder before a command of git does: where it is, what it sets, what would be
+shown.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from handrail.adapters.files.files import uri_of
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.commands import git as settings
+from handrail.ports import Repository
+
+LIMIT_S = 5.0  # beyond that, it is asked about
+NONE = b"not a git repository"
+
+
+def look(
+    git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str], objects: Sequence[str]
+) -> Repository | Failure | None:
+    """See `Process.repository`; *git* is the program."""
+    asked = partial(_asked, git, environment, folder)
+    try:
+        top = asked((*settings.options(), "rev-parse", "--show-toplevel"))
+        if top.returncode:
+            return None if NONE in top.stderr else _failure(top.stderr)
+        listed = asked(("config", "--list", "--name-only", "-z"))
+        if listed.returncode:
+            return _failure(listed.stderr)
+        found = Repository(
+            top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))), settings=_split(listed.stdout)
+        )
+        if settings.programs(found.settings):
+            return found  # git would run them for the names as well
+        other = tuple(each for each in objects if _is_other(each, asked))
+        named = asked(names) if names and not other else None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return _failure(str(error).encode())
+    if named is not None and named.returncode:
+        return found if b"fatal: " in named.stderr else _failure(named.stderr)  # git will say so again
+    return replace(found, names=() if named is None else _split(named.stdout), other=other)
+
+
+def _is_other(named: str, asked: Callable[[Sequence[str]], subprocess.CompletedProcess[bytes]]) -> bool:
+    """Whether a revision, or one end of a range, is an object that is no commit."""
+    verify = (*settings.options(), "rev-parse", "--verify", "--quiet")
+    for end in filter(None, re.split(r"\.{2,3}", named.removeprefix("^"))):
+        if not asked((*verify, end)).returncode and asked((*verify, f"{end}^{{commit}}")).returncode:
+            return True
+    return False
+
+
+def _asked(
+    git: str, environment: Mapping[str, str], folder: Path, arguments: Sequence[str]
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        (git, *arguments),
+        cwd=folder,
+        env={**environment, "LC_ALL": "C", "PWD": os.fspath(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def _split(raw: bytes) -> tuple[str, ...]:
+    """Names that end with a zero byte each; those of commits are followed by a line end as well."""
+    names = (each.strip(b"\n") for each in raw.split(b"\0"))
+    return tuple(dict.fromkeys(os.fsdecode(each) for each in names if each))
+
+
+def _failure(said: bytes) -> Failure:
+    text = said.decode("utf-8", "replace").strip().replace("\n", " ")
+    return Failure(
+        code=Code.TOOL_FAILED, message=f"git cannot say what it would read: {text or 'it failed'}."
+    )

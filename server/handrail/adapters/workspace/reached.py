@@ -1,0 +1,129 @@
+"""
+Which protected files a command reaches by one that it names: those below a folder, or of which it is a hard
+link.
+
+Only so many files are looked at. Nothing is opened, and links are not followed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from handrail.adapters.files.paths import INTERNAL
+from handrail.core.policy.commands.options import Below
+
+LIMIT_ENTRIES = 50_000
+LIMIT_FOUND = 5  # one is enough to ask, and a few show what it is about
+CONTENTS = (Below.VISIBLE, Below.CONTENTS, Below.LINKED)
+
+Identity = tuple[int, int]  # of a file on this machine: its device and number
+
+
+class TooManyError(Exception):
+    """There are more files than can be looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """
+    Where protected files may be.
+
+    Attributes:
+        roots: The workspace folders, with every link resolved.
+        patterns: Those of protected files.
+        is_protected: Whether a path relative to its folder is one.
+    """
+
+    roots: Sequence[Path]
+    patterns: tuple[str, ...]
+    is_protected: Callable[[str], bool]
+
+    def reached(self, path: Path, root: Path, below: Below) -> list[Path]:
+        """
+        The protected files that are reached by *path*, which lies in *root*; at most a few. Raises
+        TooManyError.
+        """
+        found: list[Path] = []
+        linked: dict[Identity, Path] = {}
+        try:
+            if path.is_file():
+                _add_linked(linked, path, os.stat(path))
+            elif below is not Below.NOTHING:
+                for entry, is_asked in self._below(path, root, below):
+                    if is_asked:
+                        found.append(Path(entry.path))
+                    elif below in CONTENTS and entry.is_file(follow_symlinks=False):
+                        _add_linked(linked, Path(entry.path), entry.stat(follow_symlinks=False))
+                    if len(found) >= LIMIT_FOUND:
+                        return found
+        except OSError:  # gone by now, or closed to us and so to the command
+            pass
+        return found + (self._other_names(linked) if linked else [])
+
+    def _below(self, folder: Path, root: Path, below: Below) -> Iterator[tuple[os.DirEntry[str], bool]]:
+        """Everything that is seen below *folder*, and whether it is asked about; that is not entered."""
+        left, looked = [os.fspath(folder)], 0
+        while left:
+            try:
+                entries = list(os.scandir(left.pop()))
+            except OSError:
+                continue
+            looked += len(entries)
+            if looked > LIMIT_ENTRIES:
+                raise TooManyError
+            for entry in entries:
+                if below is Below.VISIBLE and entry.name.startswith("."):
+                    continue
+                is_asked = self._is_asked(entry, root, below)
+                yield entry, is_asked
+                if not is_asked and entry.name not in INTERNAL and entry.is_dir(follow_symlinks=False):
+                    left.append(entry.path)
+
+    def _is_asked(self, entry: os.DirEntry[str], root: Path, below: Below) -> bool:
+        if entry.name in INTERNAL:
+            return below in CONTENTS
+        if below is Below.LINKED and entry.is_symlink():
+            return True
+        if not _names(self.patterns).fullmatch(entry.name.casefold()):
+            return False
+        return self.is_protected(Path(entry.path).relative_to(root).as_posix())
+
+    def _other_names(self, linked: dict[Identity, Path]) -> list[Path]:
+        """The protected files that have one of these as another name."""
+        found = []
+        for root in self.roots:
+            for entry, is_asked in self._below(root, root, Below.NAMES):
+                if is_asked:
+                    found += [Path(p) for p in _files(entry) if _identity(os.stat(p)) in linked]
+        return found[:LIMIT_FOUND]
+
+
+def _add_linked(linked: dict[Identity, Path], path: Path, stat: os.stat_result) -> None:
+    if stat.st_nlink > 1:
+        linked[_identity(stat)] = path
+
+
+def _identity(stat: os.stat_result) -> Identity:
+    return stat.st_dev, stat.st_ino
+
+
+def _files(entry: os.DirEntry[str]) -> Iterator[str]:
+    """The plain files at *entry*: itself, or what is below it."""
+    if entry.is_file(follow_symlinks=False):
+        yield entry.path
+    elif entry.is_dir(follow_symlinks=False):
+        for folder, _, names in os.walk(entry.path):
+            yield from (path for name in names if not os.path.islink(path := os.path.join(folder, name)))
+
+
+@cache
+def _names(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """Names that one of *patterns* may be for, in small letters: few are, and matching paths takes long."""
+    last = (pattern.rstrip("/").rpartition("/")[2] for pattern in patterns if not pattern.startswith("!"))
+    return re.compile("|".join(map(fnmatch.translate, last)))

@@ -1,0 +1,161 @@
+"""
+Take a command line apart, and find all that it reads.
+
+A line that can be run without a shell becomes a script, of which each command is known, with what it reads,
+or not. Of any other line, and of a command that is not known, whatever seems to be a path counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+from handrail.core.failure import Failure
+from handrail.core.policy import shell
+from handrail.core.policy.commands import git
+from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.options import Read
+from handrail.core.policy.commands.script import Environment, Script, Stage, Step
+from handrail.core.policy.shell import ParsedCommand
+from handrail.core.policy.verdict import Place
+from handrail.ports import Ports
+
+LIMIT_NAMES = 1_000  # of files whose contents git would show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandLine:
+    """
+    What a command line means in a folder.
+
+    Attributes:
+        script: What it runs; None if only a shell can run it.
+        places: All that it reads, or seems to name.
+        written: Those among them that redirects write.
+    """
+
+    parsed: ParsedCommand
+    script: Script | None
+    places: tuple[Place, ...]
+    written: tuple[Place, ...]
+
+
+async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
+    """What *line* means in *folder*."""
+    parsed = await ports.process.parse(line)
+    if not parsed.pipelines:
+        places, written = (
+            _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written(parsed))
+        )
+        return CommandLine(parsed=parsed, script=None, places=places, written=written)
+    script = await ports.process.prepare(parsed.pipelines, folder.uri)
+    steps: list[Step] = []
+    read: list[Place] = []
+    for step in script.steps:
+        stages = []
+        for stage in step.stages:
+            judged, found = await _judged(stage, ports)
+            stages.append(judged)
+            read += found
+        steps.append(replace(step, stages=tuple(stages)))
+    return CommandLine(
+        parsed=parsed, script=Script(steps=tuple(steps)), places=tuple(dict.fromkeys(read)), written=()
+    )
+
+
+async def _judged(stage: Stage, ports: Ports) -> tuple[Stage, tuple[Place, ...]]:
+    """A stage that is known, or says why it is not, and what it reads."""
+    if stage.why_not:
+        return stage, _places(shell.named(stage.words), stage.folder, ports)
+    if stage.words[0] == "cd":
+        return stage, _places([stage.enters] if stage.enters else stage.words[1:], stage.folder, ports)
+    found = known(stage.words, stage.text)
+    seen = await _seen(stage, found, ports) if isinstance(found, Known) else found
+    if isinstance(found, Known) and not isinstance(seen, str):
+        return replace(stage, arguments=found.arguments, environment=found.environment), seen
+    why = seen if isinstance(seen, str) else ""
+    return replace(stage, why_not=why), _places(shell.named(stage.words), stage.folder, ports)
+
+
+async def _seen(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:
+    """All that a known command reads, or why that cannot be told."""
+    reads = list(command.meant.reads)
+    places: list[Place] = []
+    if command.environment is Environment.GIT:
+        seen = await _seen_by_git(stage, command, ports)
+        if isinstance(seen, str):
+            return seen
+        places += seen
+    for each in reads:
+        found = await _reached(each, stage.folder, ports)
+        if isinstance(found, str):
+            return found
+        places += found
+    return tuple(places)
+
+
+async def _reached(read: Read, folder: str, ports: Ports) -> tuple[Place, ...] | str:
+    """What one operand leads to."""
+    if read.path == shell.NOWHERE:
+        return ()
+    place = ports.workspace.resolve(_uri(folder, read.path))
+    if isinstance(place, Failure):
+        return f"{read.path!r} cannot be a path."
+    found = await ports.workspace.reached(place, read.below)
+    if found is None:
+        return f"{place.path} holds too many files to tell whether protected ones are among them."
+    return (place, *found)
+
+
+async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:
+    """What git reads: the work tree, the paths that are named, and the files whose contents it shows."""
+    named = [*command.meant.objects, *command.meant.paths]
+    objects = [each for each in command.meant.objects if command.names and not git.IN_TREE.fullmatch(each)]
+    found = await ports.process.repository(stage.folder, command.names, objects)
+    if isinstance(found, Failure):
+        return found.message
+    if found is None:  # git says so, unless it can compare files without a repository
+        return "There is no git repository." if named and command.names else ()
+    if programs := git.programs(found.settings):
+        return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
+    if found.other:
+        return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
+    if len(found.names) > LIMIT_NAMES:
+        return "It shows more files than can be judged."
+    if command.names and any(_is_beyond(each, stage.folder, found.top, ports) for each in named):
+        return "It may compare files outside the repository."
+    paths = [path for each in named for path in _in_tree(each)]
+    return (
+        *_places([found.top, *paths], stage.folder, ports),
+        *_places([*found.names, *paths], found.top, ports),
+    )
+
+
+def _is_beyond(named: str, folder: str, top: str, ports: Ports) -> bool:
+    """Whether an operand of git in *folder* may be a path that does not lie below *top*."""
+    place, above = ports.workspace.resolve(_uri(folder, named)), ports.workspace.resolve(top)
+    if isinstance(place, Failure) or isinstance(above, Failure):
+        return True
+    return place.identity != above.identity and not place.identity.startswith(
+        f"{above.identity.rstrip('/')}/"
+    )
+
+
+def _in_tree(named: str) -> tuple[str, ...]:
+    """The paths that an operand of git may mean."""
+    match = git.IN_TREE.fullmatch(named)
+    return (named, match[1], named.rpartition(":")[2]) if match else (named,)
+
+
+def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
+    found = (ports.workspace.resolve(_uri(folder, path)) for path in paths)
+    return tuple(dict.fromkeys(place for place in found if isinstance(place, Place)))  # else it is no path
+
+
+def _uri(folder: str, path: str) -> str:
+    """The URI of what a command in *folder*, a URI, means by *path*."""
+    if path.startswith("file://"):
+        return path
+    named = quote(path, safe="/")
+    return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"

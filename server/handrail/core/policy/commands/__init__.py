@@ -1,0 +1,1 @@
+"""Command lines that can be run without a shell: read, known, and as they will run."""

@@ -1,0 +1,98 @@
+"""
+What is known of a command from its words: how it is run so that it changes nothing, and what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from handrail.core.policy.commands import git
+from handrail.core.policy.commands.options import Arguments, Below, Row, UnknownError, understood
+from handrail.core.policy.commands.script import Environment
+from handrail.core.policy.commands.special import SPECIAL
+from handrail.core.policy.commands.table import TABLE
+
+SHOWN_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """
+    A command that is known to change nothing, if it may read what it reads.
+
+    Attributes:
+        arguments: What its program is started with.
+        meant: What they mean.
+        names: For git: the arguments that print the names of the files whose contents are shown; empty if
+            none are shown but those that are read.
+    """
+
+    arguments: tuple[str, ...]
+    meant: Arguments
+    environment: Environment = Environment.BARE
+    names: tuple[str, ...] = ()
+
+
+def known(words: Sequence[str], text: str) -> Known | str:
+    """
+    What is known of a command, or a sentence that says what is not.
+
+    Args:
+        text: The command as it is written.
+    """
+    found = _known(words)
+    if isinstance(found, Known):
+        return found
+    said = " ".join(text.split())
+    said = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
+    return f"`{said}` is not known to change nothing{f', because of {found}' if found else ''}."
+
+
+def _known(words: Sequence[str]) -> Known | str:
+    """What is known of a command, or what of it is not; empty for all of it."""
+    name, *arguments = words
+    try:
+        if name == "git":
+            return _git(arguments)
+        row = TABLE.get(name)
+        if row is None:
+            return ""
+        special = SPECIAL.get(name)
+        meant = Arguments(reads=special(arguments)) if special else understood(row, arguments)
+    except UnknownError as error:
+        return str(error)
+    environment = Environment.PATH if row.own_path else Environment.BARE
+    hides = row.hides if meant.below is Below.VISIBLE else ()
+    given = (*row.added, *arguments[: meant.end], *hides, *arguments[meant.end :])
+    return Known(arguments=given, meant=meant, environment=environment)
+
+
+def _git(arguments: Sequence[str]) -> Known:
+    rest = list(arguments)
+    while rest and rest[0] in git.GLOBAL:
+        rest.pop(0)
+    before = arguments[: len(arguments) - len(rest)]
+    name, row, rest = _subcommand(rest)
+    meant = understood(row, rest)
+    for each in meant.objects:
+        if ":" in each and not git.IN_TREE.fullmatch(each):
+            raise UnknownError(f"`{each}`")
+    if name == "cat-file" and "-p" in meant.given and not all(":" in each for each in meant.objects):
+        raise UnknownError("an object without a path")
+    shows = git.shows_content(row, meant.given)
+    return Known(
+        arguments=(*git.options(), *before, *name.split(), *row.added, *rest),
+        meant=meant,
+        environment=Environment.GIT,
+        names=(*git.options(), *before, *git.names(name, meant)) if shows else (),
+    )
+
+
+def _subcommand(rest: list[str]) -> tuple[str, Row, list[str]]:
+    """The subcommand, its row, and its arguments."""
+    for count in (2, 1):
+        name = " ".join(rest[:count])
+        if name in git.SUBCOMMANDS:
+            return name, git.SUBCOMMANDS[name], rest[count:]
+    raise UnknownError(f"`{rest[0]}`" if rest else "the missing subcommand")
