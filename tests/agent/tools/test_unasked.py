@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -359,6 +360,50 @@ async def test_hostile_lines_ask(ground: Bench, line: str) -> None:
     assert asked(ground) == [line]
     assert SECRET not in text
     assert snapshot(root) == before
+
+
+async def test_another_name_of_a_key_in_the_home_folder_is_asked_about(
+    ground: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    lay_out(home, {".ssh/id_ed25519": SECRET.encode(), "harmless": b"harmless\n"})
+    monkeypatch.setenv("HOME", str(home))
+    os.link(home / ".ssh" / "id_ed25519", ground.root / "key.txt")
+    os.link(home / "harmless", ground.root / "src" / "harmless.txt")
+    texts = await run(
+        ground, "cat src/harmless.txt", "cat key.txt", "grep -r x src", "cd src && head ../key.txt"
+    )
+    assert asked(ground) == ["cat key.txt", "cd src && head ../key.txt"]
+    assert SECRET not in "".join(texts)
+
+
+async def test_a_path_that_looks_like_a_uri_is_a_path(ground: Bench) -> None:
+    (ground.root / "file:").symlink_to("keys")
+    (ground.root / "keys" / "a.txt").symlink_to(".env")
+    lines = ["cat file:///a.txt", f"cat file://{ground.root}/a.txt", "cat file:/a.txt", "cat file:/.env"]
+    texts = await run(ground, *lines)
+    assert asked(ground) == [lines[0], lines[2], lines[3]]
+    assert SECRET not in "".join(texts)
+
+
+async def test_a_wildcard_bomb_is_asked_about_soon(ground: Bench) -> None:
+    for number in range(300):
+        (ground.root / ("a" * 200 + f"{number:03}")).touch()
+    lines = [
+        "ls " + "*a" * 200 + "b",
+        "ls " + "*a" * 4_000 + "b",
+        "ls " + "*" * 5_000,
+        "ls " + "/".join("*" * 50),
+    ]
+    async with asyncio.timeout(10):
+        await run(ground, *lines)
+    assert asked(ground)[:2] == lines[:2]
+
+
+async def test_in_a_folder_that_is_none_nothing_runs(ground: Bench) -> None:
+    ground.says(answer("", call("terminal", command="ls", folder="untitled:x")), answer("Done."))
+    await ground.turn()
+    assert asked(ground) == ["ls"]
 
 
 async def test_a_program_of_the_workspace_is_not_run(ground: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,6 +76,8 @@ PROTECTED: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 
+# In the user's home folder: what of it may have another name in a workspace.
+KEYS = (".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc", ".git-credentials")
 PATTERNS = tuple(pattern for _, patterns in PROTECTED for pattern in patterns)
 
 SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
@@ -147,7 +149,10 @@ class Folders:
         home = inside(os.fspath(real), reals) if real is not None else None
         if real is None or home is None:
             return ()
-        ground = reached.Ground(roots=reals, patterns=PATTERNS, is_protected=lambda p: bool(why_protected(p)))
+        keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
+        ground = reached.Ground(
+            roots=reals, keys=keys, patterns=PATTERNS, is_protected=lambda p: why_protected(p) is not None
+        )
         try:
             found = ground.reached(real, reals[home[0]], below)
         except reached.TooManyError:
