@@ -122,6 +122,8 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
         return "There is no git repository." if named and command.names else ()
     if programs := git.programs(found.settings):
         return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
+    if command.shows_addresses and found.has_password:
+        return "The address of a remote may hold a password."
     if found.other:
         return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:

@@ -740,9 +740,9 @@ async def test_without_a_repository_git_says_so(ground: Bench) -> None:
     assert "not a git repository" in text
 
 
-def rules(*patterns: str) -> Terms:
-    """The user's leave for parts of commands."""
-    found = read([{"tool": "terminal", "verdict": "allow", "match": pattern} for pattern in patterns])
+def rules(*patterns: str, verdict: str = "allow", tool: str = "terminal") -> Terms:
+    """The user's rules for parts of commands, or for files."""
+    found = read([{"tool": tool, "verdict": verdict, "match": pattern} for pattern in patterns])
     assert isinstance(found, tuple)
     return Terms(rules=found)
 
@@ -804,3 +804,31 @@ async def test_files_that_appear_before_a_line_runs_are_judged(ground: Bench) ->
     texts = await run(ground, *lines)
     assert texts[1] == "Exit code 0.\nsrc/main.py\nsrc/new.py\n"
     assert SECRET not in texts[3]
+
+
+async def test_rules_hold_for_what_a_pattern_stands_for(ground: Bench) -> None:
+    ground.terms = rules("cat b.txt", verdict="block")
+    texts = await run(ground, "cat b.txt", "cat b*", "cat [b].txt", "'cat' \\b.txt", "cat a.txt")
+    assert ["blocked" in text for text in texts] == [True, True, True, True, False]
+    assert asked(ground) == []
+
+
+async def test_rules_for_files_hold_for_commands_that_read_them(ground: Bench) -> None:
+    ground.terms = rules("src/**", verdict="block", tool="read")
+    texts = await run(
+        ground, "cat src/main.py", "cd src && cat main.py", "grep -r x src", "cat */main.py", "cat b.txt"
+    )
+    assert ["blocked" in text for text in texts] == [True, True, True, True, False]
+    ground.terms = rules("b.txt", verdict="ask", tool="read_file")
+    await run(ground, "head -n 1 b.txt", "cat a.txt")
+    assert asked(ground) == ["head -n 1 b.txt"]
+
+
+@pytest.mark.parametrize("address", ["https://user:secret@example.org/x", "https://token@example.org/x.git"])
+async def test_addresses_with_passwords_are_asked_about(repository: Bench, address: str) -> None:
+    git(repository.root, "remote", "add", "plain", "git@example.org:x.git")
+    texts = await run(repository, "git remote -v", "git remote")
+    assert "git@example.org:x.git" in texts[0]
+    git(repository.root, "remote", "add", "origin", address)
+    await run(repository, "git remote -v", "git remote --verbose", "git remote")
+    assert asked(repository) == ["git remote -v", "git remote --verbose"]
