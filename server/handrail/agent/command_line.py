@@ -44,6 +44,8 @@ class CommandLine:
 async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
     """What *line* means in *folder*."""
     parsed = await ports.process.parse(line)
+    if not folder.uri.startswith("file:"):  # then nothing can run there
+        parsed = replace(parsed, pipelines=(), needs_shell="its folder")
     if not parsed.pipelines:
         places, written = (
             _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written(parsed))
@@ -69,7 +71,8 @@ async def _judged(stage: Stage, ports: Ports) -> tuple[Stage, tuple[Place, ...]]
     if stage.why_not:
         return stage, _places(shell.named(stage.words), stage.folder, ports)
     if stage.words[0] == "cd":
-        return stage, _places([stage.enters] if stage.enters else stage.words[1:], stage.folder, ports)
+        places = _places([stage.enters], "", ports) if stage.enters else ()
+        return stage, places or _places(stage.words[1:], stage.folder, ports)
     found = known(stage.words, stage.text)
     seen = await _seen(stage, found, ports) if isinstance(found, Known) else found
     if isinstance(found, Known) and not isinstance(seen, str):
@@ -119,6 +122,8 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
         return "There is no git repository." if named and command.names else ()
     if programs := git.programs(found.settings):
         return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
+    if command.shows_addresses and found.has_password:
+        return "The address of a remote may hold a password."
     if found.other:
         return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:
@@ -127,7 +132,8 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
         return "It may compare files outside the repository."
     paths = [path for each in named for path in _in_tree(each)]
     return (
-        *_places([found.top, *paths], stage.folder, ports),
+        *_places([found.top], "", ports),
+        *_places(paths, stage.folder, ports),
         *_places([*found.names, *paths], found.top, ports),
     )
 
@@ -149,13 +155,12 @@ def _in_tree(named: str) -> tuple[str, ...]:
 
 
 def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
-    found = (ports.workspace.resolve(_uri(folder, path)) for path in paths)
+    """What *paths* lead to in *folder*; without one they are URIs."""
+    found = (ports.workspace.resolve(_uri(folder, path) if folder else path) for path in paths)
     return tuple(dict.fromkeys(place for place in found if isinstance(place, Place)))  # else it is no path
 
 
 def _uri(folder: str, path: str) -> str:
     """The URI of what a command in *folder*, a URI, means by *path*."""
-    if path.startswith("file://"):
-        return path
-    named = quote(path, safe="/")
+    named = quote(path, safe="/", errors="surrogateescape")
     return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"

@@ -223,12 +223,14 @@ class Repository:
     Attributes:
         top: The URI of its work tree.
         settings: The names of the settings that it has itself.
+        has_password: Whether the address of a remote may hold a password.
         names: What was asked for, relative to the top.
         other: The objects that are no commits.
     """
 
     top: str
     settings: tuple[str, ...]
+    has_password: bool = False
     names: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
 

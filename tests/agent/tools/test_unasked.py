@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -361,6 +362,50 @@ async def test_hostile_lines_ask(ground: Bench, line: str) -> None:
     assert snapshot(root) == before
 
 
+async def test_another_name_of_a_key_in_the_home_folder_is_asked_about(
+    ground: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    lay_out(home, {".ssh/id_ed25519": SECRET.encode(), "harmless": b"harmless\n"})
+    monkeypatch.setenv("HOME", str(home))
+    os.link(home / ".ssh" / "id_ed25519", ground.root / "key.txt")
+    os.link(home / "harmless", ground.root / "src" / "harmless.txt")
+    texts = await run(
+        ground, "cat src/harmless.txt", "cat key.txt", "grep -r x src", "cd src && head ../key.txt"
+    )
+    assert asked(ground) == ["cat key.txt", "cd src && head ../key.txt"]
+    assert SECRET not in "".join(texts)
+
+
+async def test_a_path_that_looks_like_a_uri_is_a_path(ground: Bench) -> None:
+    (ground.root / "file:").symlink_to("keys")
+    (ground.root / "keys" / "a.txt").symlink_to(".env")
+    lines = ["cat file:///a.txt", f"cat file://{ground.root}/a.txt", "cat file:/a.txt", "cat file:/.env"]
+    texts = await run(ground, *lines)
+    assert asked(ground) == [lines[0], lines[2], lines[3]]
+    assert SECRET not in "".join(texts)
+
+
+async def test_a_wildcard_bomb_is_asked_about_soon(ground: Bench) -> None:
+    for number in range(300):
+        (ground.root / ("a" * 200 + f"{number:03}")).touch()
+    lines = [
+        "ls " + "*a" * 200 + "b",
+        "ls " + "*a" * 4_000 + "b",
+        "ls " + "*" * 5_000,
+        "ls " + "/".join("*" * 50),
+    ]
+    async with asyncio.timeout(10):
+        await run(ground, *lines)
+    assert asked(ground)[:2] == lines[:2]
+
+
+async def test_in_a_folder_that_is_none_nothing_runs(ground: Bench) -> None:
+    ground.says(answer("", call("terminal", command="ls", folder="untitled:x")), answer("Done."))
+    await ground.turn()
+    assert asked(ground) == ["ls"]
+
+
 async def test_a_program_of_the_workspace_is_not_run(ground: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = ground.root / "tools"
     tools.mkdir()
@@ -695,9 +740,9 @@ async def test_without_a_repository_git_says_so(ground: Bench) -> None:
     assert "not a git repository" in text
 
 
-def rules(*patterns: str) -> Terms:
-    """The user's leave for parts of commands."""
-    found = read([{"tool": "terminal", "verdict": "allow", "match": pattern} for pattern in patterns])
+def rules(*patterns: str, verdict: str = "allow", tool: str = "terminal") -> Terms:
+    """The user's rules for parts of commands, or for files."""
+    found = read([{"tool": tool, "verdict": verdict, "match": pattern} for pattern in patterns])
     assert isinstance(found, tuple)
     return Terms(rules=found)
 
@@ -759,3 +804,31 @@ async def test_files_that_appear_before_a_line_runs_are_judged(ground: Bench) ->
     texts = await run(ground, *lines)
     assert texts[1] == "Exit code 0.\nsrc/main.py\nsrc/new.py\n"
     assert SECRET not in texts[3]
+
+
+async def test_rules_hold_for_what_a_pattern_stands_for(ground: Bench) -> None:
+    ground.terms = rules("cat b.txt", verdict="block")
+    texts = await run(ground, "cat b.txt", "cat b*", "cat [b].txt", "'cat' \\b.txt", "cat a.txt")
+    assert ["blocked" in text for text in texts] == [True, True, True, True, False]
+    assert asked(ground) == []
+
+
+async def test_rules_for_files_hold_for_commands_that_read_them(ground: Bench) -> None:
+    ground.terms = rules("src/**", verdict="block", tool="read")
+    texts = await run(
+        ground, "cat src/main.py", "cd src && cat main.py", "grep -r x src", "cat */main.py", "cat b.txt"
+    )
+    assert ["blocked" in text for text in texts] == [True, True, True, True, False]
+    ground.terms = rules("b.txt", verdict="ask", tool="read_file")
+    await run(ground, "head -n 1 b.txt", "cat a.txt")
+    assert asked(ground) == ["head -n 1 b.txt"]
+
+
+@pytest.mark.parametrize("address", ["https://user:secret@example.org/x", "https://token@example.org/x.git"])
+async def test_addresses_with_passwords_are_asked_about(repository: Bench, address: str) -> None:
+    git(repository.root, "remote", "add", "plain", "git@example.org:x.git")
+    texts = await run(repository, "git remote -v", "git remote")
+    assert "git@example.org:x.git" in texts[0]
+    git(repository.root, "remote", "add", "origin", address)
+    await run(repository, "git remote -v", "git remote --verbose", "git remote")
+    assert asked(repository) == ["git remote -v", "git remote --verbose"]

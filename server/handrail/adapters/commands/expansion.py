@@ -16,6 +16,7 @@ from handrail.core.policy.commands.line import Word
 
 LIMIT_WORDS = 1_000  # of a line
 LIMIT_ENTRIES = 20_000  # of folders that are looked through for it
+LIMIT_STEPS = 5_000_000  # of comparing names with patterns: about a second
 
 
 class TooManyError(Exception):
@@ -28,12 +29,14 @@ class Room:
 
     words: int = LIMIT_WORDS
     entries: int = LIMIT_ENTRIES
+    steps: int = LIMIT_STEPS
 
-    def take(self, *, words: int = 0, entries: int = 0) -> None:
+    def take(self, *, words: int = 0, entries: int = 0, steps: int = 0) -> None:
         """Take some of it."""
         self.words -= words
         self.entries -= entries
-        if self.words < 0 or self.entries < 0:
+        self.steps -= steps
+        if min(self.words, self.entries, self.steps) < 0:
             raise TooManyError("A pattern is for more files than can be judged.")
 
 
@@ -74,7 +77,8 @@ def _children(start: str, part: str, folder: str, room: Room) -> Iterator[str]:
         names = os.listdir(os.path.join(folder, start))
     except OSError:
         return
-    room.take(entries=len(names))
+    longest = 1 if part.count("*") < 2 else len(part)  # one star is compared in one go
+    room.take(entries=len(names), steps=longest * sum(map(len, names)))
     yield from (start + name for name in names if glob.matches(part, name))
 
 

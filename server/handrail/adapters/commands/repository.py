@@ -20,6 +20,8 @@ from handrail.ports import Repository
 
 LIMIT_S = 5.0  # beyond that, it is asked about
 NONE = b"not a git repository"
+# A setting of a remote's address, or of what stands for one, that lets somebody in.
+PASSWORD = re.compile(rb"(?:remote|url)\..*(?:https?://[^/@\s]*@|://[^/@\s]*:[^/@\s]*@)", re.DOTALL)
 
 
 def look(
@@ -31,11 +33,14 @@ def look(
         top = asked((*settings.options(), "rev-parse", "--show-toplevel"))
         if top.returncode:
             return None if NONE in top.stderr else _failure(top.stderr)
-        listed = asked(("config", "--list", "--name-only", "-z"))
+        listed = asked(("config", "--list", "-z"))
         if listed.returncode:
             return _failure(listed.stderr)
+        entries = [each for each in listed.stdout.split(b"\0") if each]
         found = Repository(
-            top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))), settings=_split(listed.stdout)
+            top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))),
+            settings=tuple(os.fsdecode(each.partition(b"\n")[0]) for each in entries),
+            has_password=any(map(PASSWORD.match, entries)),
         )
         if settings.programs(found.settings):
             return found  # git would run them for the names as well

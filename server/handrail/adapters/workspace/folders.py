@@ -38,6 +38,9 @@ from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 
+# In the user's home folder: what of it may have another name in a workspace.
+KEYS = (".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc", ".git-credentials")
+
 SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
 
 LIMIT_PATH_BYTES = 4096
@@ -107,7 +110,8 @@ class Folders:
         home = inside(os.fspath(real), reals) if real is not None else None
         if real is None or home is None:
             return ()
-        ground = reached.Ground(roots=reals, patterns=SECRETS, is_protected=holds_secrets)
+        keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
+        ground = reached.Ground(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         try:
             found = ground.reached(real, reals[home[0]], below)
         except reached.TooManyError:

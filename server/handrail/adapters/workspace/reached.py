@@ -36,11 +36,14 @@ class Ground:
 
     Attributes:
         roots: The workspace folders, with every link resolved.
+        keys: Files and folders elsewhere whose files have no other name in the workspace that is read
+            unasked.
         patterns: Those of protected files.
         is_protected: Whether a path relative to its folder is one.
     """
 
     roots: Sequence[Path]
+    keys: Sequence[Path]
     patterns: tuple[str, ...]
     is_protected: Callable[[str], bool]
 
@@ -96,12 +99,11 @@ class Ground:
 
     def _other_names(self, linked: dict[Identity, Path]) -> list[Path]:
         """The protected files that have one of these as another name."""
-        found = []
-        for root in self.roots:
-            for entry, is_asked in self._below(root, root, Below.NAMES):
-                if is_asked:
-                    found += [Path(p) for p in _files(entry) if _identity(os.stat(p)) in linked]
-        return found[:LIMIT_FOUND]
+        asked = (
+            e.path for root in self.roots for e, is_asked in self._below(root, root, Below.NAMES) if is_asked
+        )
+        files = (file for path in (*asked, *map(os.fspath, self.keys)) for file in _files(path))
+        return [Path(file) for file in files if _identity(os.stat(file)) in linked][:LIMIT_FOUND]
 
 
 def _add_linked(linked: dict[Identity, Path], path: Path, stat: os.stat_result) -> None:
@@ -113,13 +115,13 @@ def _identity(stat: os.stat_result) -> Identity:
     return stat.st_dev, stat.st_ino
 
 
-def _files(entry: os.DirEntry[str]) -> Iterator[str]:
-    """The plain files at *entry*: itself, or what is below it."""
-    if entry.is_file(follow_symlinks=False):
-        yield entry.path
-    elif entry.is_dir(follow_symlinks=False):
-        for folder, _, names in os.walk(entry.path):
-            yield from (path for name in names if not os.path.islink(path := os.path.join(folder, name)))
+def _files(path: str) -> Iterator[str]:
+    """The plain files at *path*: itself, or what is below it."""
+    if os.path.isdir(path):
+        for folder, _, names in os.walk(path):
+            yield from filter(os.path.isfile, (os.path.join(folder, name) for name in names))
+    elif os.path.isfile(path):
+        yield path
 
 
 @cache

@@ -89,12 +89,14 @@ class Console:
         stop: Set when it is to be stopped.
         notice: Tells the user a sentence, which is a warning or not.
         named: The paths of which the user has been told that no snapshot covers them.
+        script: What runs in place of a shell; None for a shell.
     """
 
     tell: Callable[[str], None]
     stop: asyncio.Event
     notice: Callable[[str, bool], None]
     named: set[str]
+    script: Script | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ class Command:
     Attributes:
         title: For people: what is being done.
         line: The command line, as the user is asked about it.
-        run: Does it, given the places of `reads` and the script, if there is one.
+        run: Does it, given the places of `reads`.
         reads: The folder it runs in, as the model wrote it.
         is_read_only: Whether the line is known to change nothing, which is found out when it is taken apart:
             then it need not run alone, and no snapshot is taken.
@@ -122,7 +124,7 @@ class Command:
 
     title: str
     line: str
-    run: Callable[[Mapping[str, Place], Script | None, Ports, Console], Awaitable[Printed | Failure]]
+    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[Printed | Failure]]
     reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
     script: Script | None = None

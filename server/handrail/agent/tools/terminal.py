@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from handrail.agent.tools import call
 from handrail.agent.tools.call import Console, Printed
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.commands.script import Script
 from handrail.core.policy.shell import End, Ran, Run
 from handrail.core.policy.verdict import Place
 from handrail.core.results import sanitize
@@ -30,12 +29,10 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         return folder
     where = folder or "."
 
-    async def run(
-        places: Mapping[str, Place], script: Script | None, ports: Ports, console: Console
-    ) -> Printed | Failure:
+    async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
         timeout_s, secrets = ports.terms.timeout_s, tuple(ports.secrets())
         folder = places[where].uri
-        wanted = Run(line=line, folder=folder, script=script, timeout_s=timeout_s, secrets=secrets)
+        wanted = Run(line=line, folder=folder, script=console.script, timeout_s=timeout_s, secrets=secrets)
         ran = await ports.process.run(wanted, console.stop, console.tell)
         return ran if isinstance(ran, Failure) else _shown(ran, timeout_s)
 

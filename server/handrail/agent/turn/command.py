@@ -49,12 +49,13 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
     Raises:
         CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
     """
+    console = replace(console, script=action.script)
     # What the user typed is saved before the snapshot: taking the command back must not take it away.
     typed = await _save(ports)
     unsaved = _unsaved(typed, ports)
     if action.is_read_only:
         return Ran(
-            found=_with(await action.run(ready.places, action.script, ports, console), unsaved),
+            found=_with(await action.run(ready.places, ports, console), unsaved),
             effects=CommandEffects(),
         )
     try:
@@ -65,11 +66,11 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
         console.notice(lost, True)
-        found = await action.run(ready.places, action.script, ports, console)
+        found = await action.run(ready.places, ports, console)
         return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
     _name(snapshot.not_covered, console)
     began = await ports.editor.opened()
-    found = await action.run(ready.places, action.script, ports, console)
+    found = await action.run(ready.places, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
             beneath = targets(await held(ports.editor, typed))

@@ -8,7 +8,7 @@ it. Asking is done elsewhere, and only for the verdict `Ask`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,7 +16,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.rules import Decision, Rule
-from handrail.core.policy.shell import ParsedCommand, why_not_read_only
+from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 
 
 class Standing(StrEnum):
@@ -231,7 +231,7 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
 def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Verdict:
     parts = [rules.of_part(rights.rules, request.tool, part) for part in command.parts]
     line = rules.of_line(rights.rules, request.tool, command)
-    said = [each for each in (line, *parts) if each is not None]
+    said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_blocked(command.line, ""))
     grant = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
@@ -250,6 +250,17 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         grants=frozenset({grant}),
         outside=any(place.standing is Standing.OUTSIDE for place in asked),
     )
+
+
+def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
+    """What rules ask or block of the words that a line runs, and of the files that it reads."""
+    if request.script is None:
+        return
+    words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]
+    found = [rules.of_part(rights.rules, request.tool, part) for part in words]
+    if request.script.is_read_only:
+        found += [rules.of_path(rights.rules, "read_file", place.path) for place in request.places]
+    yield from (each for each in found if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 
 def _blocked(subject: str, uri: str) -> Failure:

@@ -8,6 +8,8 @@ at the beginning of a name. The time that this takes grows with the name times t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 ITEM = re.compile(r"\\(.)|(\*)\*?|(\?)|\[([!^]?)([^\]]+)\]|(.)", re.DOTALL)
 RANGE = re.compile(r"(.)-(.)|(.)", re.DOTALL)
@@ -26,7 +28,7 @@ def literal(pattern: str) -> str:
 
 def matches(pattern: str, name: str) -> bool:
     """Whether *name*, a part of a path, is one of *pattern*."""
-    items = ITEM.findall(pattern)
+    items = _items(pattern)
     if name.startswith(".") and not (items and "." in (items[0][0], items[0][5])):
         return False
     at = item = 0
@@ -43,6 +45,11 @@ def matches(pattern: str, name: str) -> bool:
         else:
             return False
     return all(each[1] for each in items[item:])
+
+
+@lru_cache(maxsize=256)
+def _items(pattern: str) -> Sequence[tuple[str, ...]]:
+    return ITEM.findall(pattern)
 
 
 def _takes(item: tuple[str, ...], character: str) -> bool:

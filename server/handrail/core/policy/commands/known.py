@@ -26,12 +26,14 @@ class Known:
         meant: What they mean.
         names: For git: the arguments that print the names of the files whose contents are shown; empty if
             none are shown but those that are read.
+        shows_addresses: Whether git shows those of its remotes.
     """
 
     arguments: tuple[str, ...]
     meant: Arguments
     environment: Environment = Environment.BARE
     names: tuple[str, ...] = ()
+    shows_addresses: bool = False
 
 
 def known(words: Sequence[str], text: str) -> Known | str:
@@ -86,6 +88,7 @@ def _git(arguments: Sequence[str]) -> Known:
         meant=meant,
         environment=Environment.GIT,
         names=(*git.options(), *before, *git.names(name, meant)) if shows else (),
+        shows_addresses=name == "remote" and bool(meant.options),
     )
 
 
