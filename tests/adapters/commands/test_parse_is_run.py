@@ -146,6 +146,8 @@ class Ground:
         if isinstance(found, NeedsShell):
             return None
         script = prepared(found, self.root, self.programs)
+        if isinstance(script, NeedsShell):
+            return None
         if any(stage.why_not or not (stage.program or "cd" in stage.words) for stage in script.stages):
             return None
         steps = (
