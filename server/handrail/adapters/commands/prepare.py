@@ -16,6 +16,7 @@ from pathlib import Path
 from handrail.adapters.commands import expansion
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.files.paths import inside
+from handrail.core.policy.commands.known import Known, known
 from handrail.core.policy.commands.line import NeedsShell, Pipeline, Simple
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.commands.table import TABLE
@@ -65,14 +66,15 @@ def prepared(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) ->
     walk = _Walk(here=os.fspath(folder), programs=programs)
     try:
         return Script(steps=tuple(walk.step(pipeline) for pipeline in pipelines))
-    except _LostError as error:
-        return NeedsShell(why=f"`{error}`, after which the folder is not known")
-    except expansion.TooManyError as error:
+    except (_LostError, expansion.TooManyError) as error:
         return NeedsShell(why=str(error))
 
 
 class _LostError(Exception):
-    """Only a shell can tell what a `cd` does; the text is the command."""
+    """Only a shell can tell in which folder, or with which files, a command runs; the text says why."""
+
+    def __init__(self, changes: str, *, what: str = "folder is") -> None:
+        super().__init__(f"`{changes}`, after which the {what} not known")
 
 
 @dataclass(kw_only=True)
@@ -84,12 +86,14 @@ class _Walk:
         here: The folder that the next command runs in.
         is_sure: Whether the command before, if it is `&&` that follows, is sure to have run and to succeed.
         may_stay: The `cd` before that may not have run; empty if there is none.
+        changes: The command before that may change files; empty if there is none.
     """
 
     here: str
     programs: Programs
     is_sure: bool = False
     may_stay: str = ""
+    changes: str = ""
     room: expansion.Room = field(default_factory=expansion.Room)
 
     def step(self, pipeline: Pipeline) -> Step:
@@ -97,18 +101,22 @@ class _Walk:
             if self.may_stay:
                 raise _LostError(self.may_stay)
             self.is_sure = pipeline.after == ";"
-        changes = [command for command in pipeline.commands if command.words[0].text == "cd"]
-        if changes and (len(pipeline.commands) > 1 or pipeline.negated):
-            raise _LostError(changes[0].text)
-        if changes:
-            stage = self._cd(changes[0], pipeline.after)
+        enters = [command for command in pipeline.commands if command.words[0].text == "cd"]
+        if enters and (len(pipeline.commands) > 1 or pipeline.negated):
+            raise _LostError(enters[0].text)
+        if enters:
+            stage = self._cd(enters[0], pipeline.after)
             return Step(after=pipeline.after, negated=False, stages=(stage,))
         self.is_sure = False
         stages = tuple(self._stage(command) for command in pipeline.commands)
         return Step(after=pipeline.after, negated=pipeline.negated, stages=stages)
 
     def _stage(self, command: Simple) -> Stage:
+        if self.changes and any(word.pattern for word in command.words):
+            raise _LostError(self.changes, what="files are")
         words = expansion.expanded(command.words, self.here, self.room)
+        if not isinstance(known(words, command.text), Known):
+            self.changes = self.changes or command.text
         name, why, program, failure = words[0], "", "", ""
         if name in TABLE or name == "git":
             program = self.programs.find(name)
@@ -135,6 +143,8 @@ class _Walk:
             folder=uri_of(self.here),
             redirects=command.redirects,
         )
+        if self.changes:
+            raise _LostError(self.changes, what="folders are")
         words = command.words
         is_plain = len(words) == 2 and not words[1].pattern and words[1].text[:1] not in ("", "-")
         if not is_plain or after == "||":
