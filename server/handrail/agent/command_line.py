@@ -15,6 +15,7 @@ from handrail.core.failure import Failure
 from handrail.core.policy import shell
 from handrail.core.policy.commands import git
 from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.line import NeedsShell
 from handrail.core.policy.commands.options import Read
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 from handrail.core.policy.shell import ParsedCommand
@@ -46,12 +47,14 @@ async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
     parsed = await ports.process.parse(line)
     if not folder.uri.startswith("file:"):  # then nothing can run there
         parsed = replace(parsed, pipelines=(), needs_shell="its folder")
-    if not parsed.pipelines:
+    script = await ports.process.prepare(parsed.pipelines, folder.uri) if parsed.pipelines else None
+    if isinstance(script, NeedsShell):
+        parsed, script = replace(parsed, pipelines=(), needs_shell=script.why), None
+    if script is None:
         places, written = (
             _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written(parsed))
         )
         return CommandLine(parsed=parsed, script=None, places=places, written=written)
-    script = await ports.process.prepare(parsed.pipelines, folder.uri)
     steps: list[Step] = []
     read: list[Place] = []
     for step in script.steps:

@@ -18,7 +18,7 @@ from handrail.core.conversation.prompt import Surroundings
 from handrail.core.documents.change import Change, Landing
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
-from handrail.core.policy.commands.line import Pipeline
+from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.rules import Rule
@@ -242,7 +242,7 @@ class Process(Protocol):
         """*line*, taken apart; nothing is run."""
         ...
 
-    async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script:
+    async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script | NeedsShell:
         """*pipelines* as they run in *folder*, a URI: words expanded, folders followed, programs found."""
         ...
 

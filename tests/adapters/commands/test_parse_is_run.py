@@ -37,7 +37,7 @@ read_all=
 while IFS= read -r row || [ -n "$row" ]; do read_all="$read_all$row;"; done
 end=$(printf '\\036')
 printf '%s\\037' "$PWD" "$read_all" "$name" "$@" "$end" >> "$LOG"  # at once: others write there, too
-echo "out of $name"
+echo "out of $name" 2>/dev/null  # nobody may read it any more
 echo "error of $name" >&2
 case $name in false|grep|test) exit 1;; esac
 exit 0
@@ -146,6 +146,8 @@ class Ground:
         if isinstance(found, NeedsShell):
             return None
         script = prepared(found, self.root, self.programs)
+        if isinstance(script, NeedsShell):
+            return None
         if any(stage.why_not or not (stage.program or "cd" in stage.words) for stage in script.stages):
             return None
         steps = (

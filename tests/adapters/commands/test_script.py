@@ -39,6 +39,7 @@ async def prepared(processes: Processes, folder: Path, line: str) -> Script:
     parsed = await processes.parse(line)
     assert parsed.pipelines, parsed.needs_shell
     script = await processes.prepare(parsed.pipelines, uri_of(folder))
+    assert isinstance(script, Script), script
     return Script(
         steps=tuple(
             replace(
@@ -169,6 +170,6 @@ async def test_what_a_script_leaves_behind_is_ended_and_counted(tmp_path: Path) 
 
 async def test_no_file_descriptor_is_left_open(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    for line in ("echo a | cat | cat", "no-such-program | cat", "cd nothing | cat", "sleep 9 | sleep 9"):
+    for line in ("echo a | cat | cat", "no-such-program | cat", "cd nothing; pwd", "sleep 9 | sleep 9"):
         await run(tmp_path, line, timeout_s=0.5)
     assert len(os.listdir("/proc/self/fd")) <= before

@@ -20,7 +20,7 @@ LIMIT_STEPS = 5_000_000  # of comparing names with patterns: about a second
 
 
 class TooManyError(Exception):
-    """Files cannot be told for a pattern; the text says why, for people."""
+    """Files cannot be told for a pattern; the text says what it is."""
 
 
 @dataclass(kw_only=True)
@@ -37,7 +37,7 @@ class Room:
         self.entries -= entries
         self.steps -= steps
         if min(self.words, self.entries, self.steps) < 0:
-            raise TooManyError("A pattern is for more files than can be judged.")
+            raise TooManyError("a pattern for more files than can be judged")
 
 
 def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
         names = sorted(_names(word.pattern, folder, room), key=os.fsencode) if word.pattern else []
         found += [f"./{name}" if name.startswith("-") else name for name in names] or [word.text]
     if any(not _is_text(word) for word in found):
-        raise TooManyError("A pattern is for a file whose name is no text.")
+        raise TooManyError("a pattern for a file whose name is no text")
     return tuple(found)
 
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from handrail.adapters.commands import expansion
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.files.paths import inside
-from handrail.core.policy.commands.line import Pipeline, Simple
+from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.line import NeedsShell, Pipeline, Simple
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.commands.table import TABLE
 
 # Where a system keeps its programs, even if the workspace is all of the disk.
 SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"})
-UNSURE = "It is not known in which folder it runs."
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,20 @@ class Programs:
         return inside(folder, self.roots) is None and inside(os.path.realpath(folder), roots) is None
 
 
-def prepared(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script:
-    """What *pipelines* run in *folder*."""
+def prepared(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script | NeedsShell:
+    """What *pipelines* run in *folder*, or why only a shell can tell."""
     walk = _Walk(here=os.fspath(folder), programs=programs)
-    return Script(steps=tuple(walk.step(pipeline) for pipeline in pipelines))
+    try:
+        return Script(steps=tuple(walk.step(pipeline) for pipeline in pipelines))
+    except (_LostError, expansion.TooManyError) as error:
+        return NeedsShell(why=str(error))
+
+
+class _LostError(Exception):
+    """Only a shell can tell in which folder, or with which files, a command runs; the text says why."""
+
+    def __init__(self, changes: str, *, what: str = "folder is") -> None:
+        super().__init__(f"`{changes}`, after which the {what} not known")
 
 
 @dataclass(kw_only=True)
@@ -73,44 +83,42 @@ class _Walk:
     The way through a line, in which `cd` may or may not happen.
 
     Attributes:
-        here: The folder that the next command runs in; None if it is not known.
+        here: The folder that the next command runs in.
         is_sure: Whether the command before, if it is `&&` that follows, is sure to have run and to succeed.
-        may_stay: Whether a `cd` was reached that may not have run.
+        may_stay: The `cd` before that may not have run; empty if there is none.
+        changes: The command before that may change files; empty if there is none.
     """
 
-    here: str | None
+    here: str
     programs: Programs
     is_sure: bool = False
-    may_stay: bool = False
+    may_stay: str = ""
+    changes: str = ""
     room: expansion.Room = field(default_factory=expansion.Room)
 
     def step(self, pipeline: Pipeline) -> Step:
         if pipeline.after != "&&":
             if self.may_stay:
-                self.here, self.may_stay = None, False
+                raise _LostError(self.may_stay)
             self.is_sure = pipeline.after == ";"
-        is_alone = len(pipeline.commands) == 1 and not pipeline.negated
-        enters = is_alone and pipeline.commands[0].words[0].text == "cd"
+        enters = [command for command in pipeline.commands if command.words[0].text == "cd"]
+        if enters and (len(pipeline.commands) > 1 or pipeline.negated):
+            raise _LostError(enters[0].text)
         if enters:
-            stage = self._cd(pipeline.commands[0], pipeline.after)
+            stage = self._cd(enters[0], pipeline.after)
             return Step(after=pipeline.after, negated=False, stages=(stage,))
-        stages = tuple(self._stage(command) for command in pipeline.commands)
         self.is_sure = False
+        stages = tuple(self._stage(command) for command in pipeline.commands)
         return Step(after=pipeline.after, negated=pipeline.negated, stages=stages)
 
     def _stage(self, command: Simple) -> Stage:
-        words = tuple(word.text for word in command.words)
+        if self.changes and any(word.pattern for word in command.words):
+            raise _LostError(self.changes, what="files are")
+        words = expansion.expanded(command.words, self.here, self.room)
+        if not isinstance(known(words, command.text), Known):
+            self.changes = self.changes or command.text
         name, why, program, failure = words[0], "", "", ""
-        if self.here is None:
-            why = UNSURE
-        else:
-            try:
-                words = expansion.expanded(command.words, self.here, self.room)
-            except expansion.TooManyError as error:
-                why = str(error)
-        if name == "cd":
-            why = "Only a shell can tell what this `cd` does."
-        elif name in TABLE or name == "git":
+        if name in TABLE or name == "git":
             program = self.programs.find(name)
             if not program and self.programs.is_in_workspace(name):
                 why = f"`{name}` would run a program of the workspace."
@@ -119,7 +127,7 @@ class _Walk:
         return Stage(
             text=command.text,
             words=words,
-            folder=uri_of(self.here or "/"),
+            folder=uri_of(self.here),
             redirects=command.redirects,
             program=program,
             failure=failure,
@@ -132,25 +140,23 @@ class _Walk:
         stage = Stage(
             text=command.text,
             words=tuple(word.text for word in command.words),
-            folder=uri_of(self.here or "/"),
+            folder=uri_of(self.here),
             redirects=command.redirects,
         )
+        if self.changes:
+            raise _LostError(self.changes, what="folders are")
         words = command.words
         is_plain = len(words) == 2 and not words[1].pattern and words[1].text[:1] not in ("", "-")
-        if self.here is None or not is_plain:
-            return self._lost(stage)
+        if not is_plain or after == "||":
+            raise _LostError(command.text)
         raw = os.path.join(self.here, words[1].text)
         if not os.path.isdir(raw):
             self.is_sure = False
             what = "Not a directory" if os.path.lexists(raw) else "No such file or directory"
             return replace(stage, failure=f"cd: {words[1].text}: {what}")
         logical = os.path.normpath(raw)
-        if os.path.realpath(raw) != os.path.realpath(logical) or after == "||":
-            return self._lost(stage)
+        if os.path.realpath(raw) != os.path.realpath(logical):
+            raise _LostError(command.text)
         self.here = logical
-        self.may_stay = not self.is_sure
+        self.may_stay = "" if self.is_sure else command.text
         return replace(stage, enters=uri_of(logical))
-
-    def _lost(self, stage: Stage) -> Stage:
-        self.here, self.is_sure = None, False
-        return replace(stage, why_not="Only a shell can tell what this `cd` does.")

@@ -19,7 +19,7 @@ from handrail.adapters.commands.playing import Playing
 from handrail.adapters.commands.prepare import Programs, prepared
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.commands.line import Pipeline
+from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.shell import End, ParsedCommand, Ran, Run
 from handrail.core.results import screen
@@ -40,7 +40,7 @@ class Processes:
         """*line*, taken apart."""
         return await in_thread(shell_parser.parse, line)
 
-    async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script:
+    async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script | NeedsShell:
         """*pipelines* as they run in *folder*; see the port."""
         at = path_of(folder)
         assert at is not None, folder

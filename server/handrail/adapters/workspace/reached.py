@@ -10,7 +10,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,25 +49,19 @@ class Ground:
     is_protected: Callable[[str], bool]
 
     def reached(self, path: Path, root: Path, below: Below) -> list[Path]:
-        """
-        The protected files that are reached by *path*, which lies in *root*; at most a few. Raises
-        TooManyError.
-        """
+        """The protected files, a few at most, that are reached by *path* in *root*. Raises TooManyError."""
         found: list[Path] = []
-        linked: dict[Identity, Path] = {}
-        try:
-            if path.is_file():
-                _add_linked(linked, path, os.stat(path))
-            elif below is not Below.NOTHING:
-                for entry, is_asked in self._below(path, root, below):
-                    if is_asked:
-                        found.append(Path(entry.path))
-                    elif below in CONTENTS and entry.is_file(follow_symlinks=False):
-                        _add_linked(linked, Path(entry.path), entry.stat(follow_symlinks=False))
-                    if len(found) >= LIMIT_FOUND:
-                        return found
-        except OSError:  # gone by now, or closed to us and so to the command
-            pass
+        linked: set[Identity] = set()
+        if path.is_file():
+            linked.update(_shared(path))
+        elif below is not Below.NOTHING:
+            for entry, is_asked in self._below(path, root, below):
+                if is_asked:
+                    found.append(Path(entry.path))
+                elif below in CONTENTS and entry.is_file(follow_symlinks=False):
+                    linked.update(_shared(entry.path))
+                if len(found) >= LIMIT_FOUND:
+                    return found
         return found + (self._other_names(linked) if linked else [])
 
     def _below(self, folder: Path, root: Path, below: Below) -> Iterator[tuple[os.DirEntry[str], bool]]:
@@ -97,22 +92,20 @@ class Ground:
             return False
         return self.is_protected(Path(entry.path).relative_to(root).as_posix())
 
-    def _other_names(self, linked: dict[Identity, Path]) -> list[Path]:
+    def _other_names(self, linked: Set[Identity]) -> list[Path]:
         """The protected files that have one of these as another name."""
-        asked = (
-            e.path for root in self.roots for e, is_asked in self._below(root, root, Below.NAMES) if is_asked
-        )
+        below = (each for root in self.roots for each in self._below(root, root, Below.NAMES))
+        asked = [entry.path for entry, is_asked in below if is_asked]
         files = (file for path in (*asked, *map(os.fspath, self.keys)) for file in _files(path))
-        return [Path(file) for file in files if _identity(os.stat(file)) in linked][:LIMIT_FOUND]
+        return [Path(file) for file in files if not linked.isdisjoint(_shared(file))][:LIMIT_FOUND]
 
 
-def _add_linked(linked: dict[Identity, Path], path: Path, stat: os.stat_result) -> None:
-    if stat.st_nlink > 1:
-        linked[_identity(stat)] = path
-
-
-def _identity(stat: os.stat_result) -> Identity:
-    return stat.st_dev, stat.st_ino
+def _shared(path: Path | str) -> Iterator[Identity]:
+    """The identity of a file that has several names; nothing of one that is gone, or closed to us."""
+    with suppress(OSError):
+        stat = os.stat(path)
+        if stat.st_nlink > 1:
+            yield stat.st_dev, stat.st_ino
 
 
 def _files(path: str) -> Iterator[str]:
