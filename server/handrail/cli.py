@@ -52,6 +52,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.clock import FileClock, SystemClock
     from handrail.adapters.commands.process import Processes
+    from handrail.adapters.connection import Messages, Watchdog
     from handrail.adapters.files.disk import Disk
     from handrail.adapters.files.watch import FileWatch, stamp
     from handrail.adapters.models.keys import Keys
@@ -95,7 +96,9 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     server = create_server(world)
     gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
     sys.setswitchinterval(SWITCH_S)
-    server.start_io()
+    watchdog = Watchdog()
+    server.client_left = watchdog.begin
+    server.start_io(Messages(sys.stdin.buffer, watchdog.begin))  # type: ignore[arg-type]  # all of it that is read
     return 0 if server.was_told_to_end else 1
 
 

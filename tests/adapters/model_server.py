@@ -69,6 +69,15 @@ class Refuse:
 
 
 @dataclass(frozen=True)
+class Raw:
+    """These bytes as the body of an answer."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Drop:
     """The connection is closed without an answer."""
 
@@ -77,7 +86,7 @@ class Drop:
 class ModelServer:
     """Gives these answers, one a request, and keeps the requests."""
 
-    answers: list[Say | Refuse | Drop] = field(default_factory=list)
+    answers: list[Say | Refuse | Raw | Drop] = field(default_factory=list)
     asked: list[Json] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     hung: asyncio.Event = field(default_factory=asyncio.Event)
@@ -103,6 +112,10 @@ class ModelServer:
                     writer.transport.abort()
                 case Refuse():
                     self._refuse(writer, answer, key)
+                case Raw(status=status, body=raw):
+                    lines = {"Content-Length": str(len(raw)), **answer.headers, "Connection": "close"}
+                    head_lines = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+                    writer.write(f"HTTP/1.1 {status} X\r\n{head_lines}\r\n".encode() + raw)
                 case Say():
                     await self._say(reader, writer, answer, PATHS[head[0].split()[1].partition("?")[0]])
             await writer.drain()
@@ -149,7 +162,7 @@ class ModelServer:
 
 
 @asynccontextmanager
-async def model_server(*answers: Say | Refuse | Drop) -> AsyncIterator[ModelServer]:
+async def model_server(*answers: Say | Refuse | Raw | Drop) -> AsyncIterator[ModelServer]:
     """A running server."""
     found = ModelServer(list(answers))
     server = await asyncio.start_server(found.serve, "127.0.0.1", 0)

@@ -137,6 +137,8 @@ class Protocol(LanguageServerProtocol):
         if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
             if method == lsp.SHUTDOWN:
                 self._server.phase = Phase.LEAVING
+            if method == lsp.EXIT:
+                self._server.client_left()
             super().handle_message(message)
         elif hasattr(message, "id"):
             self._send_response(message.id, error=wrong.to_response_error())
@@ -198,7 +200,11 @@ class Protocol(LanguageServerProtocol):
 
 
 class Server(LanguageServer):
-    """A handrail server for one client; `state` is everything behind its handlers."""
+    """
+    A handrail server for one client; `state` is everything behind its handlers.
+
+    `client_left` is called when the client says `exit`.
+    """
 
     def __init__(self, world: World) -> None:
         super().__init__(
@@ -210,6 +216,7 @@ class Server(LanguageServer):
         )
         self.state = State(self, world)
         self.phase = Phase.NEW
+        self.client_left: Callable[[], None] = lambda: None
 
     @property
     def was_told_to_end(self) -> bool:

@@ -3,20 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import aclosing
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
 
+import httpx2
 import pytest
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.usage import RequestUsage
 
-from adapters.model_server import FORMATS, Call, Drop, ModelServer, Refuse, Say, event_count, model_server
+from adapters.model_server import (
+    FORMATS,
+    Call,
+    Drop,
+    ModelServer,
+    Raw,
+    Refuse,
+    Say,
+    event_count,
+    model_server,
+)
 from handrail.adapters.models.address import Address, address, usable
+from handrail.adapters.models.http import LIMIT_ERROR_BYTES, LIMIT_ROW_BYTES, PIECE_BYTES, Bounded
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.stream import is_near, usage_of
@@ -473,3 +487,55 @@ async def test_anthropic_is_told_which_results_are_failures() -> None:
         if block["type"] == "tool_result"
     ]
     assert [(each["is_error"], "no such file" in json.dumps(each)) for each in results] == [(True, True)]
+
+
+def bomb(megabytes: int) -> bytes:
+    """So much text in few kilobytes."""
+    packing = zlib.compressobj(9, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+    zeros = b" " * 1_000_000
+    return b"".join((*(packing.compress(zeros) for _ in range(megabytes)), packing.flush()))
+
+
+class Packed(httpx2.AsyncByteStream):
+    """A body as it comes, in one piece."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield self.raw
+
+
+@pytest.mark.parametrize(("status", "limit"), [(200, LIMIT_ROW_BYTES), (400, LIMIT_ERROR_BYTES)])
+async def test_a_body_that_unpacks_without_end_is_unpacked_to_a_limit(status: int, limit: int) -> None:
+    body, sizes = Bounded(httpx2.Response(status), Packed(bomb(100)), "gzip"), list[int]()
+    with suppress(httpx2.ReadError):
+        async for piece in body:
+            sizes.append(len(piece))
+    assert sum(sizes) <= limit + PIECE_BYTES
+    assert max(sizes) <= PIECE_BYTES
+
+
+@each_format
+@pytest.mark.parametrize("status", [200, 400])
+async def test_a_bomb_ends_the_request(kind: str, status: int) -> None:
+    packed = {"Content-Encoding": "gzip", "Content-Type": "text/event-stream"}
+    async with model_server(Raw(status=status, body=bomb(100), headers=packed)) as server:
+        with pytest.raises(ProviderError):
+            await ask(server, kind)
+
+
+@each_format
+async def test_an_answer_that_is_packed_is_read(kind: str) -> None:
+    error = json.dumps({"error": {"message": "The key is wrong.", "type": "x"}}).encode()
+    packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    async with model_server(Raw(status=401, body=gzip.compress(error), headers=packed)) as server:
+        with pytest.raises(ProviderError, match="The key is wrong"):
+            await ask(server, kind)
+
+
+@each_format
+async def test_an_encoding_that_nobody_asked_for_is_refused(kind: str) -> None:
+    async with model_server(Raw(status=200, body=b"x" * 100, headers={"Content-Encoding": "br"})) as server:
+        with pytest.raises(ProviderError):
+            await ask(server, kind)

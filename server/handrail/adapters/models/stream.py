@@ -13,6 +13,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from ipaddress import ip_address
 from itertools import groupby
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -30,6 +31,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from handrail.adapters.models.address import Address
+from handrail.adapters.models.http import client
 from handrail.core.conversation import prompt, recover
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -187,19 +189,24 @@ def _model(address: Address) -> Model:
     if address.base_url:
         key = key or NO_KEY
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    there: dict[str, Any] = {"base_url": base_url, "api_key": key, "http_client": client()}
     match address.kind:
         case "openai-chat":
             return OpenAIChatModel(
-                address.name, provider=OpenAIProvider(base_url=base_url, api_key=key), profile=profile
+                address.name,
+                provider=OpenAIProvider(**there),
+                profile=profile,
             )
         case "ollama":
             return OllamaModel(
-                address.name, provider=OllamaProvider(base_url=base_url, api_key=key), profile=profile
+                address.name,
+                provider=OllamaProvider(**there),
+                profile=profile,
             )
         case "openai-responses":
-            return OpenAIResponsesModel(address.name, provider=OpenAIProvider(base_url=base_url, api_key=key))
+            return OpenAIResponsesModel(address.name, provider=OpenAIProvider(**there))
         case kind if kind == ANTHROPIC:
-            return AnthropicModel(address.name, provider=AnthropicProvider(base_url=base_url, api_key=key))
+            return AnthropicModel(address.name, provider=AnthropicProvider(**there))
         case _:
             return infer_model(f"{address.kind}:{address.name}")
 

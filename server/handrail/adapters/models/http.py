@@ -1,0 +1,95 @@
+"""
+The HTTP client for models: what a server sends is unpacked bit by bit, and no more than a bounded part of it.
+
+Some kilobytes of gzip can be gigabytes of text, in an answer as in an error. HTTP libraries unpack whatever
+comes; so it is done here, before they see it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx2
+from pydantic_ai.models import DEFAULT_HTTP_TIMEOUT, get_user_agent
+
+LIMIT_ANSWER_BYTES = 64_000_000  # the longest answers are some megabytes, with what is around them
+LIMIT_ROW_BYTES = 4_000_000  # SDKs collect a row before they read it
+LIMIT_ERROR_BYTES = 200_000  # of which people are shown some hundred characters
+PIECE_BYTES = 65_536
+CONNECT_S = 5.0
+# What zlib is told for each encoding.
+WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+PLAIN = ("", "identity")
+
+
+class Client(httpx2.AsyncClient):
+    """An HTTP client whose responses are bounded."""
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        """Send a request; see httpx2."""
+        request.headers["Accept-Encoding"] = "gzip, deflate"
+        response = await super().send(request, stream=True, **options)
+        encoding = response.headers.pop("Content-Encoding", "").strip().lower()
+        if encoding not in PLAIN and encoding not in WINDOWS:
+            await response.aclose()
+            raise httpx2.DecodingError(f"The answer is encoded as {encoding[:40]!r}.", request=request)
+        response.headers.pop("Content-Length", None)
+        if not isinstance(response.stream, httpx2.AsyncByteStream):
+            return response
+        response.stream = Bounded(response, response.stream, encoding)
+        if not stream:
+            await response.aread()
+        return response
+
+
+class Bounded(httpx2.AsyncByteStream):
+    """A body, unpacked; of an error the beginning, of an answer all or an error."""
+
+    def __init__(self, response: httpx2.Response, raw: httpx2.AsyncByteStream, encoding: str) -> None:
+        self._response, self._raw, self._encoding = response, raw, encoding
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces, none of them large."""
+        is_error = self._response.is_error
+        left, row = LIMIT_ERROR_BYTES if is_error else LIMIT_ANSWER_BYTES, 0
+        async for piece in self._pieces():
+            yield piece[:left]
+            left -= len(piece)
+            row = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else row + len(piece)
+            if row > LIMIT_ROW_BYTES and not is_error:
+                raise httpx2.ReadError(f"A row of the answer has more than {LIMIT_ROW_BYTES:,} bytes.")
+            if left <= 0 and is_error:
+                return
+            if left < 0:
+                raise httpx2.ReadError(f"The answer has more than {LIMIT_ANSWER_BYTES:,} bytes.")
+
+    async def _pieces(self) -> AsyncIterator[bytes]:
+        if self._encoding in PLAIN:
+            async for raw in self._raw:
+                yield raw
+            return
+        unpacking = zlib.decompressobj(WINDOWS[self._encoding])
+        async for raw in self._raw:
+            packed = raw
+            while packed and not unpacking.eof:
+                try:
+                    piece = unpacking.decompress(packed, PIECE_BYTES)
+                except zlib.error as error:
+                    raise httpx2.DecodingError(str(error)) from error
+                packed = unpacking.unconsumed_tail
+                if piece:
+                    yield piece
+
+    async def aclose(self) -> None:
+        """Close what it comes from."""
+        await self._raw.aclose()
+
+
+def client() -> Client:
+    """A client with the limits of the SDKs' own."""
+    return Client(
+        timeout=httpx2.Timeout(DEFAULT_HTTP_TIMEOUT, connect=CONNECT_S),
+        headers={"User-Agent": get_user_agent()},
+    )
