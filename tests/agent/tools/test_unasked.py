@@ -93,6 +93,8 @@ ORDINARY = {
     "grep -c two a.txt b.txt": "a.txt:1\nb.txt:1\n",
     "grep nothing a.txt || echo none": "none\n",
     "! grep -q nothing a.txt && echo none": "none\n",
+    "find . -name '.env' | sort": "./.env\n./keys/.env\n",
+    "ls -RA keys": "keys:\n.env\nreadme\n",
     "find src -name '*.py' -type f | sort": "src/deep/util.py\nsrc/main.py\n",
     "find src -name \\*.py -not -path '*/deep/*'": "src/main.py\n",
     "sort -r a.txt | uniq -c | tr -s ' ' | cut -d ' ' -f 3": "two\nthree\none\n",
@@ -333,14 +335,6 @@ HOSTILE = [
     "find . -newer ../outside.txt",
     "find .. -name x",
     "find -files0-from names",
-    "ls -R",
-    "ls -R keys",
-    "find . -name x",
-    "find keys",
-    "tree",
-    "du",
-    "du keys",
-    "tree keys",
 ]
 
 

@@ -54,11 +54,11 @@ class Ground:
         linked: set[Identity] = set()
         if path.is_file():
             linked.update(_shared(path))
-        elif below is not Below.NOTHING:
+        elif below in CONTENTS:  # names alone are no secret: the tool `list_files` tells them as well
             for entry, is_asked in self._below(path, root, below):
                 if is_asked:
                     found.append(Path(entry.path))
-                elif below in CONTENTS and entry.is_file(follow_symlinks=False):
+                elif entry.is_file(follow_symlinks=False):
                     linked.update(_shared(entry.path))
                 if len(found) >= LIMIT_FOUND:
                     return found
