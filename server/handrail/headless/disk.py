@@ -10,6 +10,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote_to_bytes, urlsplit
 from urllib.request import url2pathname
 
@@ -82,25 +83,67 @@ def read(path: Path) -> bytes:
 
 def write(path: Path, content: bytes) -> None:
     """
-    Replace the content of an existing file at once, keeping its mode.
+    Replace the content of an existing file at once, keeping its mode and owner.
+
+    A file that has other names, or an owner that we may not give a file to, is written in place: to replace
+    it would cut it off from them.
 
     Args:
         path: Resolved, so a symbolic link that led here stays a link.
         content: All of the new content.
     """
-    mode = stat.S_IMODE(path.stat().st_mode)
+    status = path.stat()
+    if status.st_nlink > 1:
+        _overwrite(path, content)
+        return
     handle, name = tempfile.mkstemp(prefix=".handrail-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, mode)
+        if not _give(name, status):
+            _overwrite(path, content)
+            os.unlink(name)
+            return
+        os.chmod(name, stat.S_IMODE(status.st_mode))
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
+
+
+def _give(name: str, status: os.stat_result) -> bool:
+    """Give a file the owner in *status*; false if we may not."""
+    if os.name == "nt":
+        return True
+    ours = os.stat(name)
+    if (ours.st_uid, ours.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.chown(name, status.st_uid, status.st_gid)
+        except PermissionError:
+            return False
+    return True
+
+
+def _overwrite(path: Path, content: bytes) -> None:
+    """Write in place; what fails halfway is undone."""
+    with open(path, "r+b") as file:
+        before = file.read()
+        try:
+            _fill(file, content)
+        except OSError:
+            _fill(file, before)
+            raise
+
+
+def _fill(file: BinaryIO, content: bytes) -> None:
+    file.seek(0)
+    file.write(content)
+    file.truncate()
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def stamp(path: Path) -> tuple[int, int, int] | None:

@@ -52,6 +52,8 @@ CONFIG = """\
 """
 
 
+ASK_S = 10.0  # what it answers from a few files
+LIMIT_S = 600.0  # a first snapshot of millions of files takes minutes
 NICE = "10"  # what a build is given that is not to be felt
 CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': ", re.MULTILINE | re.DOTALL)
 
@@ -119,8 +121,15 @@ def _ask(folder: Path, *args: str) -> bytes | None:
     command = ("git", "-C", os.fspath(folder), *settings.options(), *args)
     environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:
-        ended = subprocess.run(command, capture_output=True, env=environment, check=False)
-    except OSError:
+        ended = subprocess.run(
+            command,
+            capture_output=True,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            timeout=ASK_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
         return None
     return ended.stdout if ended.returncode == 0 else None
 
@@ -197,8 +206,11 @@ class Git:
                 cwd=at,
                 env={**self._environment(), "GIT_WORK_TREE": os.fspath(at)},
                 start_new_session=True,  # where processors are given out by session, its threads count as one
+                timeout=LIMIT_S,
                 check=False,
             )
+        except subprocess.TimeoutExpired as error:
+            raise CheckpointError(f"git {args[0]} did not end within {LIMIT_S:g} s") from error
         except OSError as error:
             raise CheckpointError(f"git could not be run: {error}") from error
         if ended.returncode:
