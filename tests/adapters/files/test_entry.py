@@ -216,3 +216,18 @@ def test_a_folder_that_cannot_be_listed_can_be_passed_through(root: Path) -> Non
             assert files.read(place, 100).raw == MINE
     finally:
         (root / "src").chmod(0o755)
+
+
+async def test_what_a_killed_writer_left_is_removed(root: Path) -> None:
+    """By the next write in that folder; what is young, or only looks like it, stays."""
+    folder = root / "src"
+    strays = [".handrail-0123456789abcdef", ".handrail-ab_c1def", ".handrail-fedcba9876543210"]
+    kept = [".handrail-0000000000000000", ".handrail-0123456789abcdefg", ".handrail", ".handrail-notes.md"]
+    for name in (*strays[:2], *kept):
+        (folder / name).write_bytes(b"half")
+    (folder / strays[2]).symlink_to("a.txt")
+    for name in (*strays, *kept[1:]):
+        os.utime(folder / name, (0, 0), follow_symlinks=False)
+    (landing, *_) = await Disk(roots=lambda: [root]).apply(changes(root, "src")[:1], "")
+    assert isinstance(landing, Applied)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*kept, "a.txt", "inner"])

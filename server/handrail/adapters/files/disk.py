@@ -216,6 +216,7 @@ def _locked(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Ent
     """
     folders = files.folders_for(path, through_links=False) if is_new else nullcontext()
     with folders, lock.held(path, stand_ins), entry.held(path) as place:
+        entry.sweep(place)
         yield place
 
 

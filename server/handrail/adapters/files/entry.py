@@ -10,7 +10,10 @@ whole path is used.
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +28,10 @@ SEARCH = (
 # A folder may be passed through that must not be listed.
 FOLDER = getattr(os, "O_PATH", SEARCH) | getattr(os, "O_DIRECTORY", 0) | NO_FOLLOW
 CAN_HOLD = {os.open, os.mkdir, os.stat, os.unlink, os.link, os.rename} <= os.supports_dir_fd
+
+STRAY = re.compile(r"\.handrail-(?:[0-9a-f]{16}|[a-z0-9_]{8})")  # files that were not finished
+YOUNG_S = 60.0  # a write takes hundredths of a second
+_swept: set[Path] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +119,27 @@ def make_folders(folder: Path) -> None:
         os.close(_opened(folder, make=True))
     else:
         os.makedirs(folder, exist_ok=True)
+
+
+def sweep(place: Entry) -> None:
+    """
+    Remove what a writer that was killed has left beside *place*; for who holds the folder's lock.
+
+    A folder is looked through once. Young files stay: where folders cannot be locked, somebody may be
+    writing them.
+    """
+    folder = place.path.parent
+    if folder in _swept:
+        return
+    _swept.add(folder)
+    with suppress(OSError):
+        for name in filter(STRAY.fullmatch, os.listdir(folder)):
+            stray = place.beside(name)
+            with suppress(OSError):
+                status = stray.status()
+                is_old = time.time() - status.st_mtime > YOUNG_S
+                if is_old and not stat.S_ISDIR(status.st_mode):
+                    stray.unlink()
 
 
 def _opened(folder: Path, *, make: bool) -> int:
