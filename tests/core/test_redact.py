@@ -52,6 +52,7 @@ ENCODINGS: tuple[Callable[[bytes], str], ...] = (
     lambda raw: json.dumps(json.dumps(raw.decode())),
     lambda raw: binascii.b2a_hex(raw, "-", 4).decode(),
 )
+KEYS |= st.text("\\0a%x", min_size=8, max_size=20)  # what looks like escapes
 AROUND = st.binary(max_size=5)
 
 

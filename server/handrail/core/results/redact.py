@@ -16,10 +16,12 @@ Encodings of an encoding are not looked for, but for escapes.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from urllib.parse import quote, quote_plus
 
 from handrail.core.policy.environment import LOGIN
 
@@ -129,7 +131,7 @@ def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
         return ()
     raw = [each.encode("utf-8", "surrogateescape") for each in known if len(each) >= SHORTEST_CHARS]
     return (
-        View(_longest_first(known), of_text=True),
+        View(_longest_first(form for secret in known for form in _forms(secret)), of_text=True),
         View(_longest_first(meant for secret in known for meant in _meanings(secret))),
         View(_longest_first(core for each in raw for core in _base64_cores(each)), BLANK, URL_ALPHABET),
         View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, SMALL),
@@ -140,14 +142,31 @@ def _longest_first(keys: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({key for key in keys if key}, key=len, reverse=True))
 
 
+def _forms(secret: str) -> Iterator[str]:
+    """*secret* as it is, and as it is usually escaped, whatever it holds itself."""
+    raw, in_json = secret.encode("utf-8", "surrogateescape"), json.dumps(secret)
+    yield secret
+    yield quote(raw, safe="")
+    yield quote_plus(raw)
+    yield quote(quote(raw, safe=""), safe="")
+    yield in_json[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield json.dumps(in_json)[3:-3]
+    yield "".join(f"\\x{each:02x}" for each in raw)
+
+
 def _meanings(secret: str) -> Iterator[str]:
-    """What *secret* is once its escapes are read; what it holds itself may look like one."""
-    meant = _without_escapes(secret)
-    by_byte = meant.encode("utf-8", "surrogateescape").decode("latin-1")  # as in URLs
-    by_pair = "".join(map(_pair, meant))  # as in JSON
-    for each in (meant, by_byte, by_pair):
-        yield each
-        yield each.replace(" ", "+")  # as forms are sent
+    """
+    What *secret* is once its escapes are read.
+
+    What it holds itself may look like an escape: that is read with the others, unless it was escaped.
+    """
+    for meant in (secret, _without_escapes(secret)):
+        by_byte = meant.encode("utf-8", "surrogateescape").decode("latin-1")  # as in URLs
+        by_pair = "".join(map(_pair, meant))  # as in JSON
+        for each in (meant, by_byte, by_pair):
+            yield each
+            yield each.replace(" ", "+")  # as forms are sent
 
 
 def _pair(character: str) -> str:
