@@ -32,7 +32,7 @@ def of_path(pattern: str, *, has_brackets: bool = False) -> re.Pattern[str]:
     tail = "(?:/.*)?" if pattern.endswith("/**") else ""
     blocks = list(_blocks(pattern.removesuffix("/**") if tail else pattern, has_brackets))
     firsts, (before, last) = blocks[:-1], blocks[-1]
-    made = "".join(f"(?>{LAZY[begin]}{_once(block)})" for begin, block in firsts)
+    made = "".join(f"(?>{LAZY[begin]}{_once(block, '?')})" for begin, block in firsts)
     return re.compile(f"{made}{before}{_once(last)}{tail}", re.DOTALL)
 
 
@@ -58,11 +58,14 @@ def _blocks(pattern: str, has_brackets: bool) -> Iterator[tuple[str, list[str]]]
     yield begins, parts
 
 
-def _once(parts: Sequence[str]) -> str:
+def _once(parts: Sequence[str], lazy: str = "") -> str:
+    """What stands between two `**`; *lazy* is `?` where the first place decides, as another `**` follows."""
     first, *others = parts
     if not others:
         return first
-    return "".join((first, *(f"(?>[^/]*?{each})" for each in others[:-1] if each), "[^/]*", others[-1]))
+    return "".join(
+        (first, *(f"(?>[^/]*?{each})" for each in others[:-1] if each), f"[^/]*{lazy}", others[-1])
+    )
 
 
 def _literal(text: str, has_brackets: bool) -> str:
