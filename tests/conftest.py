@@ -14,7 +14,6 @@ import spec
 from bench import Bench
 from e2e import manners
 
-
 settings.register_profile("any machine", deadline=None)  # no test reads a clock to judge speed
 settings.load_profile("any machine")
 
