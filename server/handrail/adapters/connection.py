@@ -1,10 +1,10 @@
 """
 The client's end of standard input: sound messages only, and an end that is an end.
 
-Each message is preceded by its length. Without a sound one nobody knows where the next message begins, and to
-guess would be to wait for ever or to read a part of a message as another one. So that is said, and the
-connection ends. When it has ended, for whatever reason, the process ends within `END_S`, whatever is still at
-work: nobody is there any more who could stop it.
+Each message is preceded by its length. Without a sound length the start of the next message is unknown, and a
+guess could wait for ever or read part of a message as another one. So the error is logged, and the connection
+ends. When it has ended, for whatever reason, the process ends within `END_S`, whatever is still at
+work, since no client is left to stop it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Messages:
             try:
                 self._rows = self._next()
             except UnsoundError as error:
-                logger.error("The client is no longer understood, so the server ends: %s", error)
+                logger.error("The server cannot read what the client sends and ends: %s", error)
             except (OSError, ValueError) as error:  # the stream was closed while it was read
                 logger.warning("The client cannot be read: %s", error)
         if not self._rows:

@@ -73,7 +73,7 @@ def _marked(mark: str) -> list[int]:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether a process still runs; one that nobody has waited for does not."""
+    """Whether a process still runs; a zombie does not."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")

@@ -47,7 +47,7 @@ def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
         names = sorted(_names(word.pattern, folder, room), key=os.fsencode) if word.pattern else []
         found += [f"./{name}" if name.startswith("-") else name for name in names] or [word.text]
     if any(not _is_text(word) for word in found):
-        raise TooManyError("a pattern for a file whose name is no text")
+        raise TooManyError("a pattern that matches a file name that is not valid text")
     return tuple(found)
 
 

@@ -47,7 +47,7 @@ class Output:
 
 
 async def read(pipe: int, output: Output) -> None:
-    """Read what is printed until nobody can print any more."""
+    """Read what is printed until every writer has closed the pipe."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(

@@ -32,7 +32,7 @@ class Programs:
 
     Attributes:
         path: The user's PATH, without relative folders.
-        roots: The workspace folders; what lies in them is nobody's idea of `ls`.
+        roots: The workspace folders; no program in them is run as `ls`.
     """
 
     path: str

@@ -54,7 +54,7 @@ def look(
 
 
 def _is_other(named: str, asked: Callable[[Sequence[str]], subprocess.CompletedProcess[bytes]]) -> bool:
-    """Whether a revision, or one end of a range, is an object that is no commit."""
+    """Whether a revision, or one end of a range, names an object other than a commit."""
     verify = (*settings.options(), "rev-parse", "--verify", "--quiet")
     for end in filter(None, re.split(r"\.{2,3}", named.removeprefix("^"))):
         if not asked((*verify, end)).returncode and asked((*verify, f"{end}^{{commit}}")).returncode:

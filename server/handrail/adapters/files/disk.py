@@ -147,7 +147,7 @@ def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
     The path of a file to be changed, with every link resolved.
 
     Links were followed before it was judged. So if a file of a workspace folder lies elsewhere now, somebody
-    has put a link there since, and nobody has judged where that leads.
+    has put a link there since, and its target was not judged.
     """
     path, real = path_of(uri), _resolved(uri)
     if path is None or isinstance(real, Failure):
