@@ -215,9 +215,8 @@ class LspEditor:
 
     async def _renamed_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
         """Tell of an edit that shows in another document, if that is the same one by another name."""
-        if isinstance(
-            await self._disk.read(update.uri), Failure
-        ):  # else it was closed, and a like one opened
+        saved = await self._disk.read(update.uri)
+        if isinstance(saved, Failure):  # else the document was closed, and a like one opened
             tell(landing)
 
     async def _complete(
