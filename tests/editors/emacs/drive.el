@@ -148,8 +148,9 @@
       (cond ((> (- (float-time) drive--since) drive-limit-s)
              (drive--finish (format "waited in vain for %s" (car drive--awaited))))
             ((and (current-idle-time) (funcall (cdr drive--awaited)))
-             (setq drive--awaited (iter-next drive--steps)
-                   drive--since (float-time))))
+             (with-current-buffer (window-buffer) ; as commands are; a timer may come in the midst of an error's report
+               (setq drive--awaited (iter-next drive--steps)
+                     drive--since (float-time)))))
     (iter-end-of-sequence (drive--finish nil))
     (error (drive--finish (format "%s, awaiting %s" (error-message-string problem) (car drive--awaited))))))
 
