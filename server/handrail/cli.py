@@ -14,13 +14,20 @@ import logging
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handrail import __version__
 from handrail.adapters.standard_streams import standard_streams
+from handrail.core.policy.containment import Sandbox
 
+if TYPE_CHECKING:
+    from handrail.adapters.containment.containment import Containment
+
+SANDBOX = "HANDRAIL_SANDBOX"  # in the environment: decides how commands are contained
 WORKSPACE = "the folder to work on"
 SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
 
@@ -71,6 +78,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
 
     folders, keys = Folders(()), Keys(os.environ)
     _log_without(keys.secrets)
+    containment = _containment(lambda: folders.roots, lambda: state_folder() / "handrail")
     world = World(
         disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
         workspace=folders,
@@ -84,11 +92,12 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         watch=FileWatch(),
-        process=Processes(os.environ, lambda: folders.roots),
+        process=Processes(os.environ, lambda: folders.roots, containment),
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         stamp=stamp,
         diagnostics=_verifier(os.environ.get(VERIFIER)),
+        sandbox=_sandbox(os.environ.get(SANDBOX)),
         patience=Patience(
             answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s
         ),
@@ -98,7 +107,10 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     sys.setswitchinterval(SWITCH_S)
     watchdog = Watchdog()
     server.client_left = watchdog.begin
-    server.start_io(Messages(sys.stdin.buffer, watchdog.begin))  # type: ignore[arg-type]  # all of it that is read
+    try:
+        server.start_io(Messages(sys.stdin.buffer, watchdog.begin))  # type: ignore[arg-type]  # all of it that is read
+    finally:
+        containment.close()
     return 0 if server.was_told_to_end else 1
 
 
@@ -119,6 +131,11 @@ def _log_without(secrets: Callable[[], Sequence[str]]) -> None:
 def _verifier(value: str | None) -> bool | None:
     """What the environment says of failure diagnostics: on, off, or nothing."""
     return {"0": False, "1": True}.get((value or "").strip())
+
+
+def _sandbox(value: str | None) -> Sandbox | None:
+    """What the variable says of containment; None if it says nothing, or nothing that is known."""
+    return Sandbox(value) if value in frozenset(Sandbox) else None
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -224,10 +241,32 @@ def _doctor() -> int:
     from handrail.lsp.settings import SECTION, SETTINGS
 
     defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}
-    lines, sound = report(state_folder, defaults, {VERIFIER: os.environ.get(VERIFIER)})
+    lines, sound = report(
+        state_folder,
+        defaults,
+        {name: os.environ.get(name) for name in (VERIFIER, SANDBOX)},
+        _contained_here(),
+    )
     with contextlib.suppress(BrokenPipeError):
         print("\n".join(lines))
     return 0 if sound else 1
+
+
+def _containment(roots: Callable[[], Sequence[Path]], state: Callable[[], Path]) -> Containment:
+    """What contains commands."""
+    from handrail.adapters.containment.containment import Containment
+    from handrail.adapters.workspace.protected import kind_of
+
+    return Containment(environ=os.environ, roots=roots, kind_of=kind_of, state=state)
+
+
+def _contained_here() -> tuple[str, str]:
+    """What contains commands in the folder that one is in, and why there is no more."""
+    with tempfile.TemporaryDirectory() as state:
+        here = _containment(lambda: (Path.cwd(),), lambda: Path(state))
+        found = asyncio.run(here.available())
+        here.close()
+    return found.by, found.why_not
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -114,9 +114,8 @@ class Stage:
             [f"--answer-timeout={timeout_s}"] if timeout_s is not None else []
         )
         known = {name: value for name, value in os.environ.items() if not name.startswith("HANDRAIL_")}
-        server = self.servers.start(
-            argv, {**known, "XDG_STATE_HOME": str(self.state), **(environment or {})}, log
-        )
+        own = {"XDG_STATE_HOME": str(self.state), "HANDRAIL_SANDBOX": "off"}  # what is not contained is asked
+        server = self.servers.start(argv, {**known, **own, **(environment or {})}, log)
         self.running.append(server)
         await editor.connect(server)
         configure(editor)

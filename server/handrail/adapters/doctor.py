@@ -28,7 +28,10 @@ PROGRAMS: tuple[tuple[str, str], ...] = (
 
 
 def report(
-    state: Callable[[], Path], settings: Mapping[str, object], environment: Mapping[str, str | None]
+    state: Callable[[], Path],
+    settings: Mapping[str, object],
+    environment: Mapping[str, str | None],
+    containment: tuple[str, str],
 ) -> tuple[list[str], bool]:
     """
     Look at everything.
@@ -37,6 +40,7 @@ def report(
         state: Finds the state folder; may raise CheckpointError.
         settings: The default values, by full name.
         environment: Variables that change what settings say, with their values.
+        containment: What contains commands in this folder, and why there is no more; both may be empty.
 
     Returns:
         The lines to print, and whether handrail can work here.
@@ -54,6 +58,7 @@ def report(
     folder, usable = _state_folder(state)
     lines += [
         f"{_mark(usable)} state folder: {folder}",
+        _contained(*containment),
         "",
         "Settings (defaults, until an editor gives others):",
     ]
@@ -62,6 +67,13 @@ def report(
         f"   {name}={value} in the environment" for name, value in environment.items() if value is not None
     ]
     return lines, sound and usable
+
+
+def _contained(by: str, why_not: str) -> str:
+    if not by:
+        return f"-  commands are not contained: {why_not}; those that may change files are asked about"
+    more = f", but in this folder only those that read: {why_not}" if why_not else ""
+    return f"{_mark(True)} commands are contained by {by}{more}"
 
 
 def _mark(good: bool) -> str:

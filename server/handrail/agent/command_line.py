@@ -8,7 +8,7 @@ or not. Of any other line, and of a command that is not known, whatever seems to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from handrail.core.failure import Failure
@@ -16,7 +16,6 @@ from handrail.core.policy import shell
 from handrail.core.policy.commands import git
 from handrail.core.policy.commands.known import Known, known
 from handrail.core.policy.commands.line import NeedsShell
-from handrail.core.policy.commands.options import Read
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 from handrail.core.policy.shell import ParsedCommand
 from handrail.core.policy.verdict import Place
@@ -33,6 +32,7 @@ class CommandLine:
     Attributes:
         script: What it runs; None if only a shell can run it.
         places: All that it reads, or seems to name.
+        beneath: What of folders that it reads whole is protected, or another name of that.
         written: Those among them that redirects write.
     """
 
@@ -40,6 +40,7 @@ class CommandLine:
     script: Script | None
     places: tuple[Place, ...]
     written: tuple[Place, ...]
+    beneath: tuple[Place, ...] = ()
 
 
 async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
@@ -56,62 +57,66 @@ async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
         )
         return CommandLine(parsed=parsed, script=None, places=places, written=written)
     steps: list[Step] = []
-    read: list[Place] = []
+    seen = _Seen()
     for step in script.steps:
-        stages = []
-        for stage in step.stages:
-            judged, found = await _judged(stage, ports)
-            stages.append(judged)
-            read += found
+        stages = [await _judged(stage, ports, seen) for stage in step.stages]
         steps.append(replace(step, stages=tuple(stages)))
     return CommandLine(
-        parsed=parsed, script=Script(steps=tuple(steps)), places=tuple(dict.fromkeys(read)), written=()
+        parsed=parsed,
+        script=Script(steps=tuple(steps)),
+        places=tuple(dict.fromkeys(seen.places)),
+        written=(),
+        beneath=tuple(dict.fromkeys(seen.beneath)),
     )
 
 
-async def _judged(stage: Stage, ports: Ports) -> tuple[Stage, tuple[Place, ...]]:
-    """A stage that is known, or says why it is not, and what it reads."""
+@dataclass(kw_only=True)
+class _Seen:
+    """What commands read: by name, and below what they name."""
+
+    places: list[Place] = field(default_factory=list)
+    beneath: list[Place] = field(default_factory=list)
+
+
+async def _judged(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
+    """A stage that is known, or says why it is not; what it reads goes to *seen*."""
     if stage.why_not:
-        return stage, _places(shell.named(stage.words), stage.folder, ports)
+        seen.places += _places(shell.named(stage.words), stage.folder, ports)
+        return stage
     if stage.words[0] == "cd":
-        places = _places([stage.enters], "", ports) if stage.enters else ()
-        return stage, places or _places(stage.words[1:], stage.folder, ports)
+        entered = _places([stage.enters], "", ports) if stage.enters else ()
+        seen.places += entered or _places(stage.words[1:], stage.folder, ports)
+        return stage
     found = known(stage.words, stage.text)
-    seen = await _seen(stage, found, ports) if isinstance(found, Known) else found
-    if isinstance(found, Known) and not isinstance(seen, str):
-        return replace(stage, arguments=found.arguments, environment=found.environment), seen
-    why = seen if isinstance(seen, str) else ""
-    return replace(stage, why_not=why), _places(shell.named(stage.words), stage.folder, ports)
+    reads = _Seen()
+    why = await _reads(stage, found, ports, reads) if isinstance(found, Known) else found
+    if isinstance(found, Known) and not why:
+        seen.places += reads.places
+        seen.beneath += reads.beneath
+        return replace(stage, arguments=found.arguments, environment=found.environment)
+    seen.places += _places(shell.named(stage.words), stage.folder, ports)
+    return replace(stage, why_not=why)
 
 
-async def _seen(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:
-    """All that a known command reads, or why that cannot be told."""
-    reads = list(command.meant.reads)
-    places: list[Place] = []
+async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str:
+    """Find all that a known command reads, for *seen*; returns why that cannot be told, if it cannot."""
     if command.environment is Environment.GIT:
-        seen = await _seen_by_git(stage, command, ports)
-        if isinstance(seen, str):
-            return seen
-        places += seen
-    for each in reads:
-        found = await _reached(each, stage.folder, ports)
+        found = await _seen_by_git(stage, command, ports)
         if isinstance(found, str):
             return found
-        places += found
-    return tuple(places)
-
-
-async def _reached(read: Read, folder: str, ports: Ports) -> tuple[Place, ...] | str:
-    """What one operand leads to."""
-    if read.path == shell.NOWHERE:
-        return ()
-    place = ports.workspace.resolve(_uri(folder, read.path))
-    if isinstance(place, Failure):
-        return f"{read.path!r} cannot be a path."
-    found = await ports.workspace.reached(place, read.below)
-    if found is None:
-        return f"{place.path} holds too many files to tell whether protected ones are among them."
-    return (place, *found)
+        seen.places += found
+    for each in command.meant.reads:
+        if each.path == shell.NOWHERE:
+            continue
+        place = ports.workspace.resolve(_uri(stage.folder, each.path))
+        if isinstance(place, Failure):
+            return f"{each.path!r} cannot be a path."
+        below = await ports.workspace.reached(place, each.below)
+        if below is None:
+            return f"{place.path} holds too many files to tell whether protected ones are among them."
+        seen.places.append(place)
+        seen.beneath += below
+    return ""
 
 
 async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:

@@ -134,6 +134,19 @@ OUTPUT_LIMIT = Setting(
         "60 % are shown, and all of it is kept aside, where the model can read and search it."
     ),
 )
+SANDBOX = Setting(
+    name="sandbox",
+    default="auto",
+    scope=Scope.MACHINE,
+    choices=("auto", "ask", "off"),
+    does=(
+        "How commands are contained, on Linux with bubblewrap. `auto`: what only reads sees no keys and no "
+        "network; any other command runs unasked, may write in the workspace only, and what it needs beyond "
+        "that is asked about. `ask`: any other command is asked about, and still contained. `off`: nothing "
+        "is contained, and what is not known to change nothing is asked about, as where there is no "
+        "bubblewrap. The environment variable HANDRAIL_SANDBOX, with one of these values, wins."
+    ),
+)
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
     default=120,
@@ -202,6 +215,7 @@ SETTINGS = (
     CHECKPOINTS_SIZE,
     CHECKPOINTS_AGE,
     CHECKPOINTS_REQUIRED,
+    SANDBOX,
     TERMINAL_TIMEOUT,
     QUESTIONS_TIMEOUT,
     DOCUMENTS,

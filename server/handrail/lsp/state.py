@@ -27,6 +27,7 @@ from handrail.core.conversation.prompt import Mode, Surroundings
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
+from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import settings
@@ -81,6 +82,7 @@ class World:
         surroundings: Where a turn takes place.
         secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
+        sandbox: Set if the environment decides how commands are contained.
         stamp: What tells one state of the file of a URI from another.
     """
 
@@ -98,6 +100,7 @@ class World:
     sessions: Sessions = field(default_factory=Unwritten)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
+    sandbox: Sandbox | None = None
     stamp: Callable[[str], Stamp | None] = lambda uri: None
     patience: Patience = field(default_factory=Patience)
 
@@ -222,6 +225,7 @@ class State:
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
+                sandbox=self.world.sandbox or Sandbox(self.settings.text(settings.SANDBOX)),
             ),
             surroundings=self.world.surroundings,
             rules_now=self.rules,

@@ -21,6 +21,7 @@ from handrail.core.failure import Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.script import Script
+from handrail.core.policy.containment import Available, Sandbox
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.shell import ParsedCommand, Ran, Run
 from handrail.core.policy.verdict import Grant, Place
@@ -258,6 +259,14 @@ class Process(Protocol):
         """
         ...
 
+    async def available(self) -> Available:
+        """What of commands can be contained in the workspace."""
+        ...
+
+    def made(self, uris: Sequence[str]) -> None:
+        """Commands of this server have made these folders, which no snapshot covers."""
+        ...
+
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """
         Run a command line, without the user's keys in its environment, until nothing of it runs any more.
@@ -267,7 +276,7 @@ class Process(Protocol):
             tell: Given the output as it comes.
 
         Returns:
-            What came of it; `tool-failed` or `no-such-file` if it could not be started.
+            What came of it; `tool-failed` or `no-such-file` if it could not be started, or not be contained.
         """
         ...
 
@@ -325,6 +334,7 @@ class Terms:
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
         needs_checkpoint: Whether what cannot be kept before may not be changed.
+        sandbox: Whether commands that may change files run contained.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -334,6 +344,7 @@ class Terms:
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
     needs_checkpoint: bool = True
+    sandbox: Sandbox = Sandbox.OFF
 
 
 async def _nowhere() -> Surroundings:

@@ -15,11 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from handrail.adapters.containment.containment import Holding
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SIGNALLED = 128  # what bash adds to a signal
+SAID_BYTES = 10_000  # what bubblewrap says of a command at most
 
 
 @dataclass(kw_only=True)
@@ -31,11 +33,14 @@ class Playing:
         environments: What its commands see: those that are known, and (None) all others.
         output: The file descriptor to which they print.
         processes: All that were started; each leads a session.
+        holding: What they are held by; None for nothing.
     """
 
     environments: Mapping[Environment | None, Mapping[str, str]]
     output: int
     processes: list[asyncio.subprocess.Process] = field(default_factory=list)
+    holding: Holding | None = None
+    _told: list[int] = field(default_factory=list)
 
     async def shell(self, line: str, folder: str) -> int:
         """Run *line* in a shell to its end; returns its exit code. Raises OSError, ValueError."""
@@ -122,20 +127,37 @@ class Playing:
         environment: Environment | None,
     ) -> asyncio.subprocess.Process:
         at = _path(folder)
-        process = await asyncio.create_subprocess_exec(
-            name,
-            *arguments,
-            executable=program,
-            cwd=at,
-            env={**self.environments[environment], "PWD": at},
-            stdin=streams[0],
-            # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
-            stdout=streams[1],
-            stderr=streams[2],
-            start_new_session=True,
-        )
+        started, runs, told = (name, *arguments), program, list[int]()
+        if self.holding is not None:
+            ours, theirs = os.pipe()
+            self._told.append(ours)
+            told = [theirs]
+            runs = self.holding.program
+            held = self.holding.wrapped(program, name, arguments, at)
+            started = (runs, "--json-status-fd", str(theirs), *held)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *started,
+                executable=runs,
+                cwd=at,
+                env={**self.environments[environment], "PWD": at},
+                stdin=streams[0],
+                # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
+                stdout=streams[1],
+                stderr=streams[2],
+                start_new_session=True,
+                pass_fds=told,
+            )
+        finally:
+            _close(*told)
         self.processes.append(process)
         return process
+
+    def close(self) -> bool:
+        """End this; returns whether all that has run by now was held as it should be."""
+        said = [os.read(each, SAID_BYTES) for each in self._told]
+        _close(*self._told)
+        return all(b"exit-code" in each for each in said)
 
 
 def shell(line: str) -> tuple[str, ...]:

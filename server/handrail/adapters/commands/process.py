@@ -17,24 +17,45 @@ from handrail.adapters.commands import environment, output, repository, shell_pa
 from handrail.adapters.commands.ending import MARK, end_all
 from handrail.adapters.commands.playing import Playing
 from handrail.adapters.commands.prepare import Programs, prepared
-from handrail.adapters.files.files import in_thread, path_of
+from handrail.adapters.containment.containment import CannotContainError, Containment, Holding
+from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.script import Environment, Script
+from handrail.core.policy.containment import Available
 from handrail.core.policy.shell import End, ParsedCommand, Ran, Run
 from handrail.core.results import screen
 from handrail.ports import Repository
 
+PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
+LOOK_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
 GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in is not there.")
 
 
 class Processes:
-    """The Process port; *roots* gives the workspace folders."""
+    """The Process port; *roots* gives the workspace folders, and *containment* holds what runs."""
 
-    def __init__(self, environ: Mapping[str, str], roots: Callable[[], Sequence[Path]] = lambda: ()) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        roots: Callable[[], Sequence[Path]] = lambda: (),
+        containment: Containment | None = None,
+    ) -> None:
         self._environment = environment.of_commands(environ)
         self._roots = roots
+        self._containment = containment
+
+    async def available(self) -> Available:
+        """What can be contained; see the port."""
+        if self._containment is None:
+            return Available(why_not="it is not set up here")
+        return await self._containment.available()
+
+    def made(self, uris: Sequence[str]) -> None:
+        """Commands have made these folders."""
+        if self._containment is not None:
+            self._containment.made(uris)
 
     async def parse(self, line: str) -> ParsedCommand:
         """*line*, taken apart."""
@@ -64,22 +85,28 @@ class Processes:
         folder = path_of(run.folder)
         if folder is None or not await in_thread(folder.is_dir):
             return GONE
+        try:
+            holding = await self._containment.hold(run.contained) if self._containment is not None else None
+        except CannotContainError as problem:
+            return _uncontained(str(problem))
         mark = secrets.token_hex(16)
         programs = self._programs(folder)
         environments: dict[Environment | None, Mapping[str, str]] = {
             each: {**self._of_known(each, programs), MARK: mark} for each in Environment
         }
         environments[None] = {**self._without(run.secrets), MARK: mark}
+        if holding is not None:  # what it has as its own there
+            environments = {each: _without_places(given) for each, given in environments.items()}
         ours, theirs = os.pipe()
-        playing = Playing(environments=environments, output=theirs)
+        playing = Playing(environments=environments, output=theirs, holding=holding)
         printed = output.Output(tell=tell)
         reading = asyncio.ensure_future(output.read(ours, printed))
         work = playing.script(run.script) if run.script is not None else playing.shell(run.line, run.folder)
         task = asyncio.ensure_future(work)
         task.add_done_callback(lambda _: os.close(theirs))
-        end, left = End.STOPPED, 0
+        end, left, is_held = End.STOPPED, 0, True
         try:
-            end = await _ended(task, stop, run.timeout_s)
+            end = await _ended(task, stop, run.timeout_s, holding)
             if end is End.EXITED:
                 await asyncio.wait([reading], timeout=LINGER_S)
         finally:
@@ -89,11 +116,18 @@ class Processes:
             await asyncio.wait([reading], timeout=LINGER_S)
             reading.cancel()
             await asyncio.wait([reading])
+            is_held = playing.close()
         error = None if task.cancelled() else task.exception()
         if isinstance(error, OSError | ValueError):  # ValueError: a NUL character
             return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {error}.")
+        if end is End.EXITED and not is_held:
+            return _uncontained(screen.plain(printed.text()).strip())
+        if holding is not None and (path := holding.replaced()) is not None:
+            return _uncovered(path)
         code = task.result() if end is End.EXITED else None
-        return Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
+        layers = () if holding is None else tuple(uri_of(Path(layer.folder)) for layer in holding.layers)
+        shown = screen.plain(printed.text())
+        return Ran(end=end, code=code, output=shown, left_processes=left, layers=layers)
 
     def _programs(self, folder: Path) -> Programs:
         return Programs(path=self._environment["PATH"], roots=(*self._roots(), folder))
@@ -108,13 +142,47 @@ class Processes:
         return {name: value for name, value in held if not any(secret in value for secret in secrets)}
 
 
-async def _ended(task: asyncio.Future[int], stop: asyncio.Event, timeout_s: float) -> End:
-    """Wait until the command ends by itself, is stopped, or has had its time."""
+async def _ended(
+    task: asyncio.Future[int], stop: asyncio.Event, timeout_s: float, holding: Holding | None
+) -> End:
+    """Wait until the command ends by itself, is stopped, has had its time, or sees what it must not."""
     stopping = asyncio.ensure_future(stop.wait())
+    watching = asyncio.ensure_future(_uncovers(holding))
     try:
-        await asyncio.wait((task, stopping), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((task, stopping, watching), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return End.EXITED
-        return End.STOPPED if stopping.done() else End.TIMED_OUT
+        return End.STOPPED if stopping.done() or watching.done() else End.TIMED_OUT
     finally:
         stopping.cancel()
+        watching.cancel()
+
+
+async def _uncovers(holding: Holding | None) -> None:
+    """Wait until a file that was hidden is replaced by one that is not."""
+    while holding is None or not holding.mounted or holding.replaced() is None:  # noqa: ASYNC110
+        await asyncio.sleep(LOOK_S)
+
+
+def _uncontained(why: str) -> Failure:
+    return Failure(
+        code=Code.TOOL_FAILED,
+        message=f"The command was not run, as it could not be contained: {why}.",
+        steps=("Go on without it.", "Or ask for it with needs: machine, which the user is asked about."),
+    )
+
+
+def _uncovered(path: str) -> Failure:
+    return Failure(
+        code=Code.TOOL_FAILED,
+        message=(
+            f"The protected file {path} was replaced while the command ran, and could then be read or "
+            "changed by it. So the command was ended, and what it had printed is withheld."
+        ),
+        steps=("Run it again.",),
+    )
+
+
+def _without_places(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """*environment* without folders for temporary files and sockets, which are not there."""
+    return {name: value for name, value in environment.items() if name not in PLACES}

@@ -16,6 +16,9 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from handrail.adapters.containment.ground import Kind
+from handrail.adapters.files.paths import OWN_FOLDER, VERSION_CONTROL
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protection:
@@ -27,11 +30,13 @@ class Protection:
         patterns: Names of files and folders at any depth, in small letters, or of a folder and what is in it;
             `*` is any text, and `!` leaves out what another one has taken.
         is_read: Whether they are asked about before they are read, too.
+        is_secret: Whether that is because they hold keys or passwords.
     """
 
     reason: str
     patterns: str
     is_read: bool = False
+    is_secret: bool = False
 
 
 PROTECTIONS: tuple[Protection, ...] = (
@@ -39,16 +44,19 @@ PROTECTIONS: tuple[Protection, ...] = (
         reason="It may be a key: whoever has it is let in.",
         patterns="*.pem *.key *.p12 *.pfx id_rsa* id_dsa* id_ecdsa* id_ed25519* .ssh .gnupg",
         is_read=True,
+        is_secret=True,
     ),
     Protection(
         reason="It may hold a password or token for another service.",
         patterns=".netrc _netrc .npmrc .pypirc .git-credentials .aws",
         is_read=True,
+        is_secret=True,
     ),
     Protection(
         reason="It may hold the secrets of an environment, and is read by what runs there.",
         patterns=".env* !.env*.example !.env*.sample !.env*.template",
         is_read=True,
+        is_secret=True,
     ),
     Protection(
         reason="An editor takes settings from it, and some of them run commands.",
@@ -153,6 +161,21 @@ def holds_secrets(path: str) -> bool:
     """Whether *path*, relative to its workspace folder, is asked about before it is read."""
     found = protection_of(Path(path))
     return found is not None and found.is_read
+
+
+def kind_of(path: Path) -> Kind:
+    """What *path*, relative to its workspace folder, is for a contained command."""
+    name = plain_name(path.name)
+    if name in VERSION_CONTROL:
+        return Kind.KEPT
+    if name == OWN_FOLDER:
+        return Kind.SECRET
+    found = protection_of(path)
+    if found is None:
+        return Kind.OPEN
+    if not found.is_read:
+        return Kind.LATER
+    return Kind.SECRET if found.is_secret else Kind.ASKED
 
 
 def plain_name(part: str) -> str:

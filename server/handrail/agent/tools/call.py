@@ -18,6 +18,7 @@ from handrail.core.conversation.message import ToolOffer
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.notations import FilePatch
 from handrail.core.policy.commands.script import Script
+from handrail.core.policy.containment import FREE, Contained, Need
 from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
@@ -79,6 +80,10 @@ class Inquiry:
         return f"Ask: {self.question}"
 
 
+async def _never(_: str, __: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """
@@ -90,6 +95,8 @@ class Console:
         notice: Tells the user a sentence, which is a warning or not.
         named: The paths of which the user has been told that no snapshot covers them.
         script: What runs in place of a shell; None for a shell.
+        contained: What the command sees and may change.
+        keeps: Asks the user whether something that the command has written may stay.
     """
 
     tell: Callable[[str], None]
@@ -97,6 +104,8 @@ class Console:
     notice: Callable[[str, bool], None]
     named: set[str]
     script: Script | None = None
+    contained: Contained = FREE
+    keeps: Callable[[str, str], Awaitable[bool]] = _never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +129,10 @@ class Command:
         is_read_only: Whether the line is known to change nothing, which is found out when it is taken apart:
             then it need not run alone, and no snapshot is taken.
         script: What runs in place of a shell.
+        needs: What is to be opened in its containment, as the model asked for it.
+        opened: The paths that it asked for, which are among `reads`.
+        reason: Why, in the model's words.
+        contained: What it sees and may change, once that is decided.
     """
 
     title: str
@@ -128,6 +141,10 @@ class Command:
     reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
     script: Script | None = None
+    needs: frozenset[Need] = frozenset()
+    opened: tuple[str, ...] = ()
+    reason: str = ""
+    contained: Contained = FREE
 
 
 Action = Look | Edits | Inquiry | Command

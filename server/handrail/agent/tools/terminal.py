@@ -6,17 +6,34 @@ Whether it may run is decided before, from what it consists of; what it changes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import Console, Printed
 from handrail.core.failure import Code, Failure
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import End, Ran, Run
 from handrail.core.policy.verdict import Place
 from handrail.core.results import sanitize
 from handrail.ports import Ports
 
 TITLE_CHARS = 80
+NEEDS = frozenset(Need)
+# What programs say when containment denies them something.
+SIGNS: Mapping[Need, re.Pattern[str]] = {
+    Need.NETWORK: re.compile(
+        r"network is unreachable|could not resolve|name or service not known|temporary failure in name"
+        r"|ENOTFOUND|EAI_AGAIN|ENETUNREACH|no route to host|getaddrinfo|connection refused|name resolution"
+        r"|failed to connect|couldn't connect",
+        re.IGNORECASE,
+    ),
+    Need.MACHINE: re.compile(
+        r"read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM"
+        r"|no such file or directory|not found",
+        re.IGNORECASE,
+    ),
+}
 
 
 def parse(arguments: call.Arguments) -> call.Command | Failure:
@@ -28,20 +45,43 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     if isinstance(folder, Failure):
         return folder
     where = folder or "."
+    asked = arguments.get("needs") or []
+    if not isinstance(asked, list) or not all(isinstance(each, str) for each in asked):
+        return call.bad("needs", "a list of strings")
+    why = call.optional_text(arguments, "why")
+    if isinstance(why, Failure):
+        return why
+    needs = frozenset(Need(each) for each in asked if each in NEEDS)
+    opened = tuple(dict.fromkeys(each for each in asked if each not in NEEDS))
 
     async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
         timeout_s, secrets = ports.terms.timeout_s, tuple(ports.secrets())
         folder = places[where].uri
-        wanted = Run(line=line, folder=folder, script=console.script, timeout_s=timeout_s, secrets=secrets)
+        wanted = Run(
+            line=line,
+            folder=folder,
+            script=console.script,
+            timeout_s=timeout_s,
+            secrets=secrets,
+            contained=console.contained,
+        )
         ran = await ports.process.run(wanted, console.stop, console.tell)
-        return ran if isinstance(ran, Failure) else _shown(ran, timeout_s)
+        return ran if isinstance(ran, Failure) else _shown(ran, timeout_s, console.contained)
 
     first = line.strip().partition("\n")[0]
     title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"
-    return call.Command(title=title, line=line, run=run, reads=(where,))
+    return call.Command(
+        title=title,
+        line=line,
+        run=run,
+        reads=(where, *(path for path in opened if path != where)),
+        needs=needs,
+        opened=opened,
+        reason=why or "",
+    )
 
 
-def _shown(ran: Ran, timeout_s: float) -> Printed:
+def _shown(ran: Ran, timeout_s: float, contained: Contained) -> Printed:
     """How the command ended, then what it printed."""
     if ran.end is not End.EXITED:
         failure = _ended(ran.end, timeout_s)
@@ -53,7 +93,23 @@ def _shown(ran: Ran, timeout_s: float) -> Printed:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
         head += f" It left {ran.left_processes} running, which were ended: start nothing in the background."
-    return Printed(text=f"{head}\n{ran.output}")
+    text = f"{head}\n{ran.output}"
+    if ran.code and (note := _denied(ran.output, contained)):
+        text = f"{text.rstrip()}\n{note}"
+    return Printed(text=text)
+
+
+def _denied(output: str, contained: Contained) -> str:
+    """What containment may have denied a command that failed; empty if nothing looks like that."""
+    if contained.profile is not Profile.WORK:
+        return ""
+    if not any(need not in contained.needs and signs.search(output) for need, signs in SIGNS.items()):
+        return ""
+    return (
+        "It ran contained: without network; outside the workspace only the system and toolchains are there; "
+        "protected files are hidden; .git and files that run later cannot be changed. If it needs one of "
+        "these, call it once more with `needs` and `why`: the user is asked."
+    )
 
 
 def _ended(end: End, timeout_s: float) -> Failure:
@@ -81,6 +137,15 @@ TOOL = call.Tool(
         {
             "command": {"type": "string"},
             "folder": {"type": "string", "description": "Where it runs; the workspace folder if not given."},
+            "needs": {
+                "type": "array",
+                "items": {"type": "string"},
+                "description": (
+                    "Only after a command has failed for want of it: `network`, `repository` (to change "
+                    ".git), a path, or `machine` (no containment at all). The user is asked."
+                ),
+            },
+            "why": {"type": "string", "description": "Why it needs that, for the user."},
         },
         ("command",),
     ),

@@ -16,9 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
-from handrail.agent.turn import command, landing, output
+from handrail.agent.turn import landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
+from handrail.agent.turn.command import run as command
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
@@ -316,6 +317,7 @@ class Executor:
             tell=live.add,
             notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
             named=self.named,
+            keeps=self.approvals.goes_on,
         )
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console)

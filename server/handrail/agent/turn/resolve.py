@@ -19,6 +19,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
 from handrail.core.patches.signed import exclusive
 from handrail.core.policy import verdict
+from handrail.core.policy.containment import NOTHING_AVAILABLE, Sandbox, needs
 from handrail.core.policy.schedule import Touch
 from handrail.core.policy.verdict import Allow, Place, Request, Rights
 from handrail.ports import Document, Ports
@@ -106,7 +107,9 @@ def confirmed(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | N
         return ready if again.request == ready.request else None
     if again.request != ready.request and not isinstance(found, Allow):
         return None
-    return replace(again, action=replace(again.action, script=verdict.script_of(again.request, found)))
+    script = verdict.script_of(again.request, found)
+    contained = verdict.contained_of(again.request, script)
+    return replace(again, action=replace(again.action, script=script, contained=contained))
 
 
 async def _meant(edits: Edits, ports: Ports) -> Edits:
@@ -145,8 +148,11 @@ async def _below(name: str, ports: Ports) -> Sequence[str]:
 
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
     """A command with all that it reads, or seems to name."""
-    folder = next(iter(ready.places.values()))
+    folder = ready.places[action.reads[0]]
     found = await command_line.understood(action.line, folder, ports)
+    sandbox = ports.terms.sandbox
+    available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
+    known = needs(part.words for part in found.parsed.parts)
     request = Request(
         tool=ready.call.name,
         places=(folder, *found.places),
@@ -154,6 +160,12 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
         command=found.parsed,
         script=found.script,
         folder=folder.identity,
+        beneath=found.beneath,
+        available=available,
+        sandbox=sandbox,
+        needs=known | action.needs,
+        opened=tuple(ready.places[path] for path in action.opened),
+        reason=action.reason,
     )
     is_read_only = found.script is not None and found.script.is_read_only
     return replace(ready, action=replace(action, is_read_only=is_read_only), request=request)

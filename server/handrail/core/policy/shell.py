@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from handrail.core.policy.commands.line import NOTHING, Pipeline
 from handrail.core.policy.commands.script import Script
+from handrail.core.policy.containment import FREE, Contained
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,7 @@ class Run:
         folder: The URI of the folder to run it in.
         script: What is run in place of a shell with the line; None for a shell.
         secrets: No variable with one of these values is in its environment.
+        contained: What it sees and may change.
     """
 
     line: str
@@ -78,6 +80,7 @@ class Run:
     timeout_s: float
     secrets: tuple[str, ...] = ()
     script: Script | None = None
+    contained: Contained = FREE
 
 
 class End(StrEnum):
@@ -97,12 +100,14 @@ class Ran:
         code: Its exit code, below 0 for a signal; None if it did not end by itself.
         output: What it printed, on both channels, as a terminal would show it.
         left_processes: How many processes it left behind, which have been ended.
+        layers: The URIs of folders in which its changes, if there are any, lie beside; see `containment`.
     """
 
     end: End
     code: int | None
     output: str
     left_processes: int = 0
+    layers: tuple[str, ...] = ()
 
 
 def paths(command: ParsedCommand) -> tuple[str, ...]:

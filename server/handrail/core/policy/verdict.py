@@ -15,6 +15,16 @@ from enum import StrEnum
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.script import Script
+from handrail.core.policy.containment import (
+    FREE,
+    NOTHING_AVAILABLE,
+    OPENS,
+    Available,
+    Contained,
+    Need,
+    Profile,
+    Sandbox,
+)
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 
@@ -62,10 +72,12 @@ class Grant:
         """What it allows, for people."""
         if not self.subject:
             return f"{self.tool} may be used"
-        folder, is_command, line = self.subject.partition("\n")
+        subject, _, opened = self.subject.partition(OPENED_MARK)
+        folder, is_command, line = subject.partition("\n")
         takes_paths = any(self.tool in tools for tools in rules.GROUPS.values())  # which may have line ends
         if is_command and not takes_paths:
-            return f"{self.tool} may run, in {folder}, exactly: {line}"
+            given = f" (opened: {opened})" if opened else ""
+            return f"{self.tool} may run, in {folder}{given}, exactly: {line}"
         return f"{self.tool} may be used on {self.subject}"
 
 
@@ -89,6 +101,12 @@ class Request:
         command: The command line, if it is one.
         script: That line as it runs without a shell; None if only a shell can run it.
         folder: The identity of the folder that a command runs in.
+        beneath: Protected files in folders that a command reads whole, which containment hides.
+        available: What the machine can contain.
+        sandbox: What the user has set of it.
+        needs: What a command asks to be opened in its containment.
+        opened: The places among those.
+        reason: Why it needs them, in the model's words.
     """
 
     tool: str
@@ -97,6 +115,22 @@ class Request:
     command: ParsedCommand | None = None
     script: Script | None = None
     folder: str = ""
+    beneath: tuple[Place, ...] = ()
+    available: Available = NOTHING_AVAILABLE
+    sandbox: Sandbox = Sandbox.OFF
+    needs: frozenset[Need] = frozenset()
+    opened: tuple[Place, ...] = ()
+    reason: str = ""
+
+    @property
+    def looks(self) -> bool:
+        """Whether a command that only reads is contained."""
+        return self.sandbox is not Sandbox.OFF and bool(self.available.by)
+
+    @property
+    def works(self) -> bool:
+        """Whether any other command is contained."""
+        return self.looks and self.available.works
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +180,8 @@ def verdict(request: Request, rights: Rights) -> Verdict:
 
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command line that
     needs no shell and is known to change nothing; protected files, what lies outside, and all other commands
-    are asked about. Files that run later are asked about before they are written.
+    are asked about. Files that run later are asked about before they are written. Where commands can be
+    contained, only what is to be opened for them is asked about.
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
@@ -181,6 +216,25 @@ def script_of(request: Request, found: Verdict) -> Script | None:
     return script if script is not None and script.is_read_only else None
 
 
+def contained_of(request: Request, script: Script | None) -> Contained:
+    """
+    How a command that may run is contained.
+
+    Args:
+        script: What is run in place of a shell.
+    """
+    if not request.looks:
+        return FREE
+    if script is not None and script.is_read_only:
+        seen = tuple(place.uri for place in request.places if _is_asked(place, is_written=False))
+        return Contained(profile=Profile.LOOK, opened=seen)
+    if not request.works or Need.MACHINE in request.needs:
+        return FREE
+    named = (place for place in _asked_of_work(request) if place.standing in OPENED_BY_NAME)
+    opened = tuple(place.uri for place in (*named, *request.opened))
+    return Contained(profile=Profile.WORK, needs=request.needs, opened=opened)
+
+
 def denied(ask: Ask, *, answered: bool) -> Failure:
     """The failure for a question that was answered with no, or (*answered* is false) not at all."""
     who = "The user did not allow" if answered else "Nobody was there to allow"
@@ -211,6 +265,8 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
 
 
 BY_RULE = "Your setting handrail.approvals says so."
+OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER})
+OPENED_MARK = "\0"  # between a command line, which cannot have it, and what is opened for it
 
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
@@ -234,22 +290,58 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_blocked(command.line, ""))
-    grant = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
-    if grant in rights.grants or (line is Decision.ALLOW and Decision.ASK not in said):
+    grant = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}{_opening(request)}")
+    is_sure = line is Decision.ALLOW and Decision.ASK not in said
+    if grant in rights.grants or (is_sure and Need.MACHINE not in request.needs and not request.opened):
         return Allow()
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
-    why = BY_RULE if Decision.ASK in said else why_not_read_only(command, request.script, allowed)
+    why = why_not_read_only(command, request.script, allowed)
+    is_work = why is not None and request.works
+    if Decision.ASK in said:
+        why = BY_RULE
+    elif is_work and request.sandbox is Sandbox.AUTO:
+        why = None
     reasons = [why] if why else []
-    asked = [p for p in request.places if _is_asked(p, is_written=p in request.written)]
+    if is_work:
+        reasons += _opened(request)
+        asked = list(_asked_of_work(request))
+    else:
+        places = request.places if request.looks else (*request.places, *request.beneath)
+        asked = [p for p in places if _is_asked(p, is_written=p in request.written)]
     reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked)
     if not reasons:
-        return Allow(script=request.script)
+        return Allow(script=None if is_work else request.script)
     return Ask(
         subject=command.line,
         detail=" ".join(reasons),
         grants=frozenset({grant}),
-        outside=any(place.standing is Standing.OUTSIDE for place in asked),
+        outside=any(place.standing is Standing.OUTSIDE for place in (*asked, *request.opened)),
     )
+
+
+def _opening(request: Request) -> str:
+    """What a yes to a line covers besides it; nothing where the line runs with all rights anyway."""
+    if not request.works:
+        return ""
+    opened = [*sorted(request.needs), *sorted(place.identity for place in request.opened)]
+    return f"{OPENED_MARK}{' '.join(opened)}" if opened else ""
+
+
+def _opened(request: Request) -> Iterator[str]:
+    """What a contained command would get, for people."""
+    yield from (OPENS[need] for need in Need if need in request.needs)
+    yield from (f"It may read and write {place.path}." for place in request.opened)
+    if request.reason and (request.needs or request.opened):
+        yield f"The model says why: {request.reason}"
+
+
+def _asked_of_work(request: Request) -> Iterator[Place]:
+    """What a contained command names that would be hidden from it, or kept as it is."""
+    for place in request.places:
+        if place.standing is Standing.OUTSIDE:  # not there, or the system's: it cannot be changed
+            continue
+        if _is_asked(place, is_written=place in request.written):
+            yield place
 
 
 def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:

@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, Console, Printed
+from handrail.agent.turn.command import beside
 from handrail.agent.turn.preimage import held, targets
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
 from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
+from handrail.core.policy.containment import Profile
 from handrail.core.policy.verdict import Place
 from handrail.ports import CheckpointError, Document, Ports
 
@@ -49,7 +51,7 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
     Raises:
         CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
     """
-    console = replace(console, script=action.script)
+    console = replace(console, script=action.script, contained=action.contained)
     # What the user typed is saved before the snapshot: taking the command back must not take it away.
     typed = await _save(ports)
     unsaved = _unsaved(typed, ports)
@@ -68,7 +70,12 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         console.notice(lost, True)
         found = await action.run(ready.places, ports, console)
         return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
-    _name(snapshot.not_covered, console)
+    works = action.contained.profile is Profile.WORK
+    if works:  # what the snapshot does not cover is changed only in layers
+        not_covered = beside.uris(snapshot.not_covered, ports)
+        console = replace(console, contained=replace(action.contained, not_covered=not_covered))
+    else:
+        _name(snapshot.not_covered, console)
     began = await ports.editor.opened()
     found = await action.run(ready.places, ports, console)
     try:
@@ -82,7 +89,12 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         return Ran(
             found=_with(found, note, unsaved), effects=CommandEffects(not_covered=snapshot.not_covered)
         )
-    notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
+    if not works:
+        notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
+        return Ran(found=_with(found, *notes), effects=effects)
+    beside.note_made(snapshot.not_covered, effects.not_covered, ports)
+    effects, taken_away = await beside.set_aside(effects, action.contained, ports, console)
+    notes = (_changed(effects.changes), _taken_away(taken_away), unsaved)
     return Ran(found=_with(found, *notes), effects=effects)
 
 
@@ -152,6 +164,11 @@ def _with(found: Printed | Failure, *notes: str) -> Printed | Failure:
 def _changed(changes: Sequence[CommandChange]) -> str:
     names = [f"{change.path} ({change.change})" for change in changes]
     return f"Files that changed meanwhile: {_some(names)}." if names else ""
+
+
+def _taken_away(paths: Sequence[str]) -> str:
+    said = f"Taken away again, since it runs later and the user did not allow it: {_some(paths)}."
+    return said if paths else ""
 
 
 def _left_out(left_out: Sequence[NotCovered]) -> str:

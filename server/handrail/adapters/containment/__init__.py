@@ -1,0 +1,1 @@
+"""Containment: what a command that we run sees and may change of the machine."""

@@ -1,0 +1,149 @@
+"""
+What contained commands must not see, or not change, in the workspace folders.
+
+A folder is read again only if its time of change is another than before: whatever appears in it, or is
+renamed, changes that. One that changed just before it was read may change again within the same tick of the
+file system's clock, so it is not believed the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+LIMIT_FOLDERS = 100_000
+# What package managers fill. What packages hold is published; only what lies directly in there is looked at.
+INSTALLED = frozenset({"node_modules", ".venv", "venv", ".tox", ".nox", "vendor", ".bundle"})
+TICK_NS = 50_000_000  # more than any file system's clock stands still
+
+
+class Kind(Enum):
+    """What a path in the workspace is for a contained command."""
+
+    OPEN = "open"
+    SECRET = "secret"  # holds keys or passwords: nowhere seen
+    ASKED = "asked"  # asked about before it is read; in folders that are dependencies it is harmless
+    LATER = "later"  # runs later: not written
+    KEPT = "kept"  # version control's own
+    SPECIAL = "special"  # a socket or FIFO: nobody is talked to
+
+
+class TooLargeError(Exception):
+    """There are more folders than can be looked at before a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A path that is no open one, and whether it is a folder."""
+
+    path: str
+    kind: Kind
+    is_folder: bool
+
+
+@dataclass(slots=True)
+class _Folder:
+    modified: tuple[int, int, int]
+    marked: tuple[Marked, ...]
+    folders: tuple[str, ...]
+    is_sure: bool
+
+
+@dataclass(kw_only=True)
+class Ground:
+    """
+    The workspace folders, looked through.
+
+    Attributes:
+        kind_of: What a path is, relative to its workspace folder.
+    """
+
+    kind_of: Callable[[Path], Kind]
+    _known: dict[str, _Folder] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def marked(self, roots: Sequence[Path]) -> list[Marked]:
+        """All paths below *roots* that are no open ones. Raises TooLargeError."""
+        with self._lock:
+            seen: dict[str, _Folder] = {}
+            found = [each for root in roots for each in self._below(os.path.realpath(root), seen)]
+            self._known = seen
+            return [*found, *_other_names(found, seen)]
+
+    def _below(self, root: str, seen: dict[str, _Folder]) -> Iterator[Marked]:
+        waiting = [root]
+        while waiting:
+            at = waiting.pop()
+            if at in seen:
+                continue
+            if len(seen) >= LIMIT_FOLDERS:
+                raise TooLargeError
+            try:
+                folder = self._folder(at, root)
+            except OSError:  # then a command cannot look into it either, unless it is root's
+                continue
+            seen[at] = folder
+            yield from folder.marked
+            if os.path.basename(at) not in INSTALLED:
+                waiting += folder.folders
+
+    def _folder(self, at: str, root: str) -> _Folder:
+        found = os.stat(at)
+        modified = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        known = self._known.get(at)
+        if known is not None and known.modified == modified and known.is_sure:
+            return known
+        is_sure = time.time_ns() - max(modified[:2]) > TICK_NS
+        is_later = at != root and self.kind_of(Path(at[len(root) + 1 :])) is Kind.LATER
+        marked: list[Marked] = []
+        folders: list[str] = []
+        with os.scandir(at) as entries:
+            for entry in entries:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                path, kind = self._kind(entry, root, is_folder=is_folder)
+                if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
+                    marked.append(Marked(path, kind, is_folder))
+                if is_folder and kind in {Kind.OPEN, Kind.LATER}:
+                    folders.append(entry.path)
+        return _Folder(modified, tuple(marked), tuple(folders), is_sure)
+
+    def _kind(self, entry: os.DirEntry[str], root: str, *, is_folder: bool) -> tuple[str, Kind]:
+        """The path that is marked, and as what."""
+        kind = self.kind_of(Path(entry.path[len(root) + 1 :]))
+        if entry.is_symlink():  # what it leads to is marked by its own name, and by that of a secret
+            target = os.path.realpath(entry.path)
+            is_marked = kind is Kind.SECRET and os.path.isfile(target) and target.startswith(f"{root}/")
+            return (target, kind) if is_marked else (entry.path, Kind.OPEN)
+        if not is_folder and not entry.is_file(follow_symlinks=False):
+            return entry.path, Kind.SPECIAL
+        return entry.path, kind
+
+
+def _other_names(found: Sequence[Marked], folders: Iterable[str]) -> Iterator[Marked]:
+    """The other names that hidden files have in *folders*."""
+    linked = {
+        (stat.st_dev, stat.st_ino)
+        for each in found
+        if each.kind is Kind.SECRET and not each.is_folder and (stat := _stat(each.path)) is not None
+        if stat.st_nlink > 1
+    }
+    known = {each.path for each in found}
+    for folder in folders if linked else ():
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                stat = entry.stat(follow_symlinks=False)
+                if (stat.st_dev, stat.st_ino) in linked and entry.path not in known:
+                    yield Marked(entry.path, Kind.SECRET, is_folder=False)
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None

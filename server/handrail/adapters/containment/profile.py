@@ -1,0 +1,227 @@
+"""
+The arguments of bubblewrap for one command.
+
+Later mounts lie over earlier ones: first the system, then a home folder that is empty but for toolchains,
+then the workspace, and over it what is hidden, kept as it is, or changed only in a layer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handrail.adapters.containment.ground import Kind, Marked
+from handrail.adapters.containment.system import CLOSED, CLOSED_FOLDERS, MORE, NAMES, SYSTEM, Home
+from handrail.core.policy.containment import Need
+
+LIMIT_MOUNTS = 100
+ALONE = (
+    *("--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-pid", "--unshare-cgroup-try"),
+    *("--cap-drop", "ALL", "--disable-userns", "--new-session", "--die-with-parent"),
+)
+HIDDEN_IN_LAYERS = frozenset({Kind.SECRET, Kind.SPECIAL})
+GIT_RUNS = ("hooks", "config", "config.worktree", "info/attributes", "modules")  # not even after a yes
+
+# Made anew by what made them, so that nothing is lost with them.
+CACHES = """
+    __pycache__ .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .cache .parcel-cache
+    .turbo .next .nuxt .svelte-kit .angular .vite .eslintcache .nyc_output .gradle target
+    .ipynb_checkpoints .coverage htmlcov coverage .eggs .dart_tool .zig-cache zig-cache zig-out
+    .stack-work dist-newstyle _build .build CMakeFiles
+"""
+
+
+class TooManyError(Exception):
+    """More mounts would be needed than a command can wait for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A folder that is changed only beside: what is written lies in *upper*; *work* is the kernel's."""
+
+    folder: str
+    upper: str
+    work: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """
+    What one command sees; paths are absolute, with links resolved.
+
+    Attributes:
+        roots: The workspace folders.
+        is_writable: Whether it may write there.
+        marked: What of them is hidden or kept.
+        opened: What it sees all the same, as it may write in the workspace.
+        kept: What the snapshot does not cover, and no layer does: not written.
+        repositories: The folders of git's that lie outside the workspace but belong to it.
+        temporary: The folder that it has as `/tmp`; None for an empty one.
+        hidden: An empty file that nobody can read, which lies over hidden ones.
+        overlays: Whether layers can be had.
+    """
+
+    roots: Sequence[str]
+    home: Home
+    hidden: str
+    is_writable: bool = False
+    needs: frozenset[Need] = frozenset()
+    marked: Sequence[Marked] = ()
+    opened: Sequence[str] = ()
+    layers: Sequence[Layer] = ()
+    kept: Sequence[str] = ()
+    repositories: Sequence[str] = ()
+    temporary: str | None = None
+    overlays: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """
+    Attributes:
+        arguments: Of bubblewrap, up to the command.
+        mounted: The paths that mounts lie on which end if somebody replaces the file.
+    """
+
+    arguments: tuple[str, ...]
+    mounted: tuple[str, ...] = field(default=())
+
+
+def made(view: View) -> Made:
+    """The arguments for *view*. Raises TooManyError."""
+    mounted: list[str] = []
+    arguments = [
+        *ALONE,
+        *(() if Need.NETWORK in view.needs else ("--unshare-net",)),
+        *_machine(view),
+        *_roots(view),
+        *_over(view, mounted),
+    ]
+    return Made(arguments=tuple(arguments), mounted=tuple(mounted))
+
+
+def _machine(view: View) -> Iterator[str]:
+    for path in SYSTEM:
+        if os.path.islink(path):
+            yield from ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            yield from ("--ro-bind", path, path)
+    for path in MORE:
+        if os.path.isdir(path) and os.path.realpath(path) == path:
+            yield from ("--ro-bind", path, path)
+    yield from ("--proc", "/proc", "--dev", "/dev", *_anyone("/dev/shm"))
+    yield from ("--bind", view.temporary, "/tmp") if view.temporary else _anyone("/tmp")
+    yield from (*_anyone("/var/tmp"), "--tmpfs", "/run")
+    if Need.NETWORK in view.needs:
+        yield from _names()
+    yield from _closed(CLOSED, view.hidden)
+    yield from _emptied(path for path in CLOSED_FOLDERS if os.path.isdir(path))
+    yield from _home(view)
+
+
+def _anyone(path: str) -> Iterator[str]:
+    """An empty folder that anybody may write in."""
+    yield from ("--perms", "1777", "--tmpfs", path)
+
+
+def _home(view: View) -> Iterator[str]:
+    """A home folder that is empty but for toolchains and caches."""
+    home = view.home
+    if home.home is not None:
+        yield from ("--tmpfs", home.home)
+    for path in home.seen:
+        yield from ("--ro-bind-try", path, path)
+    if view.is_writable:
+        for path in home.cached:
+            layered = ("--overlay-src", path, "--tmp-overlay", path)
+            yield from layered if view.overlays else ("--ro-bind", path, path)
+    if Need.REPOSITORY in view.needs:
+        for path in home.settings:
+            yield from ("--ro-bind-try", path, path)
+
+
+def _names() -> Iterator[str]:
+    """What addresses are looked up with, where it is a link into `/run`."""
+    for path in NAMES:
+        real = os.path.realpath(path)
+        if real != path and os.path.isfile(real):
+            yield from ("--ro-bind", real, real)
+
+
+def _closed(paths: Iterable[str], hidden: str) -> Iterator[str]:
+    for path in paths:
+        if os.path.isfile(path) and not os.path.islink(path):
+            yield from ("--ro-bind", hidden, path)
+
+
+def _emptied(paths: Iterable[str], opened: Sequence[str] = ()) -> Iterator[str]:
+    """Folders that hold nothing but what is *opened* in them."""
+    for path in paths:
+        yield from ("--perms", "0755" if opened else "0000", "--tmpfs", path)
+        for inner in opened:
+            yield from ("--bind-try", inner, inner)
+        yield from ("--remount-ro", path)
+
+
+def _roots(view: View) -> Iterator[str]:
+    bind = "--bind" if view.is_writable else "--ro-bind"
+    for root in sorted(view.roots):
+        yield from (bind, root, root)
+    for repository in view.repositories:
+        yield from ("--bind" if Need.REPOSITORY in view.needs else "--ro-bind", repository, repository)
+    for layer in view.layers:
+        yield from ("--overlay-src", layer.folder, "--overlay", layer.upper, layer.work, layer.folder)
+
+
+def _over(view: View, mounted: list[str]) -> Iterator[str]:
+    """What is hidden, or not written, within the workspace, and what is seen of other places."""
+    layered = [layer.folder for layer in view.layers]
+    count = len(layered)
+    # A folder comes before what is in it.
+    for each in sorted(view.marked, key=lambda marked: marked.path):
+        is_layered = _is_in(each.path, layered)
+        if _is_in(each.path, view.opened) or (is_layered and each.kind not in HIDDEN_IN_LAYERS):
+            continue
+        if arguments := tuple(_mount(each, view)):
+            yield from arguments
+            count += 1
+            if not is_layered:
+                mounted.append(each.path)
+    for path in view.kept if view.is_writable else ():
+        if not _is_in(path, (*layered, *view.opened)):
+            yield from ("--ro-bind-try", path, path)
+            count += 1
+    for path in view.opened:
+        if not _is_in(path, view.roots):
+            yield from ("--bind-try" if view.is_writable else "--ro-bind-try", path, path)
+    if count > LIMIT_MOUNTS:
+        raise TooManyError
+
+
+def _mount(each: Marked, view: View) -> Iterator[str]:
+    path = each.path
+    if each.kind is Kind.KEPT and Need.REPOSITORY in view.needs:
+        for name in GIT_RUNS:
+            if os.path.lexists(inner := os.path.join(path, name)):
+                yield from ("--ro-bind", inner, inner)
+    elif each.kind in {Kind.KEPT, Kind.LATER}:
+        if view.is_writable:
+            yield from ("--ro-bind", path, path)
+    elif each.is_folder:
+        yield from _emptied([path], [inner for inner in view.opened if _is_in(inner, [path])])
+    else:
+        yield from ("--ro-bind", view.hidden, path)
+
+
+def _is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
+
+
+def is_cache(path: Path) -> bool:
+    """Whether what is in a folder is made anew by what made it."""
+    return path.name in _CACHES or path.name.endswith((".egg-info", ".dist-info"))
+
+
+_CACHES = frozenset(CACHES.split())

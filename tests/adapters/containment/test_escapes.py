@@ -1,0 +1,205 @@
+"""What contained commands try, and do not get: files, processes, the network, and more rights."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment.containment import Containment
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace.protected import kind_of
+from handrail.core.policy.containment import Contained, Need, Profile
+from handrail.core.policy.shell import Ran, Run
+
+SECRET = "CANARY-7f3a"
+
+ESCAPES = Path(__file__).with_name("escapes.sh")
+
+
+@dataclass(kw_only=True)
+class Yard:
+    """A workspace full of things that must not be reached, and what listens beside it."""
+
+    folder: Path
+    heard: list[socket.socket] = field(default_factory=list)
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    def listen(self, family: int, kind: int, address: object) -> int:
+        found = socket.socket(family, kind)
+        found.bind(address)  # type: ignore[arg-type]  # what it may be depends on the family
+        if kind == socket.SOCK_STREAM:
+            found.listen()
+        found.setblocking(False)
+        self.heard.append(found)
+        return int(found.getsockname()[1]) if family == socket.AF_INET else 0
+
+    def anybody_came(self) -> list[str]:
+        """What was sent to those that listen."""
+        found = []
+        for each in self.heard:
+            try:
+                each.accept() if each.type == socket.SOCK_STREAM else each.recv(1)
+            except BlockingIOError:
+                continue
+            found.append(str(each.getsockname()))
+        return found
+
+    def state(self) -> dict[str, bytes]:
+        """What must not change: everything outside, and what is kept in the workspace."""
+        kept = (
+            ".git/config",
+            ".git/hooks",
+            ".git/HEAD",
+            "AGENTS.md",
+            ".husky",
+            ".vscode",
+            ".env",
+            "sub/id_rsa",
+        )
+        places = [self.out, self.folder / "mark", *(self.work / name for name in kept)]
+        found = {}
+        for place in places:
+            for file in (place, *sorted(place.rglob("*"))) if place.is_dir() else (place,):
+                found[str(file)] = file.read_bytes() if file.is_file() else b""
+        return found
+
+
+@pytest.fixture
+def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
+    found = Yard(folder=tmp_path)
+    for name, text in {
+        "work/a.txt": "plain\n",
+        "work/.env": f"KEY={SECRET}\n",
+        "work/sub/id_rsa": SECRET,
+        "work/keys/server.pem": SECRET,
+        "work/.vscode/settings.json": SECRET,
+        "work/.github/workflows/ci.yml": SECRET,
+        "work/.husky/pre-commit": "true\n",
+        "work/AGENTS.md": "rules\n",
+        "out/secret.txt": SECRET,
+        "out/canary-name": "",
+        "home/.ssh/id_ed25519": SECRET,
+        "home/.aws/credentials": SECRET,
+        "home/.netrc": SECRET,
+        "home/.config/token": SECRET,
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    work = found.work
+    os.link(work / ".env", work / "other-name.txt")
+    (work / "link-to-env").symlink_to(".env")
+    os.mkfifo(work / "pipe")
+    git = ("git", "-C", work, "-c", "user.name=u", "-c", "user.email=e")
+    subprocess.run(["git", "init", "-q", work], check=True)
+    subprocess.run([*git, "add", "a.txt"], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(work / "talk.sock"))
+    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(found.out / "talk.sock"))
+    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, "\0handrail-escape")
+    port = found.listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+    found.listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CANARY_KEY", SECRET)
+    yield found
+    for each in found.heard:
+        each.close()
+
+
+async def contained(yard: Yard, how: Contained, *lines: str) -> list[str]:
+    """What contained commands print, one after another."""
+    containment = Containment(
+        environ=os.environ, roots=lambda: (yard.work,), kind_of=kind_of, state=lambda: yard.folder / "state"
+    )
+    printed = []
+    try:
+        available = await containment.available()
+        assert available.works, available
+        processes = Processes(os.environ, lambda: (yard.work,), containment)
+        for line in lines:
+            wanted = Run(line=told(yard) + line, folder=uri_of(yard.work), timeout_s=60, contained=how)
+            ran = await processes.run(wanted, asyncio.Event(), lambda text: None)
+            assert isinstance(ran, Ran), (line, ran)
+            printed.append(ran.output)
+    finally:
+        containment.close()
+    return printed
+
+
+def told(yard: Yard) -> str:
+    """What every escape knows of the machine."""
+    port = yard.heard[-1].getsockname()[1]
+    values = {
+        "WS": yard.work,
+        "OUT": yard.out,
+        "PORT": port,
+        "OUTER": os.getpid(),
+        "OLDHOME": yard.folder / "home",
+    }
+    return "".join(f"{name}='{value}'\n" for name, value in values.items())
+
+
+@pytest.mark.parametrize("profile", [Profile.WORK, Profile.LOOK])
+async def test_nothing_is_reached(yard: Yard, profile: Profile) -> None:
+    before = yard.state()
+    escapes = [line for line in ESCAPES.read_text().splitlines() if not line.startswith("#")]
+    if profile is Profile.LOOK:  # which holds by the same means
+        escapes = escapes[::3]
+    printed = await contained(yard, Contained(profile=profile), *escapes)
+    assert not [line for line, said in zip(escapes, printed, strict=True) if SECRET in said]
+    assert yard.anybody_came() == []
+    assert yard.state() == before
+
+
+async def test_what_is_opened_is_reached_and_nothing_beside_it(yard: Yard) -> None:
+    opened = (uri_of(yard.work / ".env"), uri_of(yard.work / ".vscode/settings.json"))
+    line = 'cat .env sub/id_rsa; echo; cat .vscode/settings.json "$OUT/secret.txt"; ls "$OUT"'
+    (printed,) = await contained(yard, Contained(profile=Profile.WORK, opened=opened), line)
+    assert printed.count(SECRET) == len(opened)
+    how = Contained(profile=Profile.LOOK, opened=(uri_of(yard.out),))
+    assert await contained(yard, how, 'cat "$OUT/secret.txt"') == [SECRET]
+
+
+async def test_a_repository_that_is_opened_keeps_its_hooks_and_settings(yard: Yard) -> None:
+    line = """
+        echo more >> a.txt && git add a.txt && git -c user.name=u -c user.email=e commit -qm second
+        git log --format=%s; echo x > .git/hooks/post-commit; echo x >> .git/config; git config a.b c
+    """
+    how = Contained(profile=Profile.WORK, needs=frozenset({Need.REPOSITORY}))
+    config = (yard.work / ".git/config").read_bytes()
+    (printed,) = await contained(yard, how, line)
+    assert printed.startswith("second\nfirst\n")
+    assert (yard.work / ".git/config").read_bytes() == config
+    assert not (yard.work / ".git/hooks/post-commit").exists()
+
+
+async def test_a_command_that_is_given_the_network_reaches_this_machine(yard: Yard) -> None:
+    how = Contained(profile=Profile.WORK, needs=frozenset({Need.NETWORK}))
+    await contained(yard, how, "echo mark > /dev/tcp/127.0.0.1/$PORT")
+    assert any("127.0.0.1" in each for each in yard.anybody_came())
+
+
+async def test_work_is_done(yard: Yard) -> None:
+    """Programs are found, write in the workspace as its owner, and have a folder for temporary files."""
+    line = "python3 -c 'import tempfile; print(len(tempfile.mkdtemp()) > 4)' && echo made > sub/made && id -u"
+    (printed,) = await contained(yard, Contained(profile=Profile.WORK), line)
+    assert printed == f"True\n{os.getuid()}\n"
+    made = yard.work / "sub/made"
+    assert (made.read_text(), made.stat().st_uid) == ("made\n", os.getuid())
+    assert shutil.which("python3")

@@ -1,0 +1,170 @@
+"""Contained commands in whole turns: what runs unasked, what is asked about, and what becomes of it."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from e2e.client import Editor
+from e2e.conftest import Stage
+from e2e.habits import VSCODE
+from e2e.test_terminal import opted, results
+from e2e.texts import Json
+from handrail.testing import answer, call
+
+AUTO = {"HANDRAIL_SANDBOX": "auto"}
+
+
+async def turn(stage: Stage, *lines: str, says: tuple[str, ...] = (), **more: object) -> tuple[Editor, Json]:
+    """A turn in which the model runs these lines one after another, and the user answers."""
+    steps = [answer("", call("terminal", command=line, **more)) for line in lines]
+    settings = stage.script(*steps, answer("Done."))
+    editor = await stage.start(
+        VSCODE, settings=settings, environment=AUTO, options=opted(VSCODE, approvals=True)
+    )
+    editor.answers = list(says)
+    return editor, await editor.turn("Run it.")
+
+
+def repository(stage: Stage) -> None:
+    """Make the workspace one of git's."""
+    subprocess.run(["git", "init", "-q", stage.root], check=True)
+
+
+async def test_a_command_that_writes_runs_unasked_and_is_taken_back(stage: Stage) -> None:
+    stage.put("a.txt", "one\n")
+    editor, report = await turn(stage, "echo two > a.txt; mkdir new; echo made > new/b.txt")
+    assert (results(editor), editor.questions) == (["Exit code 0."], [])
+    assert (stage.root / "new/b.txt").read_text() == "made\n"
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert (stage.root / "a.txt").read_text() == "one\n"
+    assert not (stage.root / "new").exists()
+
+
+async def test_what_git_ignores_is_changed_only_in_a_layer_that_later_commands_see(stage: Stage) -> None:
+    repository(stage)
+    stage.put(".gitignore", "data/\n")
+    stage.put("data/kept.txt", "kept\n")
+    editor, _ = await turn(
+        stage, "echo changed > data/kept.txt; echo more > data/new.txt", "cat data/*.txt > seen.txt"
+    )
+    assert editor.questions == []
+    assert (stage.root / "seen.txt").read_text() == "changed\nmore\n"
+    assert (stage.root / "data/kept.txt").read_text() == "kept\n"
+    assert not (stage.root / "data/new.txt").exists()
+
+
+async def test_what_a_command_makes_is_its_own_though_git_ignores_it(stage: Stage) -> None:
+    repository(stage)
+    stage.put(".gitignore", "out/\n__pycache__/\n")
+    stage.put("__pycache__/old", "")
+    await turn(stage, "mkdir out; echo one > out/a", "echo two > out/a; echo new > __pycache__/new")
+    assert (stage.root / "out/a").read_text() == "two\n"
+    assert (stage.root / "__pycache__/new").read_text() == "new\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("git commit -qm x", "change the repository"),
+        ("curl -s http://127.0.0.1:9/ || true", "the network"),
+        ("python3 -m pip install nothing", "the network"),
+        ("docker ps", "all your rights"),
+        ("cat .env > copy", ".env"),
+        ("echo x > AGENTS.md", "AGENTS.md"),
+    ],
+)
+async def test_what_containment_would_deny_is_asked_about(stage: Stage, line: str, says: str) -> None:
+    stage.put(".env", "KEY=1\n")
+    editor, report = await turn(stage, line, says=("deny",))
+    (asked,) = editor.questions
+    assert asked["subject"] == line
+    assert says in asked["detail"]
+    assert results(editor)[0].startswith("denied")
+    assert report["checkpoint"] is None
+
+
+async def test_a_commit_after_a_yes(stage: Stage) -> None:
+    repository(stage)
+    stage.put("a.txt", "one\n")
+    line = "git add a.txt && git -c user.name=u -c user.email=e commit -qm first"
+    editor, _ = await turn(stage, line, says=("allow",))
+    assert results(editor) == ["Exit code 0."]
+    assert (stage.root / ".git/logs/HEAD").read_text().endswith("first\n")
+
+
+async def test_the_model_asks_for_more_and_the_user_sees_for_what(stage: Stage) -> None:
+    outside = stage.folder / "beside"
+    outside.mkdir()
+    editor, _ = await turn(
+        stage,
+        f"echo made > {outside}/made",
+        says=("allow",),
+        needs=[str(outside)],
+        why="The results belong there.",
+    )
+    (asked,) = editor.questions
+    assert str(outside) in asked["detail"]
+    assert "The results belong there." in asked["detail"]
+    assert (outside / "made").read_text() == "made\n"
+
+
+async def test_a_command_is_told_what_was_denied(stage: Stage) -> None:
+    editor, _ = await turn(
+        stage, "python3 -c 'import urllib.request as u; u.urlopen(\"http://127.0.0.1:9\")'"
+    )
+    assert editor.questions == []
+    (shown,) = [each["event"] for each in editor.updates if each["event"]["kind"] == "toolResult"]
+    assert "Exit code 1." in shown["summary"]
+
+
+@pytest.mark.parametrize("says", ["deny", "allow"])
+async def test_what_runs_later_and_appears_is_not_there_until_the_user_has_answered(
+    stage: Stage, says: str
+) -> None:
+    name = "AGENTS" + ".md"
+    seen: list[bool] = []
+    steps = [answer("", call("terminal", command="n=AGENTS; printf obey > $n.md"))]
+    editor = await stage.start(
+        VSCODE,
+        settings=stage.script(*steps, answer("Done.")),
+        environment=AUTO,
+        options=opted(VSCODE, approvals=True),
+    )
+    started = await editor.start_turn("Run it.")
+    await editor.until(lambda: editor.questions)
+    seen.append((stage.root / name).exists())
+    (asked,) = editor.questions
+    assert name in asked["subject"]
+    await editor.request("approval.answer", approval=asked["id"], choice=says)
+    await editor.request("turn.wait", turn=started["turn"])
+    assert seen == [False]
+    assert (stage.root / name).exists() == (says == "allow")
+
+
+async def test_a_search_through_a_folder_does_not_see_what_is_protected(stage: Stage) -> None:
+    stage.put(".env", "needle\n")
+    stage.put("a.txt", "needle\n")
+    editor, report = await turn(stage, "grep -r needle .")
+    assert (editor.questions, report["checkpoint"]) == ([], None)
+    shown = "".join(
+        each["event"].get("text", "") for each in editor.updates if each["event"]["kind"] == "toolOutput"
+    )
+    assert "a.txt:needle" in shown
+    assert shown.count("needle") == 1
+
+
+async def test_in_the_home_folder_what_writes_is_asked_about(stage: Stage) -> None:
+    settings = stage.script(answer("", call("terminal", command="echo x > a.txt")), answer("Done."))
+    editor = await stage.start(
+        VSCODE,
+        settings=settings,
+        environment={**AUTO, "HOME": str(stage.root)},
+        options=opted(VSCODE, approvals=True),
+    )
+    editor.answers = ["deny"]
+    await editor.turn("Run it.")
+    assert len(editor.questions) == 1
+    assert not (stage.root / "a.txt").exists()
