@@ -168,3 +168,25 @@ async def test_in_the_home_folder_what_writes_is_asked_about(stage: Stage) -> No
     await editor.turn("Run it.")
     assert len(editor.questions) == 1
     assert not (stage.root / "a.txt").exists()
+
+
+@pytest.mark.parametrize("ignored", [False, True])
+async def test_a_repository_that_a_command_makes_by_hand_is_taken_away(stage: Stage, ignored: bool) -> None:
+    """Its settings would run a program as soon as an editor, or a prompt, asks git for its state."""
+    repository(stage)
+    stage.put(".gitignore", "sub/\n" if ignored else "")
+    line = "g=.g v=.vs; mkdir -p sub/${g}it ${v}code; touch sub/${g}it/config ${v}code/settings.json sub/a"
+    editor, _ = await turn(stage, line, says=("deny", "deny"))
+    assert {each["subject"].split()[1] for each in editor.questions} == {".vscode,", "sub/.git,"}
+    assert not (stage.root / ".vscode").exists()
+    assert sorted(path.name for path in (stage.root / "sub").iterdir()) == ["a"]
+
+
+async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
+    repository(stage)
+    stage.put(".gitignore", "data/\n")
+    stage.put("data/kept.txt", "kept\n")
+    editor, _ = await turn(stage, "echo changed > data/kept.txt")
+    notices = [each["event"]["text"] for each in editor.updates if each["event"]["kind"] == "notice"]
+    (notice,) = [each for each in notices if "layer" in each]
+    assert notice.startswith("data")

@@ -267,6 +267,10 @@ class Process(Protocol):
         """Commands of this server have made these folders, which no snapshot covers."""
         ...
 
+    async def put_back(self, uri: str) -> Failure | None:
+        """Have what a contained command has made, and what was taken away then, be there again."""
+        ...
+
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """
         Run a command line, without the user's keys in its environment, until nothing of it runs any more.

@@ -61,7 +61,7 @@ python3 -c "import socket; s=socket.create_connection(('127.0.0.1', $PORT), 2); 
 bash -c "echo mark > /dev/tcp/127.0.0.1/$PORT"
 python3 -c "import socket; s=socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b'mark', ('127.0.0.1', $PORT))"
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('$WS/talk.sock'); s.send(b'mark')"
-python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0handrail-escape'); s.send(b'mark')"
+python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('\0$ABSTRACT'); s.send(b'mark')"
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('$OUT/talk.sock'); s.send(b'mark')"
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX); s.connect('/var/run/docker.sock'); s.send(b'mark')"
 timeout 1 sh -c 'echo mark > pipe'

@@ -112,7 +112,7 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     subprocess.run([*git, "commit", "-qm", "first"], check=True)
     found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(work / "talk.sock"))
     found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(found.out / "talk.sock"))
-    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, "\0handrail-escape")
+    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, f"\0handrail-{tmp_path.name}-{os.getpid()}")
     port = found.listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
     found.listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -145,7 +145,9 @@ async def contained(yard: Yard, how: Contained, *lines: str) -> list[str]:
 def told(yard: Yard) -> str:
     """What every escape knows of the machine."""
     port = yard.heard[-1].getsockname()[1]
+    abstract = next(name for each in yard.heard if isinstance(name := each.getsockname(), bytes))
     values = {
+        "ABSTRACT": abstract[1:].decode(),
         "WS": yard.work,
         "OUT": yard.out,
         "PORT": port,

@@ -130,6 +130,7 @@ class Playing:
         started, runs, told = (name, *arguments), program, list[int]()
         if self.holding is not None:
             ours, theirs = os.pipe()
+            os.set_blocking(ours, False)
             self._told.append(ours)
             told = [theirs]
             runs = self.holding.program
@@ -155,7 +156,7 @@ class Playing:
 
     def close(self) -> bool:
         """End this; returns whether all that has run by now was held as it should be."""
-        said = [os.read(each, SAID_BYTES) for each in self._told]
+        said = [_said_by(each) for each in self._told]
         _close(*self._told)
         return all(b"exit-code" in each for each in said)
 
@@ -174,6 +175,14 @@ def _nowhere() -> Iterator[int]:
         yield nowhere
     finally:
         os.close(nowhere)
+
+
+def _said_by(descriptor: int) -> bytes:
+    """What bubblewrap has said of a command; nothing if that still runs, since nothing could end it."""
+    try:
+        return os.read(descriptor, SAID_BYTES)
+    except BlockingIOError:
+        return b""
 
 
 def _close(*descriptors: int) -> None:

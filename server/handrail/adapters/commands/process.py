@@ -11,6 +11,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.commands import environment, output, repository, shell_parser
@@ -80,6 +81,13 @@ class Processes:
         given = self._of_known(Environment.GIT, programs)
         return await in_thread(repository.look, git, given, at, names, objects)
 
+    async def put_back(self, uri: str) -> Failure | None:
+        """Have be there again what was taken away; see the port."""
+        path = path_of(uri)
+        if self._containment is None or path is None:
+            return GONE
+        return await in_thread(self._containment.put_back, path)
+
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """Run a command line to its end; see the port."""
         folder = path_of(run.folder)
@@ -90,13 +98,7 @@ class Processes:
         except CannotContainError as problem:
             return _uncontained(str(problem))
         mark = secrets.token_hex(16)
-        programs = self._programs(folder)
-        environments: dict[Environment | None, Mapping[str, str]] = {
-            each: {**self._of_known(each, programs), MARK: mark} for each in Environment
-        }
-        environments[None] = {**self._without(run.secrets), MARK: mark}
-        if holding is not None:  # what it has as its own there
-            environments = {each: _without_places(given) for each, given in environments.items()}
+        environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
         playing = Playing(environments=environments, output=theirs, holding=holding)
         printed = output.Output(tell=tell)
@@ -117,17 +119,35 @@ class Processes:
             reading.cancel()
             await asyncio.wait([reading])
             is_held = playing.close()
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, OSError | ValueError):  # ValueError: a NUL character
-            return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {error}.")
+        if (unstarted := _unstarted(task)) is not None:
+            return unstarted
         if end is End.EXITED and not is_held:
             return _uncontained(screen.plain(printed.text()).strip())
         if holding is not None and (path := holding.replaced()) is not None:
+            await in_thread(self._with_what_appeared, Ran(end=end, code=None, output=""), holding)
             return _uncovered(path)
         code = task.result() if end is End.EXITED else None
-        layers = () if holding is None else tuple(uri_of(Path(layer.folder)) for layer in holding.layers)
-        shown = screen.plain(printed.text())
-        return Ran(end=end, code=code, output=shown, left_processes=left, layers=layers)
+        ran = Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
+        return await in_thread(self._with_what_appeared, ran, holding)
+
+    def _with_what_appeared(self, ran: Ran, holding: Holding | None) -> Ran:
+        """*ran* with what a contained command has written apart from files that are simply its."""
+        if holding is None or self._containment is None:
+            return ran
+        layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())
+        appeared = tuple(map(uri_of, self._containment.take_away(holding)))
+        return replace(ran, layers=layers, appeared=appeared)
+
+    def _environments(
+        self, folder: Path, secrets: Sequence[str], mark: str, *, is_held: bool
+    ) -> dict[Environment | None, Mapping[str, str]]:
+        """What each kind of command sees; one that is held has folders of its own for temporary files."""
+        programs = self._programs(folder)
+        found: dict[Environment | None, Mapping[str, str]] = {
+            each: {**self._of_known(each, programs), MARK: mark} for each in Environment
+        }
+        found[None] = {**self._without(secrets), MARK: mark}
+        return {each: _without_places(given) for each, given in found.items()} if is_held else found
 
     def _programs(self, folder: Path) -> Programs:
         return Programs(path=self._environment["PATH"], roots=(*self._roots(), folder))
@@ -156,6 +176,13 @@ async def _ended(
     finally:
         stopping.cancel()
         watching.cancel()
+
+
+def _unstarted(task: asyncio.Future[int]) -> Failure | None:
+    error = None if task.cancelled() else task.exception()
+    if isinstance(error, OSError | ValueError):  # ValueError: a NUL character
+        return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {error}.")
+    return None
 
 
 async def _uncovers(holding: Holding | None) -> None:

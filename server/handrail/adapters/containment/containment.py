@@ -32,6 +32,7 @@ from handrail.adapters.containment.system import home_of
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.files.system_lock import taken
 from handrail.adapters.state import lock
+from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
 from handrail.ports import CheckpointError
 
@@ -54,6 +55,7 @@ class Holding:
     Attributes:
         mounted: The files that others lie over, by what they were.
         layers: The folders that are changed only beside.
+        marked: What was hidden or kept in the workspace when it began; None if it cannot add to that.
     """
 
     program: str
@@ -62,6 +64,11 @@ class Holding:
     is_bounded: bool
     mounted: Mapping[str, Identity]
     layers: tuple[Layer, ...] = ()
+    marked: frozenset[str] | None = None
+
+    def changed_layers(self) -> list[Layer]:
+        """The layers in which something was written, by this command or an earlier one."""
+        return [layer for layer in self.layers if any(os.scandir(layer.upper))]
 
     def wrapped(self, program: str, name: str, arguments: Sequence[str], folder: str) -> tuple[str, ...]:
         """What starts *program* by *name* in *folder*, held."""
@@ -95,6 +102,7 @@ class Containment:
     _folder: Path | None = None
     _handle: int = -1
     _made: set[str] = field(default_factory=set)
+    _aside: dict[Path, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._ground = Ground(kind_of=self.kind_of)
@@ -220,7 +228,36 @@ class Containment:
             is_bounded=works,
             mounted={path: was for path, was in identities.items() if was is not None},
             layers=layers,
+            marked=frozenset(each.path for each in marked) if works else None,
         )
+
+    def take_away(self, holding: Holding) -> list[Path]:
+        """Move away what runs later, holds keys or is version control's own, and has appeared."""
+        if holding.marked is None:
+            return []
+        found = []
+        for each in sorted(self._ground.marked(self.roots()), key=lambda marked: marked.path):
+            path = Path(each.path)
+            is_new = each.path not in holding.marked and each.kind is not Kind.SPECIAL
+            if not is_new or not os.path.lexists(path):
+                continue
+            beside = self._own() / "aside" / secrets.token_hex(8)
+            beside.parent.mkdir(exist_ok=True)
+            shutil.move(path, beside)
+            self._aside[path] = beside
+            found.append(path)
+        return found
+
+    def put_back(self, path: Path) -> Failure | None:
+        """Have *path* be there again, unless something is there by now."""
+        beside = self._aside.pop(path, None)
+        if beside is None or os.path.lexists(path):
+            return Failure(
+                code=Code.STALE_DOCUMENT, message=f"{path} is there already, or is not kept any more."
+            )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(beside, path)
+        return None
 
     def _layers(
         self, contained: Contained, found: Bubblewrap, folder: Path

@@ -110,10 +110,18 @@ class Console:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
-    """How a command ended and what it printed, as the model reads it; a failure if it was ended early."""
+    """
+    How a command ended and what it printed, as the model reads it; a failure if it was ended early.
+
+    Attributes:
+        layers: What it changed only in layers; see `Ran`.
+        appeared: What has appeared and was taken away; see `Ran`.
+    """
 
     text: str
     failure: Failure | None = None
+    layers: tuple[tuple[str, str], ...] = ()
+    appeared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

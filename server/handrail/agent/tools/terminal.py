@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import Console, Printed
@@ -66,7 +67,10 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
             contained=console.contained,
         )
         ran = await ports.process.run(wanted, console.stop, console.tell)
-        return ran if isinstance(ran, Failure) else _shown(ran, timeout_s, console.contained)
+        if isinstance(ran, Failure):
+            return ran
+        shown = _shown(ran, timeout_s, console.contained)
+        return replace(shown, layers=ran.layers, appeared=ran.appeared)
 
     first = line.strip().partition("\n")[0]
     title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"

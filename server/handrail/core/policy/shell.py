@@ -100,14 +100,17 @@ class Ran:
         code: Its exit code, below 0 for a signal; None if it did not end by itself.
         output: What it printed, on both channels, as a terminal would show it.
         left_processes: How many processes it left behind, which have been ended.
-        layers: The URIs of folders in which its changes, if there are any, lie beside; see `containment`.
+        layers: What was changed only in a layer: the URI of each folder, and where the layer lies.
+        appeared: The URIs of what runs later, holds keys or is version control's own, and has appeared: it is
+            taken away, until `put_back`.
     """
 
     end: End
     code: int | None
     output: str
     left_processes: int = 0
-    layers: tuple[str, ...] = ()
+    layers: tuple[tuple[str, str], ...] = ()
+    appeared: tuple[str, ...] = ()
 
 
 def paths(command: ParsedCommand) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
 
 
 BY_RULE = "Your setting handrail.approvals says so."
-OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER})
+OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER, Standing.OUTSIDE})
 OPENED_MARK = "\0"  # between a command line, which cannot have it, and what is opened for it
 
 
@@ -338,7 +338,8 @@ def _opened(request: Request) -> Iterator[str]:
 def _asked_of_work(request: Request) -> Iterator[Place]:
     """What a contained command names that would be hidden from it, or kept as it is."""
     for place in request.places:
-        if place.standing is Standing.OUTSIDE:  # not there, or the system's: it cannot be changed
+        # What else lies outside is not there for the command, or the system's, which stays as it is.
+        if place.standing is Standing.OUTSIDE and place.identity != request.folder:
             continue
         if _is_asked(place, is_written=place in request.written):
             yield place

@@ -2,6 +2,7 @@
 What a contained command has written that is not simply a change of a file.
 
 What appears and runs later is taken away before anything else runs, and is there again only after a yes.
+What a command changed only in a layer is said, since it is not in the workspace.
 """
 
 from __future__ import annotations
@@ -9,14 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handrail.agent.tools.call import Console
-from handrail.core.checkpoint import CommandChange, CommandEffects, Image, Kind, NotCovered
-from handrail.core.policy.containment import Contained
-from handrail.core.policy.verdict import ASKED, Place, Standing
+from handrail.agent.tools.call import Console, Printed
+from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
+from handrail.core.policy.verdict import ASKED, Place
 from handrail.ports import Ports
-
-ASIDE = frozenset({Standing.RUNS_LATER, Standing.PROTECTED, Standing.OWN})
-NOTHING = Image(raw=None)
 
 
 def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
@@ -31,34 +28,43 @@ def note_made(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: 
     ports.process.made(uris([each for each in after if each.path not in known], ports))
 
 
-async def set_aside(
-    effects: CommandEffects, contained: Contained, ports: Ports, console: Console
+def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, ...]:
+    """The paths of which a command changed something in a layer only; the user is told once of each."""
+    paths = []
+    for uri, layer in printed.layers:
+        place = ports.workspace.resolve(uri)
+        path = place.path if isinstance(place, Place) else uri
+        paths.append(path)
+        if layer not in console.named:
+            console.named.add(layer)
+            said = f"{path} is in no checkpoint, so what commands change in it lies in a layer"
+            console.notice(f"{said}, which goes when the server ends: {layer}", False)
+    return tuple(paths)
+
+
+async def put_back(
+    printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
 ) -> tuple[CommandEffects, tuple[str, ...]]:
     """
-    Take away what runs later or holds keys, and has appeared; then ask about each whether it may stay.
-
-    Args:
-        effects: What the command did.
-        contained: How it ran: what was opened for it is its to write.
-        console: Asks the user.
+    Ask about what has appeared and was taken away, and have be there again what the user allows.
 
     Returns:
-        The effects without what was taken away for good, and the paths of that.
+        The effects, with what is there again; and the paths of what is not. Raises CheckpointError.
     """
-    found: list[tuple[CommandChange, Place, Image]] = []
-    for change in effects.changes:
-        place = ports.workspace.resolve(change.uri)
-        is_asked = isinstance(place, Place) and place.standing in ASIDE and place.uri not in contained.opened
-        if change.change is not Kind.CREATED or not is_asked or not isinstance(place, Place):
+    places = [found for uri in printed.appeared if isinstance(found := ports.workspace.resolve(uri), Place)]
+    left = []
+    for place in places:
+        why = place.why or ASKED.get(place.standing, "")
+        if not await console.keeps(f"Keep {place.path}, which a command has written?", why):
+            left.append(place.path)
             continue
-        image = await ports.editor.look(place.uri)
-        if image is not None and await ports.editor.lay(place.uri, image, NOTHING) is None:
-            found.append((change, place, image))
-    left: list[CommandChange] = []
-    for change, place, image in found:
-        question = f"Keep {place.path}, which a command has written?"
-        is_kept = await console.keeps(question, place.why or ASKED[place.standing])
-        if not is_kept or await ports.editor.lay(place.uri, NOTHING, image) is not None:
-            left.append(change)
-    kept = tuple(change for change in effects.changes if change not in left)
-    return replace(effects, changes=kept), tuple(change.path for change in left)
+        snapshot = await ports.checkpoints.before_command(step)
+        if await ports.process.put_back(place.uri) is not None:
+            left.append(place.path)
+        again = await ports.checkpoints.after_command(step, snapshot, NOTHING)
+        effects = replace(
+            effects,
+            changes=(*effects.changes, *again.changes),
+            checkpoint=again.checkpoint or effects.checkpoint,
+        )
+    return effects, tuple(left)

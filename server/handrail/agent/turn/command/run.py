@@ -80,22 +80,34 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
     found = await action.run(ready.places, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
-            beneath = targets(await held(ports.editor, typed))
-            kept = [each for each in beneath if each.unsaved is not None]
-            meanwhile = Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
+            meanwhile = await _meanwhile(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, meanwhile)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
-        return Ran(
-            found=_with(found, note, unsaved), effects=CommandEffects(not_covered=snapshot.not_covered)
-        )
+        effects = CommandEffects(not_covered=snapshot.not_covered)
+        return Ran(found=_with(found, note, unsaved), effects=effects)
     if not works:
-        notes = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
-        return Ran(found=_with(found, *notes), effects=effects)
+        said = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
+        return Ran(found=_with(found, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
-    effects, taken_away = await beside.set_aside(effects, action.contained, ports, console)
-    notes = (_changed(effects.changes), _taken_away(taken_away), unsaved)
-    return Ran(found=_with(found, *notes), effects=effects)
+    return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
+
+
+async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
+    """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
+    if isinstance(ran.found, Failure):
+        return replace(ran, found=_with(ran.found, _changed(ran.effects.changes), unsaved))
+    effects, left = await beside.put_back(ran.found, ran.effects, ports, step, console)
+    layered = beside.tell_layers(ran.found, ports, console)
+    said = (_changed(effects.changes), _taken_away(left), _layered(layered), unsaved)
+    return Ran(found=_with(ran.found, *said), effects=effects)
+
+
+async def _meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
+    """What the editor did since the command began."""
+    beneath = targets(await held(ports.editor, typed))
+    kept = [each for each in beneath if each.unsaved is not None]
+    return Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
 
 
 @contextmanager
@@ -168,6 +180,11 @@ def _changed(changes: Sequence[CommandChange]) -> str:
 
 def _taken_away(paths: Sequence[str]) -> str:
     said = f"Taken away again, since it runs later and the user did not allow it: {_some(paths)}."
+    return said if paths else ""
+
+
+def _layered(paths: Sequence[str]) -> str:
+    said = f"Changed only in a layer that later commands see, not in the workspace: {_some(paths)}."
     return said if paths else ""
 
 
