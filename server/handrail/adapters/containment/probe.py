@@ -124,13 +124,14 @@ def _try(program: str, roots: Sequence[Path], folder: Path, port: int) -> Bubble
         result = _trial(program, roots, folder, port, overlays=False)
     if isinstance(result, str):
         return result
-    overlays = (
-        result.pop("has layers") and version >= (0, 11) and (folder / "layer" / "old").read_text() == ""
-    )
+    is_untouched = not (folder / "layer" / "old").read_text()
+    has_layers = bool(result.pop("has layers", False)) and version >= (0, 11) and is_untouched
+    if not result:
+        return "does not run here: it says nothing of what it holds"
     broken = [name for name, holds in result.items() if not holds]
     if broken:
         return f"does not hold: it never {' and never '.join(broken)}"
-    return Bubblewrap(program=program, version=version, overlays=overlays)
+    return Bubblewrap(program=program, version=version, overlays=has_layers)
 
 
 def _trial(

@@ -13,7 +13,7 @@ from dataclasses import replace
 from handrail.agent.tools.call import Console, Printed
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
 from handrail.core.policy.verdict import ASKED, Place
-from handrail.ports import Ports
+from handrail.ports import CheckpointError, Ports
 
 
 def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
@@ -49,7 +49,7 @@ async def put_back(
     Ask about what has appeared and was taken away, and have be there again what the user allows.
 
     Returns:
-        The effects, with what is there again; and the paths of what is not. Raises CheckpointError.
+        The effects, with what is there again; and the paths of what is not.
     """
     places = [found for uri in printed.appeared if isinstance(found := ports.workspace.resolve(uri), Place)]
     left = []
@@ -58,13 +58,15 @@ async def put_back(
         if not await console.keeps(f"Keep {place.path}, which a command has written?", why):
             left.append(place.path)
             continue
-        snapshot = await ports.checkpoints.before_command(step)
-        if await ports.process.put_back(place.uri) is not None:
+        try:
+            snapshot = await ports.checkpoints.before_command(step)
+            is_back = await ports.process.put_back(place.uri) is None
+            again = await ports.checkpoints.after_command(step, snapshot, NOTHING)
+        except CheckpointError:  # then it could not be taken back
+            is_back = False
+        else:
+            changes = (*effects.changes, *again.changes)
+            effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
+        if not is_back:
             left.append(place.path)
-        again = await ports.checkpoints.after_command(step, snapshot, NOTHING)
-        effects = replace(
-            effects,
-            changes=(*effects.changes, *again.changes),
-            checkpoint=again.checkpoint or effects.checkpoint,
-        )
     return effects, tuple(left)

@@ -1,0 +1,119 @@
+"""Contained commands that go on: files saved over hidden ones, processes left behind, servers that die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adapters.commands.test_process import Told, is_running
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment.containment import Containment
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace.protected import kind_of
+from handrail.core.failure import Failure
+from handrail.core.policy.containment import Contained, Profile
+from handrail.core.policy.shell import End, Ran, Run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
+WORK = Contained(profile=Profile.WORK)
+
+SERVER = """
+import asyncio, os, sys
+from pathlib import Path
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment.containment import Containment
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace.protected import kind_of
+from handrail.core.policy.containment import Contained, Profile
+from handrail.core.policy.shell import Run
+root, state = map(Path, sys.argv[1:])
+held = Containment(environ=os.environ, roots=lambda: (root,), kind_of=kind_of, state=lambda: state)
+line = "setsid sh -c 'echo $$ > inner; exec sleep 1000' & sleep 1000"
+run = Run(line=line, folder=uri_of(root), timeout_s=1000, contained=Contained(profile=Profile.WORK))
+asyncio.run(Processes(os.environ, lambda: (root,), held).run(run, asyncio.Event(), print))
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def containing(root: Path) -> Containment:
+    return Containment(
+        environ=os.environ, roots=lambda: (root,), kind_of=kind_of, state=lambda: root.parent / "state"
+    )
+
+
+async def run(root: Path, line: str, told: Told, held: Containment, timeout_s: float = 30) -> Ran | Failure:
+    wanted = Run(line=line, folder=uri_of(root), timeout_s=timeout_s, contained=WORK)
+    return await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), told)
+
+
+@pytest.mark.parametrize("name", [".env", "AGENTS.md", "sub/.env"])
+async def test_a_file_saved_over_one_that_is_hidden_ends_the_command(root: Path, name: str) -> None:
+    """Editors save by renaming; then the new file is not hidden any more."""
+    file = root / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("old")
+    told, held = Told(), containing(root)
+    running = asyncio.ensure_future(run(root, f"echo began; while :; do cat {name} 2>&1; done", told, held))
+    await told.until("began")
+    (root / "beside").write_text("CANARY")
+    (root / "beside").rename(file)
+    found = await running
+    held.close()
+    assert isinstance(found, Failure)
+    assert "replaced" in found.message
+    assert "CANARY" not in repr(found)
+
+
+async def test_nothing_is_left_when_a_command_ends_or_has_had_its_time(root: Path) -> None:
+    told, held = Told(), containing(root)
+    line = "for i in 1 2 3; do setsid sleep 1000 & done; ls /proc | grep -c '^[0-9]' > count; echo began"
+    ended = await run(root, line, told, held)
+    late = await run(root, "trap '' TERM; echo late; sleep 1000", told, held, timeout_s=0.5)
+    held.close()
+    assert isinstance(ended, Ran)
+    assert isinstance(late, Ran)
+    assert (ended.end, late.end) == (End.EXITED, End.TIMED_OUT)
+    processes = [Path(f"/proc/{pid}/cmdline") for pid in os.listdir("/proc") if pid.isdigit()]
+    assert not [each for each in processes if each.exists() and str(root).encode() in each.read_bytes()]
+
+
+def test_nothing_outlives_a_server_that_is_killed_and_its_folder_goes_with_the_next(root: Path) -> None:
+    state = root.parent / "state"
+    server = subprocess.Popen([sys.executable, "-c", SERVER, root, state])
+    while not (root / "inner").exists() or not (root / "inner").read_text():
+        assert server.poll() is None
+    (held,) = [
+        int(pid)
+        for pid in os.listdir("/proc")
+        if pid.isdigit()
+        and Path(f"/proc/{pid}/cmdline").read_bytes().startswith(b"sleep\0001000\0")
+        and str(root) in os.readlink(f"/proc/{pid}/cwd")
+        and Path(f"/proc/{pid}/status").read_text().count("NSsid")
+        and int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[3]) == int(pid)
+    ]
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
+    while is_running(held):
+        pass
+    containing(root)._own()
+    assert len([each for each in (state / "contained").iterdir() if each.is_dir()]) == 1
+
+
+async def test_processes_are_bounded(root: Path) -> None:
+    """The kernel does not hold root to it, so no more than the bound itself is looked at."""
+    told, held = Told(), containing(root)
+    found = await run(root, "ulimit -u", told, held)
+    held.close()
+    assert isinstance(found, Ran)
+    assert found.output == "4000\n"
