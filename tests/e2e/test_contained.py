@@ -9,7 +9,7 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
-from e2e.test_terminal import opted, results
+from e2e.test_terminal import opted, outputs, results
 from e2e.texts import Json
 from handrail.testing import answer, call
 
@@ -190,3 +190,17 @@ async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
     notices = [each["event"]["text"] for each in editor.updates if each["event"]["kind"] == "notice"]
     (notice,) = [each for each in notices if "layer" in each]
     assert notice.startswith("data")
+
+
+async def test_a_command_that_only_reads_sees_what_the_editor_holds(stage: Stage) -> None:
+    settings = stage.script(answer("", call("terminal", command="cat a.txt; wc -c a.txt")), answer("Done."))
+    editor = await stage.start(
+        VSCODE, settings=settings, environment=AUTO, options=opted(VSCODE, approvals=True)
+    )
+    uri = editor.desk.open(stage.put("a.txt", "one\r\n"))
+    editor.desk.type(uri, "typed ", before="one")
+    editor.desk.tell()
+    await editor.turn("Look.")
+    assert (editor.saves, editor.questions) == ([], [])
+    assert "".join(each["text"] for each in outputs(editor)) == "typed one\n11 a.txt\n"
+    assert (stage.root / "a.txt").read_bytes() == b"one\r\n"

@@ -130,19 +130,58 @@ async def test_one_message_at_a_time(stage: Stage, habits: Habits) -> None:
     assert (len(editor.questions), most) == (2, 1)
 
 
-async def test_unsaved_documents_are_saved_first_or_the_model_is_told(stage: Stage, habits: Habits) -> None:
-    settings = stage.script(answer("", call("terminal", command="cat a.txt")), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opted(habits))
+async def typing(stage: Stage, habits: Habits, *lines: str, says: list[str], **more: object) -> Editor:
+    """A turn in which commands run while `a.txt` has unsaved text of the user's."""
+    steps = [answer("", call("terminal", command=line)) for line in lines]
+    settings = stage.script(*steps, answer("Done.")) | more
+    editor = await stage.start(habits, settings=settings, options=opted(habits, approvals=True))
     uri = editor.desk.open(stage.put("a.txt", "one\n"))
     editor.desk.type(uri, "typed ", before="one")
     editor.desk.tell()
+    editor.answers = list(says)
     await editor.turn("Look.")
-    assert results(editor) == ["Exit code 0."]
-    if habits.has_extension:
-        assert editor.saves == [[uri]]
-        assert (stage.root / "a.txt").read_text() == "typed one\n"
-    else:
-        assert (stage.root / "a.txt").read_text() == "one\n"
+    return editor
+
+
+async def test_a_command_that_only_reads_saves_nothing(stage: Stage, habits: Habits) -> None:
+    editor = await typing(stage, habits, "cat a.txt", says=[])
+    assert (results(editor), editor.saves, editor.questions) == (["Exit code 0."], [], [])
+    assert (stage.root / "a.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("says", ["session", "allow", "deny"])
+async def test_what_the_user_has_typed_is_saved_after_a_yes_once_a_session(stage: Stage, says: str) -> None:
+    lines = ("cat a.txt > seen", "cat a.txt > again")
+    editor = await typing(stage, VSCODE, *lines, says=["allow", says, "allow"])
+    kinds = [each["kind"] for each in editor.questions]
+    assert kinds == ["command", "saving", "command"]
+    (question,) = [each for each in editor.questions if each["kind"] == "saving"]
+    assert question["subject"] == "a.txt"
+    assert question["choices"] == ["deny", "allow", "session"]
+    is_saved = says != "deny"
+    assert (stage.root / "a.txt").read_text() == ("typed one\n" if is_saved else "one\n")
+    assert (stage.root / "seen").read_text() == ("typed one\n" if is_saved else "one\n")
+
+
+@pytest.mark.parametrize("says", ["always", "never"])
+async def test_a_setting_answers_whether_what_was_typed_is_saved(stage: Stage, says: str) -> None:
+    editor = await typing(stage, VSCODE, "cat a.txt > seen", says=["allow"], **{"terminal.save": says})
+    assert [each["kind"] for each in editor.questions] == ["command"]
+    assert (stage.root / "seen").read_text() == ("typed one\n" if says == "always" else "one\n")
+
+
+async def test_what_the_agent_has_changed_is_saved_unasked(stage: Stage) -> None:
+    steps = [
+        answer("", patch("a.txt", "one", "ONE")),
+        answer("", call("terminal", command="cat a.txt > seen")),
+    ]
+    settings = stage.script(*steps, answer("Done."))
+    editor = await stage.start(VSCODE, settings=settings, options=opted(VSCODE, approvals=True))
+    editor.desk.open(stage.put("a.txt", "one\n"))
+    editor.answers = ["allow"]
+    await editor.turn("Go.")
+    assert [each["kind"] for each in editor.questions] == ["command"]
+    assert (stage.root / "seen").read_text() == "ONE\n"
 
 
 async def test_what_a_command_changes_in_an_open_document_is_an_outcome(stage: Stage, habits: Habits) -> None:

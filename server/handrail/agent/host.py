@@ -2,7 +2,6 @@
 All that goes on in one server: its sessions, the turns that run, and the ledger of open failures.
 
 The host is where a client's wishes arrive and from where it is told what happens; it knows no protocol.
-Its ids, its clock and its ports are given to it.
 """
 
 from __future__ import annotations
@@ -232,6 +231,7 @@ class Host:
             next_order=self._next_order,
             observe=observe,
             granted=self.granted.setdefault(session, set()),
+            edited=self.sessions[session].edited,
             named=self.named,
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,

@@ -147,6 +147,16 @@ SANDBOX = Setting(
         "bubblewrap. The environment variable HANDRAIL_SANDBOX, with one of these values, wins."
     ),
 )
+TERMINAL_SAVE = Setting(
+    name="terminal.save",
+    default="ask",
+    scope=Scope.WINDOW,
+    choices=("ask", "always", "never"),
+    does=(
+        "Whether documents with unsaved changes of yours are saved before a command that may change files. "
+        "Those that the agent has changed are saved anyway; before commands that only read nothing is."
+    ),
+)
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
     default=120,
@@ -216,6 +226,7 @@ SETTINGS = (
     CHECKPOINTS_AGE,
     CHECKPOINTS_REQUIRED,
     SANDBOX,
+    TERMINAL_SAVE,
     TERMINAL_TIMEOUT,
     QUESTIONS_TIMEOUT,
     DOCUMENTS,

@@ -225,6 +225,7 @@ class State:
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
+                saves=self.settings.text(settings.TERMINAL_SAVE),
                 sandbox=self.world.sandbox or Sandbox(self.settings.text(settings.SANDBOX)),
             ),
             surroundings=self.world.surroundings,

@@ -339,6 +339,7 @@ class Terms:
         roots: The workspace folders, as people know them.
         needs_checkpoint: Whether what cannot be kept before may not be changed.
         sandbox: Whether commands that may change files run contained.
+        saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
     """
 
     rules: tuple[Rule, ...] = ()
@@ -349,6 +350,7 @@ class Terms:
     roots: tuple[str, ...] = ()
     needs_checkpoint: bool = True
     sandbox: Sandbox = Sandbox.OFF
+    saves: str = "ask"
 
 
 async def _nowhere() -> Surroundings:

@@ -210,6 +210,7 @@ class Containment:
                 repositories=repositories,
                 temporary=self._temporary(folder) if works else None,
                 overlays=found.overlays and works,
+                copies=_copied(contained.copies, folder),
             )
             result = made(view)
         except TooLargeError as error:
@@ -319,6 +320,22 @@ def _remove(folder: Path) -> None:
 
     shutil.rmtree(folder, onerror=open_up)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copied(copies: Sequence[tuple[str, bytes]], folder: Path) -> dict[str, str]:
+    """Files of ours with these contents, by the paths over which they lie."""
+    if not copies:
+        return {}
+    beside = folder / "copies"
+    beside.mkdir(exist_ok=True)
+    found = {}
+    for uri, raw in copies:
+        for path in _real([uri]):
+            copy = beside / hashlib.sha256(os.fsencode(path) + b"\0" + raw).hexdigest()
+            if not copy.exists():
+                copy.write_bytes(raw)
+            found[path] = os.fspath(copy)
+    return found
 
 
 def _real(uris: Sequence[str]) -> tuple[str, ...]:

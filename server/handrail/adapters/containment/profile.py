@@ -8,7 +8,7 @@ then the workspace, and over it what is hidden, kept as it is, or changed only i
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,6 +61,7 @@ class View:
         temporary: The folder that it has as `/tmp`; None for an empty one.
         hidden: An empty file that nobody can read, which lies over hidden ones.
         overlays: Whether layers can be had.
+        copies: What lies over files, by path, so that unsaved text is seen.
     """
 
     roots: Sequence[str]
@@ -75,6 +76,7 @@ class View:
     repositories: Sequence[str] = ()
     temporary: str | None = None
     overlays: bool = True
+    copies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +173,9 @@ def _roots(view: View) -> Iterator[str]:
         yield from (bind, root, root)
     for repository in view.repositories:
         yield from ("--bind" if Need.REPOSITORY in view.needs else "--ro-bind", repository, repository)
+    for path, copy in view.copies.items():
+        if _is_in(path, view.roots):
+            yield from ("--ro-bind", copy, path)
     for layer in view.layers:
         yield from ("--overlay-src", layer.folder, "--overlay", layer.upper, layer.work, layer.folder)
 

@@ -7,7 +7,7 @@ Everything but one of the choices is no answer, and no answer allows nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits, Inquiry
@@ -17,9 +17,10 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
-from handrail.core.policy.verdict import Ask, Grant, Rights
+from handrail.core.policy.verdict import SAVES, Ask, Grant, Rights
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Ports, Question
 
+SAVING = Grant(tool=SAVES, subject="")
 YES = (ALLOW, FOR_SESSION, ALWAYS)
 
 
@@ -74,6 +75,27 @@ class Approvals:
         if answer in (None, DENY):
             return "The user did not answer. Take the most careful way, or end the turn with your question."
         return f"The user chose: {answer}"
+
+    async def may_save(self, paths: Sequence[str]) -> bool:
+        """Whether what the user has typed in documents may be saved before a command; a yes may last."""
+        if SAVING in (await self.rights()).grants:
+            return True
+        question = Question(
+            id=self.new_id("q"),
+            session=self.session,
+            turn=self.turn,
+            call="",
+            tool=SAVING.tool,
+            kind=Kind.SAVING,
+            subject=", ".join(paths),
+            detail="A command reads the disk, and would see these documents without your unsaved changes.",
+            choices=(DENY, ALLOW, FOR_SESSION),
+            rules=(SAVING.in_words,),
+        )
+        answer = await self._ask(question)
+        if answer == FOR_SESSION:
+            self.granted.add(SAVING)
+        return answer in YES
 
     async def goes_on(self, subject: str, detail: str) -> bool:
         """Whether the user lets the turn go on."""

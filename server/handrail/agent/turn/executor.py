@@ -20,6 +20,7 @@ from handrail.agent.turn import landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.command import run as command
+from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
@@ -27,6 +28,7 @@ from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation, Outcome
@@ -67,6 +69,7 @@ class Executor:
         answered: Told every result as soon as it is there; what follows waits until it is taken down.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
+        edited: The documents that the agent has changed in this session: what each was saved as then, by URI.
         named: The paths of which the user has been told that no snapshot covers them.
         correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
     """
@@ -84,6 +87,7 @@ class Executor:
     offered: frozenset[str] | None = None
     answered: Callable[[ToolResult], Awaitable[None]] = _unheard
     granted: set[Grant] = field(default_factory=set)
+    edited: dict[str, Text | None] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda found: None
     _early: list[Outcome] = field(default_factory=list)
@@ -92,6 +96,7 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
+        self._saver = Saver(edited=self.edited, asks=self.approvals.may_save)
 
     @property
     def approvals(self) -> Approvals:
@@ -320,7 +325,7 @@ class Executor:
             keeps=self.approvals.goes_on,
         )
         try:
-            ran = await command.run(ready, ready.action, self.ports, self.step, console)
+            ran = await command.run(ready, ready.action, self.ports, self.step, console, self._saver)
         except CheckpointError as error:
             return self._unprotected(ready, error, order)
         finally:
@@ -357,6 +362,7 @@ class Executor:
         except CheckpointError as error:
             return [self._unprotected(ready, error, order) for ready in batch]
         self.checkpoint = made.checkpoint or self.checkpoint
+        await self._saver.note([outcome for each in made.calls for outcome in each.outcomes], self.ports)
         return [self._done(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
 
     def _corrected(self, found: Sequence[Outcome]) -> None:

@@ -25,6 +25,7 @@ from handrail.core.conversation.message import (
 from handrail.core.conversation.pair import paired
 from handrail.core.conversation.recover import Compact, Continue, Decision, Finish, RunTools, Streak
 from handrail.core.conversation.todo import Item
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 
 CUT = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
@@ -47,6 +48,7 @@ class Session:
         usage: Of this turn.
         earlier: Of the session's turns before it.
         gauge: How large the conversation is.
+        edited: The open documents that the agent has changed: what each was saved as then, by URI.
     """
 
     id: str
@@ -60,6 +62,7 @@ class Session:
     usage: Usage = field(default_factory=Usage)
     earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
+    edited: dict[str, Text | None] = field(default_factory=dict)
 
     @property
     def call_ids(self) -> frozenset[str]:

@@ -72,12 +72,14 @@ class Contained:
     Attributes:
         opened: The URIs of places that it sees although they would be hidden; in *work* it may change them.
         not_covered: The URIs of what the snapshot before it does not hold.
+        copies: What it sees in place of files, by URI.
     """
 
     profile: Profile = Profile.FREE
     needs: frozenset[Need] = frozenset()
     opened: tuple[str, ...] = ()
     not_covered: tuple[str, ...] = ()
+    copies: tuple[tuple[str, bytes], ...] = ()
 
 
 FREE = Contained()

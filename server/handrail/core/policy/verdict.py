@@ -28,6 +28,8 @@ from handrail.core.policy.containment import (
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 
+SAVES = "save"  # no tool: what the user allows before commands
+
 
 class Standing(StrEnum):
     """What kind of place a path is."""
@@ -70,6 +72,8 @@ class Grant:
     @property
     def in_words(self) -> str:
         """What it allows, for people."""
+        if self.tool == SAVES:
+            return "documents may be saved before a command"
         if not self.subject:
             return f"{self.tool} may be used"
         subject, _, opened = self.subject.partition(OPENED_MARK)

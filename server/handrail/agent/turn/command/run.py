@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, Console, Printed
-from handrail.agent.turn.command import beside
+from handrail.agent.turn.command import beside, saving
 from handrail.agent.turn.preimage import held, targets
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
@@ -22,7 +22,6 @@ from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.policy.containment import Profile
-from handrail.core.policy.verdict import Place
 from handrail.ports import CheckpointError, Document, Ports
 
 SHOWN = 10  # of each list that a result ends with
@@ -37,7 +36,9 @@ class Ran:
     effects: CommandEffects
 
 
-async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console: Console) -> Ran:
+async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
+    ready: Ready, action: Command, ports: Ports, step: StepId, console: Console, saver: saving.Saver
+) -> Ran:
     """
     Run a command that is allowed.
 
@@ -47,19 +48,20 @@ async def run(ready: Ready, action: Command, ports: Ports, step: StepId, console
         ports: The world.
         step: Whose checkpoint the changes belong to.
         console: Where its output goes, and what stops it.
+        saver: Says what may be saved before it.
 
     Raises:
         CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
     """
     console = replace(console, script=action.script, contained=action.contained)
-    # What the user typed is saved before the snapshot: taking the command back must not take it away.
-    typed = await _save(ports)
-    unsaved = _unsaved(typed, ports)
     if action.is_read_only:
-        return Ran(
-            found=_with(await action.run(ready.places, ports, console), unsaved),
-            effects=CommandEffects(),
-        )
+        seen, typed = await saving.copies(ports, action.contained.profile)
+        console = replace(console, contained=replace(action.contained, copies=seen))
+        found = await action.run(ready.places, ports, console)
+        return Ran(found=_with(found, _unsaved(typed, ports)), effects=CommandEffects())
+    # What is saved is saved before the snapshot: taking the command back must not take it away.
+    typed = await saving.save(ports, saver)
+    unsaved = _unsaved(typed, ports)
     try:
         with _told_if_slow(console, "Taking the checkpoint before the command ..."):
             snapshot = await ports.checkpoints.before_command(step)
@@ -127,13 +129,6 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
         console.notice(_left_out(new), True)
 
 
-async def _save(ports: Ports) -> Sequence[str]:
-    """Have open documents saved, since a command reads the disk; those that are not."""
-    unsaved = [document for document in await ports.editor.opened() if document.unsaved]
-    saved = await ports.editor.save([document.uri for document in unsaved if document.has_file])
-    return [document.uri for document in unsaved if document.uri not in saved]
-
-
 def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
     """The documents that hold what the user has typed and saved since *began*."""
     known = {document.uri: document for document in began}
@@ -148,8 +143,7 @@ def _is_saved(then: Document | None, now: Document) -> bool:
 
 
 def _unsaved(left: Sequence[str], ports: Ports) -> str:
-    places = [ports.workspace.resolve(uri) for uri in left]
-    names = [place.path if isinstance(place, Place) else uri for uri, place in zip(left, places, strict=True)]
+    names = saving.shown(left, ports)
     return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
 
 

@@ -1,0 +1,95 @@
+"""
+Which unsaved documents are saved before a command, and what of them the command sees.
+
+A command that only reads saves nothing: contained, it sees what the editor holds, in copies over the files;
+else it sees the disk. Before any other, what the agent has changed is saved; the user's own unsaved text only
+after a yes, once a session, or as `handrail.terminal.save` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from handrail.core.documents.change import Status
+from handrail.core.documents.text import Text
+from handrail.core.ledger.outcome import Outcome
+from handrail.core.policy.containment import Profile
+from handrail.core.policy.verdict import Place, Standing
+from handrail.ports import Document, Ports
+
+
+@dataclass(kw_only=True)
+class Saver:
+    """
+    What may be saved in a turn.
+
+    Attributes:
+        edited: The documents that the agent has changed: what each was saved as then, by URI.
+        asks: Asks the user whether the documents of these paths may be saved.
+    """
+
+    edited: dict[str, Text | None]
+    asks: Callable[[Sequence[str]], Awaitable[bool]]
+    _has_refused: bool = False
+
+    async def note(self, found: Sequence[Outcome], ports: Ports) -> None:
+        """Remember what was edited: before a command it is saved."""
+        for uri in {outcome.mutation.uri for outcome in found if outcome.status is Status.LANDED}:
+            document = await ports.editor.read(uri)
+            if isinstance(document, Document) and document.is_open:
+                self.edited[document.uri] = document.saved
+
+    async def may_save(self, uris: Sequence[str], ports: Ports) -> bool:
+        """Whether the user's own unsaved text may be saved; a no holds for the turn."""
+        if ports.terms.saves != "ask":
+            return ports.terms.saves == "always"
+        if not self._has_refused:
+            self._has_refused = not await self.asks(shown(uris, ports))
+        return not self._has_refused
+
+    def is_agents(self, document: Document) -> bool:
+        """Whether the agent has changed it since it was saved last."""
+        return document.uri in self.edited and self.edited[document.uri] is document.saved
+
+
+async def save(ports: Ports, saver: Saver) -> list[str]:
+    """Have documents saved, since a command reads the disk; returns the URIs of those that are not."""
+    unsaved = await _unsaved(ports)
+    files = [document for document in unsaved if document.has_file]
+    wanted = [document.uri for document in files if saver.is_agents(document)]
+    others = [document.uri for document in files if document.uri not in wanted]
+    if others and await saver.may_save(others, ports):
+        wanted += others
+    saved = await ports.editor.save(wanted)
+    return [document.uri for document in unsaved if document.uri not in saved]
+
+
+async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes], ...], list[str]]:
+    """
+    The unsaved documents as the editor holds them, for a command that only reads.
+
+    Returns:
+        What is seen of each in place of its file, by URI; and the URIs of those of which the disk is seen.
+    """
+    unsaved = await _unsaved(ports)
+    if profile is not Profile.LOOK:
+        return (), [document.uri for document in unsaved]
+    files = [each for each in unsaved if each.has_file and await ports.editor.read_bytes(each.uri)]
+    seen = {each.uri: each.text.encode(each.text.content) for each in files}
+    found = tuple((uri, raw) for uri, raw in seen.items() if isinstance(raw, bytes))
+    return found, [each.uri for each in unsaved if each.uri not in dict(found)]
+
+
+async def _unsaved(ports: Ports) -> list[Document]:
+    """The unsaved documents, but for ours and those outside the workspace: commands do not work with them."""
+    unsaved = [document for document in await ports.editor.opened() if document.unsaved]
+    places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
+    apart = (Standing.OWN, Standing.OUTSIDE)
+    return [each for each, place in places if not (isinstance(place, Place) and place.standing in apart)]
+
+
+def shown(uris: Sequence[str], ports: Ports) -> list[str]:
+    """Documents as people and the model know them."""
+    places = [ports.workspace.resolve(uri) for uri in uris]
+    return [place.path if isinstance(place, Place) else uri for uri, place in zip(uris, places, strict=True)]
