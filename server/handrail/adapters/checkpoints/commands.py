@@ -12,7 +12,7 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from handrail.adapters.checkpoints.record import Entry, change, keep
 from handrail.adapters.checkpoints.tree import stored_path
 from handrail.adapters.files import files, links
 from handrail.adapters.files.paths import folded, root_names, shown_path
+from handrail.adapters.git import program
 from handrail.adapters.worktrees import plain
-from handrail.adapters.worktrees.git import Git, is_installed, split
+from handrail.adapters.worktrees.git import Git, split
 from handrail.adapters.worktrees.snapshot import Difference, Taken, Trees
 from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
@@ -31,6 +32,7 @@ from handrail.ports import CheckpointError
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
+TOO_MANY = "it has too many files for changes of their permissions alone to be seen"
 GONE = "removed by the command, and no checkpoint has a repository"
 SAVED = "saved in the editor while the command ran, so it stays as it is"
 UNKNOWN = "changed by the command, and what it held before is not known"
@@ -80,15 +82,27 @@ class Commands:
         name = f"{step.number}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
         note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
-        if is_installed():
-            taken = Trees(self._home / SCRATCH, self._roots).take_anew()
-            self._write(name, {**note, "taken": asdict(taken)})
-            return Snapshot(id=name, not_covered=self._not_covered(taken.left_out), borrows=taken.borrows)
+        damage: CheckpointError | None = None
+        if program.find():
+            try:
+                return self._before(name, note)
+            except CheckpointError as error:  # git cannot do it
+                damage = error
         tree = plain.take(self._roots)
+        if tree is None and damage is not None:
+            raise damage
         if tree is None:
             return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
         self._write(name, {**note, "plain": asdict(tree)})
         return Snapshot(id=name, not_covered=self._not_covered(tree.left_out))
+
+    def _before(self, name: str, note: Mapping[str, object]) -> Snapshot:
+        """Take the snapshot with git. Raises CheckpointError, OSError."""
+        taken = Trees(self._home / SCRATCH, self._roots).take_anew()
+        self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})
+        too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
+        not_covered = (*self._not_covered(taken.left_out), *self._not_covered(too_many))
+        return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
 
     def after(self, name: str) -> Found:
         """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
@@ -119,19 +133,20 @@ class Commands:
         """What differs between work trees; *left_out* takes what is not known or not kept."""
         before = Taken(**note["taken"])
         trees = Trees(self._home / SCRATCH, self._roots)
-        after = trees.take()
+        after = trees.take(before)
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
         left_out |= dict.fromkeys((each for each in before.repositories if not os.path.lexists(each)), GONE)
         groups = list(trees.differences(before, after))
         differing = _joined(each for _, group in groups for each in group)
+        yield from _of_rights(before, [path for path in map(Path, after.rights) if path not in differing])
         for git, group in groups:
             mine = [differing.pop(each.path) for each in group if each.path in differing]
             contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
             folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
             for each in mine:
-                images = _images(each, contents, before.modes)
+                images = _images(each, contents, before.mode(each.path))
                 if images and not each.modes[1] and (hidden := _hidden(each.path, after.left_out)):
                     images = images[0], links.look(each.path)
                     if images[1] is not None and hidden == os.fspath(each.path):
@@ -242,14 +257,22 @@ def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, b
     return found
 
 
+def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
+    """The files of which only the permission bits have changed."""
+    for path in paths:
+        image, mode = links.look(path), before.mode(path)
+        if image is not None and image.raw is not None and mode is not None and not image.is_link:
+            yield _Touched(path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset())
+
+
 def _images(
-    each: Difference, contents: dict[str, bytes], modes: dict[str, int]
+    each: Difference, contents: dict[str, bytes], known: int | None
 ) -> tuple[Image, Image | None] | None:
-    """What lay at the path before and after; None if that cannot be had."""
+    """What lay at the path before, with the mode *known*, and after; None if that cannot be had."""
     if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
         return None
     now = _mode_now(each.path)
-    known = modes.get(os.fspath(each.path), _mode(each.modes[0], now))
+    known = _mode(each.modes[0], now) if known is None else known
     images = []
     for mode, blob, bits in zip(each.modes, each.blobs, (known, now), strict=True):
         held = Image(raw=contents[blob], mode=LINK if mode == LINK else bits) if mode else Image(raw=None)

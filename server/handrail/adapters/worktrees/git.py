@@ -8,16 +8,15 @@ CheckpointError with git's own words.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from handrail.core.policy.commands import git as settings
-from handrail.core.policy.environment import inherited
+from handrail.adapters.git import layout, program
 from handrail.ports import CheckpointError
 
 # What is in `.gitattributes` cannot act against this: it is read last and wins.
@@ -34,10 +33,13 @@ CONFIG = """\
 \tlogAllRefUpdates = false
 \thooksPath = /dev/null
 \tfsmonitor = false
+\tuntrackedCache = false
 \tlooseCompression = 1
 \tfsync = loose-object
 \tfsyncMethod = batch
 \tpreloadIndex = true
+\tprotectHFS = false
+\tprotectNTFS = false
 \tsplitIndex = true
 [index]
 \tsparse = false
@@ -52,86 +54,13 @@ CONFIG = """\
 """
 
 
-ASK_S = 10.0  # what it answers from a few files
 LIMIT_S = 600.0  # a first snapshot of millions of files takes minutes
-NICE = "10"  # what a build is given that is not to be felt
+IGNORED = b"Ignoring path "  # git's words for a name that it keeps nothing of
 CLOSED = re.compile(rb"^warning: could not open directory '(.+?)/?': ", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserRepository:
-    """
-    The repository of the user's that a folder lies in.
-
-    Attributes:
-        top: Its work tree, with every link resolved.
-        index, objects: Its files; `index` need not be there.
-        head: The commit that is checked out, None if there is none yet.
-        attributes: Files outside the work tree that may ask for conversion.
-        converts: Whether its configuration converts line ends by itself.
-    """
-
-    top: Path
-    index: Path
-    objects: Path
-    head: str | None
-    attributes: tuple[Path, ...]
-    converts: bool
-
-    def ignores(self, folder: Path) -> bool:
-        """Whether *folder* lies in a part of the work tree that the user has git ignore."""
-        return _ask(self.top, "check-ignore", "--quiet", "--", os.fspath(folder)) is not None
-
-
-def is_installed() -> bool:
-    """Whether there is a git to be run."""
-    return shutil.which("git") is not None
-
-
-def user_repository(folder: Path) -> UserRepository | None:
-    """The repository that *folder* lies in; None if it lies in none, or in one that we cannot read."""
-    asked = ("--show-object-format", "--show-toplevel", "--git-path", "index", "--git-path", "objects")
-    answer = _ask(folder, "rev-parse", "--path-format=absolute", *asked, "--git-path", "info/attributes")
-    lines = os.fsdecode(answer).split("\n") if answer is not None else []
-    if len(lines) != 6 or lines[0] != "sha1":  # 6 and not 5: the last one ends with a line feed
-        return None
-    top, index, objects, attributes = map(Path, lines[1:5])
-    head = _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
-    conversions = _ask(folder, "config", "-z", "--get-regexp", r"^core\.(autocrlf|attributesfile)$") or b""
-    given = dict(os.fsdecode(each).lower().partition("\n")[::2] for each in conversions.split(b"\0") if each)
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return UserRepository(
-        top=Path(os.path.realpath(top)),
-        index=index,
-        objects=objects,
-        head=head.decode("ascii").strip() if head else None,
-        attributes=(attributes, home / "git" / "attributes"),
-        converts=given.get("core.autocrlf", "false") != "false" or "core.attributesfile" in given,
-    )
-
-
-def _after_others() -> Sequence[str]:
-    """What has whoever answers the editor go first: git keeps all processors busy with a large tree."""
-    return ("nice", "-n", NICE) if shutil.which("nice") else ()
-
-
-def _ask(folder: Path, *args: str) -> bytes | None:
-    """What the user's git says of their repository; it is only ever asked for paths and settings."""
-    kept = {name: value for name, value in inherited(os.environ).items() if not name.startswith("GIT_")}
-    command = ("git", "-C", os.fspath(folder), *settings.options(), *args)
-    environment = {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1"}
-    try:
-        ended = subprocess.run(
-            command,
-            capture_output=True,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            timeout=ASK_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ended.stdout if ended.returncode == 0 else None
+class LateError(CheckpointError):
+    """A git that did not end within its time: another one would not either."""
 
 
 class Git:
@@ -194,23 +123,25 @@ class Git:
         """What a command of git says. Raises CheckpointError."""
         return self._ended(*args, given=given).stdout
 
+    def add(self, *args: str, names: Sequence[bytes]) -> Sequence[bytes]:
+        """Have the index hold what lies at *names* now; returns those that git keeps nothing of."""
+        ended = self._ended(
+            "update-index", "-z", *args, "--stdin", given=b"".join(each + b"\0" for each in names)
+        )
+        if IGNORED not in ended.stderr:
+            return ()
+        return [each for each in names if IGNORED + each + b"\n" in ended.stderr]
+
     def _ended(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        command = (*_after_others(), "git", "--literal-pathspecs", *args)
         # What was kept of a work tree can be read when that is gone.
         at = self.work_tree if self.work_tree.is_dir() else self.folder
+        own = {**self._variables(), "GIT_WORK_TREE": os.fspath(at)}
+        waits_for = partial(layout.waits_for, at)
+        git = program.Git(limit_s=LIMIT_S, own=own, gives_way=True, waits_for=waits_for)
         try:
-            ended = subprocess.run(
-                command,
-                input=given,
-                capture_output=True,
-                cwd=at,
-                env={**self._environment(), "GIT_WORK_TREE": os.fspath(at)},
-                start_new_session=True,  # where processors are given out by session, its threads count as one
-                timeout=LIMIT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise CheckpointError(f"git {args[0]} did not end within {LIMIT_S:g} s") from error
+            ended = git.run(at, "--literal-pathspecs", *args, given=given)
+        except program.LateError as error:
+            raise LateError(str(error)) from error
         except OSError as error:
             raise CheckpointError(f"git could not be run: {error}") from error
         if ended.returncode:
@@ -221,29 +152,30 @@ class Git:
         return ended
 
     def blobs(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The content of blobs; those that cannot be read are left out."""
+        """The content of blobs; those that are missing or damaged are left out."""
         wanted = list(dict.fromkeys(names))
-        raw = self.run("cat-file", "--batch", given="".join(f"{name}\n" for name in wanted).encode())
+        try:
+            raw = self.run("cat-file", "--batch", given="".join(f"{name}\n" for name in wanted).encode())
+        except CheckpointError:  # it ends at the first damaged one
+            if len(wanted) == 1:
+                return {}
+            half = len(wanted) // 2
+            return {**self.blobs(wanted[:half]), **self.blobs(wanted[half:])}
         found, at = {}, 0
         for name in wanted:
             end = raw.index(b"\n", at)
             header, at = raw[at:end].split(), end + 1
             if len(header) == 3 and header[1] == b"blob":
-                size = int(header[2])
-                found[name] = raw[at : at + size]
-                at += size + 1
+                content = raw[at : at + int(header[2])]
+                at += len(content) + 1
+                if hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == name:
+                    found[name] = content
         return found
 
-    def _environment(self) -> Mapping[str, str]:
+    def _variables(self) -> Mapping[str, str]:
         return {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "LC_ALL": "C",
             "HOME": os.fspath(self.folder),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_LAZY_FETCH": "1",
+            "GIT_OPTIONAL_LOCKS": "1",  # what `status` finds out is kept in the index, which is ours
             "GIT_DIR": os.fspath(self.folder),
             "GIT_INDEX_FILE": os.fspath(self.folder / "index"),
         }

@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.adapters.worktrees.git import Git, UserRepository, split
+from handrail.adapters.git import layout
+from handrail.adapters.worktrees.git import Git, split
+from handrail.adapters.worktrees.user import UserRepository
 from handrail.ports import CheckpointError
 
 CONVERTING = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
@@ -24,6 +26,7 @@ LINK = b"160000"  # the mode of an entry that stands for a nested repository
 NOTHING = b"0" * 40
 PLAIN = re.compile(rb"H 1[02]0... [0-9a-f]{40} 0\t").match  # a file or a symbolic link that git may look at
 PATH = 52  # where a path begins in a line
+READ_BYTES = 32_000_000  # takes less than half a second
 PIECE_BYTES = 1 << 18  # what is taken apart without others getting their turn
 ATTRIBUTES = b".gitattributes"
 
@@ -50,12 +53,42 @@ def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
     """
     index = git.folder / "index"
     try:
+        if git.borrows and not layout.are_plain_objects(user.objects):
+            return False
         shutil.copy2(user.index, index)  # with its time: git tells by it which entries it must not trust
         distrust(git, user, has_attributes=any((each / ".gitattributes").exists() for each in above))
     except (CheckpointError, OSError):  # none yet, split in two, or of a kind that this git does not know
         index.unlink(missing_ok=True)
         return False
     return True
+
+
+def is_whole(git: Git, tree: str) -> bool:
+    """
+    Whether all objects of *tree* can be had.
+
+    Some may be missing or damaged, and a partial clone has only some. Where they are few, all are read once.
+    """
+    read = git.folder / "read"
+    wanted = sorted({line.split(b" ", 2)[2][:40] for line in _lines(git.run("ls-tree", "-r", "-z", tree))})
+    given = b"".join(name + b"\n" for name in wanted)
+    check = "--batch-check=%(objecttype) %(objectsize)"
+    found = [each.split(b" ") for each in git.run("cat-file", "--buffer", check, given=given).splitlines()]
+    if any(each[0] != b"blob" for each in found):
+        return False
+    if read.exists() or sum(int(each[1]) for each in found) > READ_BYTES:
+        return True
+    if len(git.blobs(each.decode("ascii") for each in wanted)) < len(wanted):
+        return False
+    read.touch()
+    return True
+
+
+def read_anew(git: Git, names: Set[bytes]) -> None:
+    """Have git read *names* anew, whatever it believes of them. Raises CheckpointError."""
+    lines = (line for line in _lines(git.run("ls-files", "-v", "-s", "-z")) if line[PATH:] in names)
+    entries = map(_entry, lines)
+    _order(git, [order for entry in entries for order in _anew(entry, entry.blob)])
 
 
 def are_attributes(name: bytes) -> bool:

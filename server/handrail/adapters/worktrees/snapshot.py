@@ -18,8 +18,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from handrail.adapters.worktrees import index
-from handrail.adapters.worktrees.git import Git, UserRepository, split, user_repository
+from handrail.adapters.git import layout
+from handrail.adapters.worktrees import index, stats
+from handrail.adapters.worktrees.git import Git, LateError, split
+from handrail.adapters.worktrees.user import UserRepository, user_repository
 from handrail.ports import CheckpointError
 
 Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ignores
@@ -27,6 +29,7 @@ Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ign
 LIMIT_FILE_BYTES = 20_000_000  # what is larger is rarely written by hand, and is copied at every change
 LIMIT_IGNORED_BYTES = 1_000_000  # `.env` and its like; logs and builds are not what a person misses
 UNREADABLE = "it cannot be read"
+REFUSED = "git keeps nothing of such a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class Taken:
         left_out: What is not in them, and why.
         stamps: What the files that are left out look like from outside.
         modes: The permission bits of files that git would not have given them.
+        seen: What the files of each work tree look like from outside; None if they are too many.
+        rights: The files of which only the permission bits have changed since the snapshot before.
         borrows: Whether a tree leans on objects of the user's.
         repositories: The `.git` of the work trees that have one.
     """
@@ -47,8 +52,17 @@ class Taken:
     left_out: dict[str, str] = field(default_factory=dict)
     stamps: dict[str, list[int]] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, stats.Stats | None] = field(default_factory=dict)
+    rights: list[str] = field(default_factory=list)
     borrows: bool = False
     repositories: Sequence[str] = ()
+
+    def mode(self, path: Path) -> int | None:
+        """The permission bits of a file, where they are known."""
+        for top, seen in self.seen.items():
+            if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
+                return stat.S_IMODE(found[0])
+        return self.modes.get(os.fspath(path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +85,45 @@ class Trees:
     def __init__(self, scratch: Path, roots: Sequence[Path]) -> None:
         self._scratch = scratch
         self._roots = [Path(os.path.realpath(root)) for root in roots]
+        self._leans = True
 
     def take_anew(self) -> Taken:
-        """A snapshot of now; if the store is damaged, in a new one. Raises CheckpointError, OSError."""
-        try:
-            return self.take()
-        except CheckpointError:
-            shutil.rmtree(self._scratch, ignore_errors=True)
-            return self.take()
+        """
+        A snapshot of now, to compare with; if the store is damaged, in a new one.
 
-    def take(self) -> Taken:
-        """A snapshot of now. Raises CheckpointError, OSError."""
-        taken = Taken()
+        What the user's objects do not have is read from the disk. Raises CheckpointError, OSError.
+        """
+        try:
+            taken = self._look()
+            if all(map(self._has_all, taken.trees, taken.trees.values())):
+                return taken
+        except LateError:
+            raise
+        except CheckpointError:
+            pass
+        self._leans = False
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        return self._look()
+
+    def _look(self) -> Taken:
+        """A snapshot of now, with what files look like. Raises CheckpointError, OSError."""
+        taken = self.take(Taken())
+        for top in taken.trees:
+            names = split(self._git(Path(top)).run("ls-files", "-z"))
+            taken.seen[top] = stats.look(Path(top), names)
+            for folder in {os.path.dirname(os.fsdecode(name)) for name in names}:
+                if why := layout.of_patterns(Path(top, folder, ".gitattributes")):
+                    raise LateError(why)  # to see what changes, git has to read it
+        return taken
+
+    def _has_all(self, top: str, tree: str) -> bool:
+        """Whether all that a tree holds can be had."""
+        git = self._git(Path(top))
+        return not git.borrows or index.is_whole(git, tree)
+
+    def take(self, before: Taken) -> Taken:
+        """A snapshot of now, after *before*. Raises CheckpointError, OSError."""
+        taken = Taken(seen=dict(before.seen))
         waiting = [self._home(root) for root in self._roots]
         while waiting:
             top, user = waiting.pop()
@@ -116,42 +157,58 @@ class Trees:
     def _take(self, top: Path, user: UserRepository | None, taken: Taken) -> Sequence[Path]:
         """The tree of *top*, into *taken*; the repositories nested in it."""
         git = self._git(top)
+        copied = self._begin(git, top, user)
+        modes = _Modes(git)
+        known = taken.seen.get(os.fspath(top)) or {}
+        names, closed = self._changes(git, known, copied)
+        taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
+        chosen = _chosen(top, names, taken, modes.known)
+        if chosen.gone or chosen.there:
+            _tree(git).unlink(missing_ok=True)
+        if chosen.gone:
+            git.add("--force-remove", "--remove", names=_once(chosen.gone))
+        if chosen.there:
+            refused = git.add("--add", "--replace", "--remove", names=_once(chosen.there))
+            taken.left_out.update({os.fspath(top / os.fsdecode(name)): REFUSED for name in refused})
+        modes.write()
+        taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
+        taken.rights.extend(os.fspath(top / name) for name in stats.with_other_rights(top, known))
+        taken.trees[os.fspath(top)] = _write_tree(git)
+        return chosen.nested
+
+    def _begin(self, git: Git, top: Path, user: UserRepository | None) -> UserRepository | None:
+        """Have a repository for *top*; returns whose index it has begun with, if its entries are trusted."""
         is_new = not git.is_made
         git.make(user.objects if user is not None and self._lasts(user) else None)
         for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
-        paths, copied = self._paths(top), None
-        if is_new and user is not None and index.begin(git, user, self._above(top)) and git.borrows:
-            git.compare_with(user.head)
-            copied = user
-        modes = _Modes(git)
+        if not is_new or user is None:
+            return None
+        if not index.begin(git, user, self._above(top)):
+            git.lean_on_nothing()
+        if not git.borrows:
+            return None
+        git.compare_with(user.head)
+        return user
+
+    def _changes(
+        self, git: Git, known: stats.Stats, copied: UserRepository | None
+    ) -> tuple[Sequence[Name], Sequence[bytes]]:
+        """As `_names`, once git has been told what it must read anew."""
+        paths = self._paths(git.work_tree)
         names, closed = _names(git, paths)
+        if doubtful := set(stats.doubtful(git.work_tree, known)) - {name for name, _ in names}:
+            index.read_anew(git, doubtful)
+            names, closed = _names(git, paths)
         if copied is not None and any(index.are_attributes(name) for name, _ in names):
             index.distrust(git, copied, has_attributes=True)
             names, closed = _names(git, paths)
-        taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
-        chosen = _chosen(top, names, taken, modes.known)
-        tree = git.folder / "tree"  # of the index as it is; not there while that changes
-        if chosen.gone or chosen.there:
-            tree.unlink(missing_ok=True)
-        for options, some in ((("--force-remove",), chosen.gone), (("--add", "--replace"), chosen.there)):
-            if some:
-                given = b"".join(name + b"\0" for name in dict.fromkeys(some))
-                git.run("update-index", "-z", *options, "--remove", "--stdin", given=given)
-        modes.write()
-        taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
-        if not tree.exists():
-            written = tree.with_suffix(".new")
-            written.write_bytes(git.run("write-tree", "--missing-ok"))
-            written.replace(tree)
-        name = tree.read_text(encoding="ascii").strip()
-        if not git.has_commit:
-            git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
-        taken.trees[os.fspath(top)] = name
-        return chosen.nested
+        return names, closed
 
     def _lasts(self, user: UserRepository) -> bool:
         """Whether its objects may be leaned on: with a nested work tree, a command may remove those in it."""
+        if not self._leans:
+            return False
         is_nested = any(root in user.top.parents for root in self._roots)
         return not (is_nested and user.objects.is_relative_to(user.top))
 
@@ -168,10 +225,34 @@ class Trees:
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
 
 
+def _tree(git: Git) -> Path:
+    """Where it is kept which tree the index makes; not there while that changes."""
+    return git.folder / "tree"
+
+
+def _write_tree(git: Git) -> str:
+    """The tree of the index as it is."""
+    tree = _tree(git)
+    if not tree.exists():
+        written = tree.with_suffix(".new")
+        written.write_bytes(git.run("write-tree", "--missing-ok"))
+        written.replace(tree)
+    name = tree.read_text(encoding="ascii").strip()
+    if not git.has_commit:
+        git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
+    return name
+
+
+def _once(names: Sequence[bytes]) -> Sequence[bytes]:
+    return list(dict.fromkeys(names))
+
+
 def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[bytes]]:
     """What may have changed since the tree before, is new, or is ignored; and the folders that are closed."""
     try:
         found, closed = git.changes(paths)
+    except LateError:
+        raise
     except CheckpointError:
         git.compare_with(None)  # the commit is the user's, who may have thrown it away
         found, closed = git.changes(paths)

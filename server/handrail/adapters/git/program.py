@@ -1,0 +1,109 @@
+"""
+Start git: the one place for all git that the server runs for itself.
+
+Nothing of a repository's runs: no hooks, external diffs, text conversions, signatures, editors, transports or
+fetches. Nothing is asked at a terminal, and nothing of our environment that begins with `GIT_` reaches git.
+Every git has a time limit, and is ended with its children when that is over.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from handrail.core.policy.commands import git as settings
+from handrail.core.policy.environment import inherited
+
+PATIENCE_S = 2.0  # then it is looked whether it can end at all
+NICE = "10"  # what a build is given that is not to be felt
+OF_THE_USER = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM")
+
+
+class LateError(Exception):
+    """A git that did not end within its time, and was ended; the text says which."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Git:
+    """
+    How git is started.
+
+    Attributes:
+        limit_s: How long it may run.
+        program: The program; found on PATH if it is a name.
+        environment: What it is given of an environment; that of the server if nothing is said.
+        own: Variables of git's that we set, such as GIT_DIR.
+        reads_users: Whether it reads the settings of the user and the system, as well as the repository's.
+        gives_way: Whether it lets go first whoever answers the editor: it may keep all processors busy.
+        waits_for: Says, when it has not ended at once, what it would wait for without end.
+    """
+
+    limit_s: float
+    program: str = "git"
+    environment: Mapping[str, str] | None = None
+    own: Mapping[str, str] | None = None
+    reads_users: bool = False
+    gives_way: bool = False
+    waits_for: Callable[[], str] | None = None
+
+    def run(self, at: Path, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """What git says of *args* in the folder *at*. Raises OSError if it cannot be run, LateError."""
+        before = ("nice", "-n", NICE) if self.gives_way and shutil.which("nice") else ()
+        process = subprocess.Popen(
+            (*before, self.program, *settings.options(), *args),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=at,
+            env=self._environment(at),
+            start_new_session=True,  # ended as a group; and processors are given out by session
+        )
+        with process:
+            try:
+                said, complained = self._said(process, given)
+            except subprocess.TimeoutExpired as error:
+                name = next((each for each in args if not each.startswith("-")), "")
+                raise LateError(f"git {name} did not end within {self.limit_s:g} s") from error
+            finally:
+                _end(process)
+        return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
+
+    def _said(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
+        """What it says until it ends. Raises TimeoutExpired, LateError."""
+        if self.waits_for is None or self.limit_s <= PATIENCE_S:
+            return process.communicate(given, timeout=self.limit_s)
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(given, timeout=PATIENCE_S)
+        if why := self.waits_for():
+            raise LateError(why)
+        return process.communicate(timeout=self.limit_s - PATIENCE_S)
+
+    def _environment(self, at: Path) -> dict[str, str]:
+        given = inherited(os.environ) if self.environment is None else self.environment
+        kept = {name: value for name, value in given.items() if not name.upper().startswith("GIT_")}
+        fixed = dict(settings.ENVIRONMENT)
+        if self.reads_users:
+            for name in OF_THE_USER:
+                del fixed[name]
+        return {**kept, **fixed, "LC_ALL": "C", "PWD": os.fspath(at), **(self.own or {})}
+
+
+def find() -> str:
+    """The git on PATH; empty if there is none."""
+    return shutil.which("git") or ""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a git that still runs, with what it has started."""
+    if process.poll() is not None:
+        return
+    if hasattr(os, "killpg"):
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()

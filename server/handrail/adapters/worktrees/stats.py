@@ -1,0 +1,51 @@
+"""
+What files look like from outside before a command, so that what git does not look for is seen after it.
+
+Git keeps of a file's permissions whether it is a program, and does not read a file again that was changed
+within a second if its size and its time are as before.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+Stats = Mapping[str, Sequence[int]]  # by name: the mode, and when anything about the file last changed, in ns
+
+LIMIT_FILES = 50_000  # a tenth of a second
+SECOND_NS = 10**9
+
+
+def look(top: Path, names: Sequence[bytes]) -> Stats | None:
+    """What the files *names* of a work tree look like; None if they are too many."""
+    if len(names) > LIMIT_FILES:
+        return None
+    looked = ((os.fsdecode(name), _look(top, os.fsdecode(name))) for name in names)
+    return {name: found for name, found in looked if found}
+
+
+def doubtful(top: Path, known: Stats) -> Iterator[bytes]:
+    """The names of files that git may take for unchanged although they have been changed."""
+    for name, (_, changed_ns) in known.items():
+        now_ns = _look(top, name)[1:]
+        if now_ns and now_ns[0] != changed_ns and now_ns[0] // SECOND_NS == changed_ns // SECOND_NS:
+            yield os.fsencode(name)
+
+
+def with_other_rights(top: Path, known: Stats) -> Iterator[str]:
+    """The names of plain files whose permission bits have changed."""
+    for name, (mode, _) in known.items():
+        now = _look(top, name)[:1]
+        if now and now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
+            yield name
+
+
+def _look(top: Path, name: str) -> Sequence[int]:
+    """Nothing of a file that is not there, or in a folder that is closed."""
+    try:
+        found = os.lstat(f"{top}/{name}")
+    except OSError:
+        return ()
+    return found.st_mode, found.st_ctime_ns
