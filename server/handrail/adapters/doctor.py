@@ -15,14 +15,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from handrail import __version__
+from handrail.adapters.git.program import Git, LateError
 from handrail.core.policy.environment import inherited
 from handrail.ports import CheckpointError
 
 TIMEOUT_S = 10.0
 
+GIT = "git"  # started in one place
 # Programs that features use, and what is missing without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    ("git", "looking into checkpoints with git's own commands"),
+    (GIT, "looking into checkpoints with git's own commands"),
     ("rg", "fast search in large workspaces (a slower one is built in)"),
 )
 
@@ -86,17 +88,25 @@ def _version(program: str) -> str:
     if path is None:
         return ""
     try:
-        done = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=True,
-            env=inherited(os.environ),
-        )
-    except (OSError, subprocess.SubprocessError):
+        done = _asked(program, path)
+    except (OSError, subprocess.SubprocessError, LateError):
         return ""
-    return f"{done.stdout.partition(os.linesep)[0].strip()} ({path})"
+    if done.returncode:
+        return ""
+    return f"{done.stdout.decode('utf-8', 'replace').partition(os.linesep)[0].strip()} ({path})"
+
+
+def _asked(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
+    """What a program says of its version."""
+    if program == GIT:
+        return Git(limit_s=TIMEOUT_S, program=path).run(Path(path).parent, "--version")
+    return subprocess.run(
+        [path, "--version"],
+        capture_output=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        env=inherited(os.environ),
+    )
 
 
 def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:

@@ -8,9 +8,6 @@ writer, who knows that nobody is about to name it.
 from __future__ import annotations
 
 import logging
-import os
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +17,13 @@ from handrail.adapters.checkpoints.limits import objects_of, reachable
 from handrail.adapters.checkpoints.record import Step
 from handrail.adapters.checkpoints.store import NEWEST, Store
 from handrail.adapters.checkpoints.turns import REFS, Turns
+from handrail.adapters.git import program
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
 LOOSE_LIMIT = 1000  # objects of a file each, before they are packed
+CHECK_S = 600.0  # for git to read all that is kept
 PACKS_LIMIT = 20  # before they are made one
 
 
@@ -133,13 +132,12 @@ def _read(store: Store, step: Step) -> None:
 
 def _fsck(folder: Path) -> list[str]:
     """What git says of the repository, if there is a git."""
-    if shutil.which("git") is None:
+    if not program.find():
         return []
-    ended = subprocess.run(
-        ("git", "--git-dir", os.fspath(folder), "fsck", "--strict", "--no-dangling", "--no-progress"),
-        capture_output=True,
-        env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
-        check=False,
-    )
+    given = (f"--git-dir={folder}", "fsck", "--strict", "--no-dangling", "--no-progress")
+    try:
+        ended = program.Git(limit_s=CHECK_S, gives_way=True).run(folder, *given)
+    except (OSError, program.LateError) as error:
+        return [f"Not everything could be checked: {error}."]
     said = (ended.stdout + ended.stderr).decode("utf-8", "replace").splitlines()
     return [f"git fsck: {line}" for line in said if not line.startswith("notice:")]

@@ -15,7 +15,6 @@ import os
 import re
 import secrets
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from handrail.adapters.checkpoints.pack import DAMAGE
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
 from handrail.adapters.files.entry import BINARY
+from handrail.adapters.git import program
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -56,6 +56,7 @@ CONFIG = """\
 
 FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
 
+PACK_S = 600.0  # for git to pack all that is kept
 TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad ref, or for its own
 
 
@@ -221,18 +222,15 @@ class Store:
         self._unlink(held & set(self.loose()))
 
     def _git(self, *args: str) -> str | None:
-        """What git says; None, and a line in the log, if there is no git or it fails."""
-        git = shutil.which("git")
-        if git is None or not self.folder.exists():
+        """What git says; None, and a line in the log, if there is no git, it fails or it takes too long."""
+        if not program.find() or not self.folder.exists():
             return None
-        ended = subprocess.run(
-            (git, "--git-dir", os.fspath(self.folder), *args),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C"},
-            start_new_session=True,  # as for snapshots
-            check=False,
-        )
+        git = program.Git(limit_s=PACK_S, gives_way=True)
+        try:
+            ended = git.run(self.folder, f"--git-dir={self.folder}", *args)
+        except (OSError, program.LateError) as error:
+            logger.warning("Packing failed: %s", error)
+            return None
         if ended.returncode:
             logger.warning("Packing failed: %s", ended.stderr.decode("utf-8", "replace").strip())
             return None

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from handrail.adapters.files.files import uri_of
+from handrail.adapters.git import layout, program
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands import git as settings
 from handrail.ports import Repository
@@ -28,15 +29,20 @@ def look(
     git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str], objects: Sequence[str]
 ) -> Repository | Failure | None:
     """See `Process.repository`; *git* is the program."""
-    asked = partial(_asked, git, environment, folder)
+    if why := layout.obstacle(folder):
+        return _failure(why.encode())
+    asked = partial(program.Git(limit_s=LIMIT_S, program=git, environment=environment).run, folder)
     try:
-        top = asked((*settings.options(), "rev-parse", "--show-toplevel"))
+        top = asked("rev-parse", "--show-toplevel")
         if top.returncode:
             return None if NONE in top.stderr else _failure(top.stderr)
-        listed = asked(("config", "--list", "-z"))
+        listed = asked("config", "--list", "--show-scope", "-z")
         if listed.returncode:
             return _failure(listed.stderr)
-        entries = [each for each in listed.stdout.split(b"\0") if each]
+        said = listed.stdout.split(b"\0")
+        entries = [
+            each for scope, each in zip(said[::2], said[1::2], strict=False) if scope != b"command"
+        ]  # ours
         found = Repository(
             top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))),
             settings=tuple(os.fsdecode(each.partition(b"\n")[0]) for each in entries),
@@ -45,35 +51,21 @@ def look(
         if settings.programs(found.settings):
             return found  # git would run them for the names as well
         other = tuple(each for each in objects if _is_other(each, asked))
-        named = asked(names) if names and not other else None
-    except (OSError, subprocess.TimeoutExpired) as error:
+        named = asked(*names) if names and not other else None
+    except (OSError, program.LateError) as error:
         return _failure(str(error).encode())
     if named is not None and named.returncode:
         return found if b"fatal: " in named.stderr else _failure(named.stderr)  # git will say so again
     return replace(found, names=() if named is None else _split(named.stdout), other=other)
 
 
-def _is_other(named: str, asked: Callable[[Sequence[str]], subprocess.CompletedProcess[bytes]]) -> bool:
+def _is_other(named: str, asked: Callable[..., subprocess.CompletedProcess[bytes]]) -> bool:
     """Whether a revision, or one end of a range, names an object other than a commit."""
-    verify = (*settings.options(), "rev-parse", "--verify", "--quiet")
+    verify = ("rev-parse", "--verify", "--quiet")
     for end in filter(None, re.split(r"\.{2,3}", named.removeprefix("^"))):
-        if not asked((*verify, end)).returncode and asked((*verify, f"{end}^{{commit}}")).returncode:
+        if not asked(*verify, end).returncode and asked(*verify, f"{end}^{{commit}}").returncode:
             return True
     return False
-
-
-def _asked(
-    git: str, environment: Mapping[str, str], folder: Path, arguments: Sequence[str]
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        (git, *arguments),
-        cwd=folder,
-        env={**environment, "LC_ALL": "C", "PWD": os.fspath(folder)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
 
 
 def _split(raw: bytes) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class Git:
         return process.communicate(timeout=self.limit_s - PATIENCE_S)
 
     def _environment(self, at: Path) -> dict[str, str]:
-        given = inherited(os.environ) if self.environment is None else self.environment
+        given = inherited(os.environ if self.environment is None else self.environment)
         kept = {name: value for name, value in given.items() if not name.upper().startswith("GIT_")}
         fixed = dict(settings.ENVIRONMENT)
         if self.reads_users:

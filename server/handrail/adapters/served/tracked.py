@@ -9,6 +9,8 @@ from dulwich.errors import NotGitRepository
 from dulwich.index import Index
 from dulwich.repo import Repo
 
+from handrail.adapters.git import layout
+
 LIMIT_BYTES = 200_000_000  # of an index
 PREFIX_COMPRESSED = 4  # the version of an index that does not hold whole paths
 
@@ -19,6 +21,8 @@ def is_tracked(root: Path, name: str) -> bool:
 
     An index that cannot be read is one that may track it.
     """
+    if layout.obstacle(root):
+        return True
     try:
         with Repo.discover(os.fspath(root)) as repository:
             index, top = Path(repository.index_path()), Path(repository.path)

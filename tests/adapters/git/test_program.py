@@ -1,0 +1,233 @@
+"""All git that the server starts for itself is started in one place, so that nothing else runs with it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import handrail
+from adapters.kit import change, during, run, shadow, step, user_git
+from handrail.adapters import doctor
+from handrail.adapters.checkpoints import housekeeping
+from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.commands import repository
+from handrail.adapters.git import layout, program
+from handrail.adapters.git.program import Git, LateError
+from handrail.adapters.worktrees import git as of_snapshots
+from handrail.core.checkpoint import Limits
+from handrail.core.failure import Failure
+from handrail.core.policy.commands import git as settings
+from handrail.ports import Repository
+
+PACKAGE = Path(handrail.__file__).parent
+
+# Who starts processes, and what: whoever is new here says so, and starts no git.
+STARTERS = {
+    "adapters/commands/playing.py": "the commands that were judged",
+    "adapters/doctor.py": "programs, to ask for their version; git through its place",
+    "adapters/files/scan.py": "ourselves, to search texts",
+    "adapters/git/program.py": "git",
+    "adapters/workspace/ripgrep.py": "ripgrep",
+    "headless/connection.py": "the server",
+}
+STARTS = {"Popen", "run", "call", "check_call", "check_output", "system", "popen", "fork", "forkpty"}
+STARTS |= {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
+MODULES_THAT_START = {"subprocess", "os", "asyncio", "pty"}
+
+
+def _starts(module: Path) -> bool:
+    for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Call):
+            owner = node.value.id if isinstance(node.value, ast.Name) else "asyncio"
+            names = node.attr in STARTS or node.attr.startswith(("exec", "spawn", "posix_spawn"))
+            if owner in MODULES_THAT_START and names and (owner, node.attr) != ("asyncio", "run"):
+                return True
+        if isinstance(node, ast.ImportFrom) and node.module == "subprocess":
+            return True
+    return False
+
+
+def test_only_these_modules_start_processes() -> None:
+    found = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if _starts(path)}
+    ours = {name for name in found if not name.startswith("adapters/containment/")}
+    assert ours <= STARTERS.keys()
+
+
+def test_nobody_else_names_git_where_processes_are_started() -> None:
+    for name in STARTERS.keys() - {"adapters/git/program.py", "adapters/doctor.py"}:
+        constants = ast.walk(ast.parse((PACKAGE / name).read_text("utf-8")))
+        words = {node.value for node in constants if isinstance(node, ast.Constant) and node.value == "git"}
+        assert not words, name
+
+
+# ---- What it is started with ------------------------------------------------------------------------
+
+NOTING = """#!{python}
+import json, os, sys
+with open({log!r}, "a") as log:
+    log.write(json.dumps([sys.argv[1:], dict(os.environ)]) + "\\n")
+os.execv({git!r}, [{git!r}, *sys.argv[1:]])
+"""
+EVIL = {
+    "GIT_DIR": "/nonexistent",
+    "GIT_EXTERNAL_DIFF": "touch",
+    "GIT_SSH_COMMAND": "touch",
+    "GIT_CONFIG_PARAMETERS": "'core.fsmonitor'='touch'",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES": "/nonexistent",
+    "GIT_TRACE": "1",
+    "API_KEY": "secret",
+}
+Noted = Callable[[], list[tuple[list[str], dict[str, str]]]]
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Noted:
+    """A git on PATH that notes how it was started."""
+    folder, log = tmp_path / "bin", tmp_path / "log"
+    folder.mkdir()
+    git = shutil.which("git")
+    (folder / "git").write_text(NOTING.format(python=sys.executable, log=str(log), git=git))
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    for name, value in EVIL.items():
+        monkeypatch.setenv(name, value)
+    return lambda: [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+async def test_whoever_starts_it_gives_it_all_settings(
+    noted: Noted, repo: ShadowRepo, root: Path, tmp_path: Path
+) -> None:
+    def made(*args: str) -> None:
+        run("git", "-C", str(root), "-c", "user.name=u", "-c", "user.email=u@localhost", *args)
+
+    made("init", "-q")
+    (root / "a").write_bytes(b"a")
+    made("add", "-A")
+    made("commit", "-q", "-m", "first")
+    before = len(noted())
+    await during(repo, lambda: (root / "a").write_bytes(b"b"))
+    await repo.tidy()
+    await change(repo, step(turn="t-2"), root / "a", b"c")
+    await repo.verify()
+    repo.set_limits(Limits(max_bytes=1))
+    await repo.prune(["t-1"])
+    found = repository.look(
+        str(tmp_path / "bin" / "git"), dict(os.environ), root, ("log", "--name-only", "-z"), ("HEAD",)
+    )
+    assert isinstance(found, Repository)
+    doctor.report(lambda: tmp_path, {}, {})
+    started = noted()[before:]
+    subcommands = {each for arguments, _ in started for each in arguments}
+    assert {"status", "rev-parse", "config", "fsck", "--version", "log"} <= subcommands
+    ours = {"GIT_INDEX_FILE", "GIT_WORK_TREE", *settings.ENVIRONMENT}
+    for arguments, environment in started:
+        assert arguments[: len(settings.options())] == list(settings.options())
+        assert not {"API_KEY", *EVIL} & environment.keys() - {"GIT_DIR"}
+        assert environment.get("GIT_DIR") != EVIL["GIT_DIR"]
+        assert {name for name in environment if name.startswith("GIT_")} <= {*ours, "GIT_DIR"}
+        assert environment["GIT_NO_LAZY_FETCH"] == "1"
+        assert environment["GIT_TERMINAL_PROMPT"] == "0"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["core.hooksPath", "safe.bareRepository", "protocol.allow", "core.fsmonitor", "gpg.program"],
+)
+def test_the_repositorys_own_settings_do_not_win(root: Path, setting: str) -> None:
+    user_git(root, "init", "-q")
+    user_git(root, "config", setting, "of the repository")
+    said = Git(limit_s=10).run(root, "config", setting).stdout.decode().strip()
+    assert said == settings.SETTINGS[setting]
+
+
+def test_settings_of_ours_are_not_taken_for_the_repositorys(root: Path) -> None:
+    user_git(root, "init", "-q")
+    user_git(root, "config", "gpg.program", "theirs")
+    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    assert isinstance(found, Repository)
+    assert settings.programs(found.settings) == ("gpg.program",)
+    assert "core.hookspath" not in found.settings
+
+
+# ---- Time --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stuck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A git on PATH that never ends, nor does its child, whose number is in the file."""
+    folder = tmp_path / "stuck"
+    folder.mkdir()
+    (folder / "git").write_text(f"#!/bin/sh\nsleep 600 &\necho $! > {folder}/child\nwait\n")
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return folder / "child"
+
+
+def test_what_takes_too_long_is_ended_with_its_children(
+    stuck: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "PATIENCE_S", 0.01)
+
+    def wait() -> str:
+        while not stuck.exists() or not stuck.read_text().endswith("\n"):
+            os.sched_yield()
+        return "It waits for ever"
+
+    with pytest.raises(LateError, match="It waits for ever"):
+        Git(limit_s=600, waits_for=wait).run(root, "fsck")
+    state = Path("/proc", stuck.read_text().strip(), "stat")
+    assert not state.exists() or state.read_text().rpartition(")")[2].split()[0] in "ZX"
+
+
+async def test_late_git_is_told_in_words(
+    stuck: Path, state: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"a")
+    repo = shadow(state, root)
+    await change(repo, step(), root / "a", b"b")
+    monkeypatch.setattr(housekeeping, "CHECK_S", 0.5)
+    monkeypatch.setattr("handrail.adapters.checkpoints.store.PACK_S", 0.5)
+    monkeypatch.setattr(of_snapshots, "LIMIT_S", 0.5)
+    monkeypatch.setattr(repository, "LIMIT_S", 0.5)
+    assert "git fsck did not end within 0.5 s" in "".join((await repo.verify()).problems)
+    await repo.prune(["t-1"])
+    found = repository.look("git", dict(os.environ), root, (), ())
+    assert isinstance(found, Failure)
+    assert "git rev-parse did not end within 0.5 s" in found.message
+    snapshot = await repo.before_command(step(number=2))  # which needs no git, as the folder is small
+    assert snapshot.id
+
+
+# ---- What it would wait for -------------------------------------------------------------------------
+
+
+def test_a_sound_repository_is_no_obstacle(root: Path) -> None:
+    assert not layout.obstacle(root)
+    user_git(root, "init", "-q")
+    assert not layout.obstacle(root)
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index", "packed-refs", "refs/heads/main", "shallow"])
+def test_a_pipe_of_gits_is_told_and_not_opened(root: Path, name: str) -> None:
+    user_git(root, "init", "-q")
+    (root / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(root / ".git" / name)
+    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    assert isinstance(found, Failure)
+    assert f".git/{name} is a pipe, a socket or a device" in found.message
+
+
+def test_a_pipe_behind_a_git_file_is_found(root: Path, tmp_path: Path) -> None:
+    user_git(tmp_path, "init", "-q", "there")
+    (root / ".git").write_text(f"gitdir: {tmp_path}/there/.git\n")
+    assert not layout.obstacle(root)
+    (tmp_path / "there" / ".git" / "config").unlink()
+    os.mkfifo(tmp_path / "there" / ".git" / "config")
+    assert "config is a pipe" in layout.obstacle(root)
