@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "server"))
 
 from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
+from handrail.core.policy import rules  # noqa: E402  # as above
 from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
 from handrail.lsp.wire import camel  # noqa: E402  # as above
@@ -374,8 +375,8 @@ CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server")
 
 def _property(setting: settings.Setting) -> dict[str, Any]:
     made: dict[str, Any] = {"type": JSON_TYPES[type(setting.default)]}
-    if isinstance(setting.default, tuple):
-        made["items"] = RULE
+    if setting.reads is not None:
+        made["items"] = RULE if setting.reads is rules.read else {"type": "string"}
     if setting.choices:
         made["enum"] = list(setting.choices)
     if setting.bounds:

@@ -58,6 +58,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
     from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.clock import FileClock, SystemClock
+    from handrail.adapters.commands.environment import Environ
     from handrail.adapters.commands.process import Processes
     from handrail.adapters.connection import Messages, Watchdog
     from handrail.adapters.files.disk import Disk
@@ -76,7 +77,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
 
-    folders, keys = Folders(()), Keys(os.environ)
+    folders, keys, environ = Folders(()), Keys(os.environ), Environ(os.environ)
     _log_without(keys.secrets)
     containment = _containment(lambda: folders.roots, lambda: state_folder() / "handrail")
     world = World(
@@ -92,7 +93,8 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         watch=FileWatch(),
-        process=Processes(os.environ, lambda: folders.roots, containment),
+        process=Processes(environ, lambda: folders.roots, containment),
+        add_to_environment=environ.add,
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         stamp=stamp,

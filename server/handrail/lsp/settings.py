@@ -7,17 +7,17 @@ somebody cloned cannot choose the model. A value of the wrong kind is reported a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from handrail.core.policy import rules
+from handrail.core.policy import environment, rules
 from handrail.core.policy.rules import Rule
 from handrail.lsp.client import flat
 
 SECTION = "handrail"
 
-Value = str | bool | int | tuple[Rule, ...]
+Value = str | bool | int | tuple[Rule, ...] | tuple[str, ...]
 
 
 class Scope(StrEnum):
@@ -35,6 +35,7 @@ class Setting:
     Attributes:
         choices: The allowed strings, where there are only some.
         bounds: The least and the greatest number that is allowed.
+        reads: Reads a list; returns what is wrong with it in words.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Setting:
     does: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
+    reads: Callable[[object], tuple[Rule, ...] | tuple[str, ...] | str] | None = None
 
 
 MODEL = Setting(
@@ -113,6 +115,7 @@ DIAGNOSTICS = Setting(
 APPROVALS = Setting(
     name="approvals",
     default=(),
+    reads=rules.read,
     scope=Scope.MACHINE,
     does=(
         "What may run without asking, must be asked, or is blocked: a list of rules such as "
@@ -163,6 +166,19 @@ TERMINAL_TIMEOUT = Setting(
     scope=Scope.WINDOW,
     bounds=(1, 3_600),
     does="After how many seconds a command is stopped, with everything that it has started.",
+)
+TERMINAL_ENVIRONMENT = Setting(
+    name="terminal.environment",
+    default=(),
+    reads=environment.read,
+    scope=Scope.MACHINE,
+    does=(
+        "Variables that commands inherit beside the usual ones (paths, language, terminal, toolchains), once "
+        "you have allowed the command: a list of names such as `MY_TOOL_HOME`, or of patterns such as "
+        "`MY_TOOL_*`. No pattern stands for a name that may be a key's (`*KEY*`, `*TOKEN*`, `*PASS*` and the "
+        "like) or that changes how programs start; such a name must be written in full. Commands that run "
+        "unasked because they only read get none of these, and no command gets the model's key."
+    ),
 )
 
 CHECKPOINTS_SIZE = Setting(
@@ -228,6 +244,7 @@ SETTINGS = (
     SANDBOX,
     TERMINAL_SAVE,
     TERMINAL_TIMEOUT,
+    TERMINAL_ENVIRONMENT,
     QUESTIONS_TIMEOUT,
     DOCUMENTS,
 )
@@ -252,6 +269,13 @@ class Settings:
 
     def rules(self, setting: Setting) -> tuple[Rule, ...]:
         """The value of a setting that is a list of rules."""
+        return tuple(each for each in self._list(setting) if isinstance(each, Rule))
+
+    def names(self, setting: Setting) -> tuple[str, ...]:
+        """The value of a setting that is a list of names."""
+        return tuple(each for each in self._list(setting) if isinstance(each, str))
+
+    def _list(self, setting: Setting) -> tuple[Rule | str, ...]:
         value = self.values.get(setting.name, setting.default)
         return value if isinstance(value, tuple) else ()
 
@@ -299,8 +323,8 @@ class Wrong:
 
 def _read(setting: Setting, value: object) -> Value | Wrong:
     name = f"The setting {SECTION}.{setting.name}"
-    if isinstance(setting.default, tuple):
-        found = rules.read(value)
+    if setting.reads is not None:
+        found = setting.reads(value)
         return Wrong(f"{name} is not used: {found}.") if isinstance(found, str) else found
     default = f"{setting.default!r} holds"
     if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):

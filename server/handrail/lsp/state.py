@@ -83,6 +83,7 @@ class World:
         secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
         sandbox: Set if the environment decides how commands are contained.
+        add_to_environment: Has commands that were asked about get variables by these names as well.
         stamp: What tells one state of the file of a URI from another.
     """
 
@@ -101,6 +102,7 @@ class World:
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
     sandbox: Sandbox | None = None
+    add_to_environment: Callable[[tuple[str, ...]], None] = lambda names: None
     stamp: Callable[[str], Stamp | None] = lambda uri: None
     patience: Patience = field(default_factory=Patience)
 
@@ -257,6 +259,7 @@ class State:
         self.has_settled = True
         self.settled.set()
         self.world.served.use_workspace(self.settings.text(settings.DOCUMENTS) == "workspace")
+        self.world.add_to_environment(self.settings.names(settings.TERMINAL_ENVIRONMENT))
         self.checkpoints.set_limits(
             Limits(
                 max_bytes=self.settings.number(settings.CHECKPOINTS_SIZE) * 1_000_000,

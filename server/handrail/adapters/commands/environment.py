@@ -5,7 +5,7 @@ The environment that commands run in: without keys, and without what would chang
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, ItemsView, Iterator, Mapping
 
 from handrail.core.policy.commands import git
 from handrail.core.policy.commands.script import Environment
@@ -27,16 +27,60 @@ SET: Mapping[str, str] = {
 }
 # What a command sees of the user's environment that is known to change nothing.
 KEPT = frozenset({"HOME", "LANG", "LANGUAGE", "LOGNAME", "TZ", "USER", "SYSTEMROOT"})
-DROPPED = frozenset({"BASH_ENV", "ENV", "CDPATH", "GLOBIGNORE", "BASHOPTS", "SHELLOPTS", "PROMPT_COMMAND"})
 
 
-def of_commands(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a command gets of *environment*."""
-    kept = inherited(environment)
-    folders = kept.get("PATH", os.defpath).split(os.pathsep)
-    # The folder that a command runs in may hold anything, by any name.
-    kept["PATH"] = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
-    return {**kept, **SET}
+class Environ(Mapping[str, str]):
+    """An environment of which commands get more than others, by the names that the user has set."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self.added: Collection[str] = ()
+
+    def __getitem__(self, name: str) -> str:
+        return self._environment[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._environment)
+
+    def __len__(self) -> int:
+        return len(self._environment)
+
+    def add(self, names: Collection[str]) -> None:
+        """From now on, commands that do not run unasked get the variables *names* as well."""
+        self.added = tuple(names)
+
+
+class OfCommands(Mapping[str, str]):
+    """What commands get of an environment at the moment: the user may add names at any time."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def _now(self) -> dict[str, str]:
+        added = self._environment.added if isinstance(self._environment, Environ) else ()
+        kept = inherited(self._environment, added)
+        folders = kept.get("PATH", os.defpath).split(os.pathsep)
+        # The folder that a command runs in may hold anything, by any name.
+        kept["PATH"] = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))
+        return {**kept, **SET}
+
+    def __getitem__(self, name: str) -> str:
+        return self._now()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now())
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def items(self) -> ItemsView[str, str]:
+        """All at once, as they are at one moment."""
+        return self._now().items()
+
+
+def of_commands(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """What a command gets of *environment*; as much as the user has added to it, if it is an `Environ`."""
+    return OfCommands(environment)
 
 
 def of_known(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:

@@ -3,13 +3,15 @@ Which variables of an environment a program that we start may have: those of the
 
 A list of what must not be told is never complete, since anybody may call a key anything. So what is not known
 to be harmless is left out. A variable of the table that holds a login, such as a proxy's with a password, is
-left out as well.
+left out as well. The user can add names for the commands that they allow.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+from handrail.core.policy import wildcard
 
 LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:(?P<password>[^/\s]+)@")  # in a URL
 
@@ -85,10 +87,47 @@ NAMES = re.compile(
 )
 
 
-def inherited(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a program that we start gets of *environment*."""
+# What no pattern of the user's stands for, only a name written in full: what may be a key, and what changes
+# which programs run, or how.
+IN_FULL_ONLY = re.compile(
+    r".*(?:KEY|TOKEN|SECRET|PASS|PWD|CRED|AUTH|LOGIN|COOKIE|SESSION|JWT|BEARER|DSN|WEBHOOK|SIGN|CERT|PRIVATE).*"
+    r"|.*_(?:URL|URI|PAT)"
+    r"|(?:GIT|LD|DYLD|BASH|SSH|SUDO|HANDRAIL)_.*"
+    r"|ENV|CDPATH|GLOBIGNORE|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|IFS",
+    re.DOTALL,
+)
+WRITTEN = re.compile(r"[A-Za-z_*][A-Za-z0-9_()*]*")
+LEAST_CHARS = 3  # of a pattern, so that it is for some names and not for all
+LIMIT_NAMES = 200
+LIMIT_CHARS = 200  # of a name
+
+
+def read(value: object) -> tuple[str, ...] | str:
+    """The names in a setting's value, which may have `*` in them; else what is wrong, for the user."""
+    if not isinstance(value, list | tuple):
+        return "it must be a list of names"
+    if len(value) > LIMIT_NAMES:
+        return f"it has {len(value)} names, and at most {LIMIT_NAMES} are read"
+    for number, each in enumerate(value, 1):
+        if not isinstance(each, str) or len(each) > LIMIT_CHARS or not WRITTEN.fullmatch(each):
+            return f'name {number} must be like "MY_TOOL_HOME" or "MY_TOOL_*"'
+        if "*" in each and len(each.replace("*", "")) < LEAST_CHARS:
+            return f'name {number}, "{each}", stands for nearly everything; write more of the name'
+    return tuple(value)
+
+
+def inherited(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
+    """What a program that we start gets of *environment*; *added* are names that the user gave."""
+    full = {name.upper() for name in added if "*" not in name}
+    patterns = [wildcard.of_text(name.upper()) for name in added if "*" in name]
     return {
         name: value
         for name, value in environment.items()
-        if NAMES.fullmatch(name.upper()) and not LOGIN.search(value)
+        if name.upper() in full
+        or (not LOGIN.search(value) and (NAMES.fullmatch(name.upper()) or _is_meant(name.upper(), patterns)))
     }
+
+
+def _is_meant(name: str, patterns: Collection[re.Pattern[str]]) -> bool:
+    """Whether a name in capital letters is one that a pattern may stand for."""
+    return not IN_FULL_ONLY.fullmatch(name) and any(each.fullmatch(name) for each in patterns)
