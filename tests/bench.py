@@ -113,6 +113,7 @@ class Bench:
     def __post_init__(self) -> None:
         ids = count(1)
         self.folders = Folders([self.root])
+        self.folders.set_rules(lambda: self.terms.rules)
         self.repo = ShadowRepo(self.state, lambda: self.folders.roots, lambda: datetime.now(UTC))
         self.spills = SpillFolder(self.state.parent / "outputs")
         self.provider: Provider = Never()

@@ -114,6 +114,7 @@ class State:
         self.server = server
         self.world = world
         self.workspace, self.checkpoints = world.workspace, world.checkpoints
+        self.workspace.set_rules(self.rules)
         self.client = Client()
         self.settings = settings.Settings()
         self.folders: list[str] = []

@@ -181,9 +181,13 @@ class Workspace(Protocol):
             below: What it sees of the files below a folder.
 
         Returns:
-            Protected files below it, or of which it is another name; None if there are too many files to
-            tell.
+            Protected files below it, or of which it is another name, and those below it that the user's
+            rules for `read_file` ask about or block; None if there are too many files to tell.
         """
+        ...
+
+    def set_rules(self, asked: Callable[[], Sequence[Rule]]) -> None:
+        """From now on, *asked* gives the user's rules, whenever they are needed."""
         ...
 
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
@@ -192,7 +196,8 @@ class Workspace(Protocol):
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """
-        Search the files that ignore rules do not leave out, and protected ones only if named.
+        Search the files that ignore rules do not leave out, and protected ones only if named. Those that
+        the user's rules block are left out, and those that they ask about unless the user was asked.
 
         Args:
             wanted: What, and where.

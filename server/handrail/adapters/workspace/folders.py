@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from handrail.adapters.files.files import in_thread, path_of, uri_of
@@ -33,7 +33,9 @@ from handrail.adapters.workspace.protected import (
 )
 from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
+from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
+from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
@@ -43,6 +45,7 @@ KEYS = (".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc", ".git-credentia
 
 SHORT_NAME = re.compile(r"(?:git|hg|svn|bzr)~\d+")  # what Windows also calls them
 
+READING = "read_file"  # whose rules hold for all that reads files
 LIMIT_PATH_BYTES = 4096
 LIMIT_NAME_BYTES = 255
 OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -54,6 +57,7 @@ class Folders:
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple(roots)
+        self._rules: Callable[[], Sequence[Rule]] = tuple
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -67,6 +71,10 @@ class Folders:
     def set_folders(self, uris: Sequence[str]) -> None:
         """From now on, these are the folders; one that is not on this machine's disk is left out."""
         self.replace([path for uri in uris if (path := path_of(uri)) is not None])
+
+    def set_rules(self, asked: Callable[[], Sequence[Rule]]) -> None:
+        """From now on, these are the user's rules; see the port."""
+        self._rules = asked
 
     def resolve(self, path: str) -> Place | Failure:
         """
@@ -112,16 +120,25 @@ class Folders:
             return ()
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
         ground = reached.Ground(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
+        said = [each for each in self._rules() if each.is_for(READING)]
         try:
             found = ground.reached(real, reals[home[0]], below)
+            if any(each.decision is not Decision.ALLOW for each in said) and real.is_dir():
+                names = root_names(self._roots)
+                found += ground.ruled(
+                    real,
+                    reals[home[0]],
+                    below,
+                    lambda path: rules.of_path(said, READING, shown_path(path, reals, names)),
+                )
         except reached.TooManyError:
             return None
-        return tuple(self._place(os.fspath(each)) for each in found)
+        return tuple(self._place(os.fspath(each)) for each in dict.fromkeys(found))
 
     @property
     def _ground(self) -> Ground:
         internal = sorted(INTERNAL)
-        return Ground(roots=self._roots, resolve=self.resolve, internal=internal)
+        return Ground(roots=self._roots, resolve=self.resolve, internal=internal, rules=tuple(self._rules()))
 
     def _untitled(self, uri: str) -> Place | Failure:
         standing, why = Standing.INSIDE, ""

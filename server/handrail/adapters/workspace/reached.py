@@ -1,6 +1,6 @@
 """
 Which protected files a command reaches by one that it names: those below a folder, or of which it is a hard
-link.
+link; and which files there the user's rules ask about or block.
 
 Only so many files are looked at. Nothing is opened, and links are not followed.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 
 from handrail.adapters.files.paths import INTERNAL
 from handrail.core.policy.commands.options import Below
+from handrail.core.policy.rules import Decision
 
 LIMIT_ENTRIES = 50_000
 LIMIT_FOUND = 5  # one is enough to ask, and a few show what it is about
@@ -64,8 +65,30 @@ class Ground:
                     return found
         return found + (self._other_names(linked) if linked else [])
 
-    def _below(self, folder: Path, root: Path, below: Below) -> Iterator[tuple[os.DirEntry[str], bool]]:
-        """Everything that is seen below *folder*, and whether it is asked about; that is not entered."""
+    def ruled(
+        self, folder: Path, root: Path, below: Below, decision: Callable[[str], Decision | None]
+    ) -> list[Path]:
+        """
+        What below *folder* is asked about by the user's rules, a few at most, or one that they block.
+
+        Args:
+            folder: In *root*.
+            decision: What the rules say of reading a path. Raises TooManyError.
+        """
+        asked: list[Path] = []
+        seen = self._below(folder, root, below, enters_all=True) if below in CONTENTS else ()
+        for entry, _ in seen:
+            match decision(entry.path):
+                case Decision.BLOCK:
+                    return [Path(entry.path)]
+                case Decision.ASK if len(asked) < LIMIT_FOUND:
+                    asked.append(Path(entry.path))
+        return asked
+
+    def _below(
+        self, folder: Path, root: Path, below: Below, *, enters_all: bool = False
+    ) -> Iterator[tuple[os.DirEntry[str], bool]]:
+        """Everything that is seen below *folder*, and whether it is asked about; if so, it may be entered."""
         left, looked = [os.fspath(folder)], 0
         while left:
             try:
@@ -80,7 +103,8 @@ class Ground:
                     continue
                 is_asked = self._is_asked(entry, root, below)
                 yield entry, is_asked
-                if not is_asked and entry.name not in INTERNAL and entry.is_dir(follow_symlinks=False):
+                enters = (enters_all or not is_asked) and entry.name not in INTERNAL
+                if enters and entry.is_dir(follow_symlinks=False):
                     left.append(entry.path)
 
     def _is_asked(self, entry: os.DirEntry[str], root: Path, below: Below) -> bool:

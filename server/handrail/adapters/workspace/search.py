@@ -16,6 +16,8 @@ from handrail.adapters.files import failure, scan
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.workspace import listing, ripgrep
 from handrail.core.failure import Code, Failure
+from handrail.core.policy import rules
+from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
 from handrail.ports import Document
@@ -32,11 +34,20 @@ class Ground:
         roots: The workspace folders.
         resolve: What a path or URI means there.
         internal: The names of version control's folders.
+        rules: The user's rules.
     """
 
     roots: tuple[Path, ...]
     resolve: Callable[[str], Place | Failure]
     internal: Sequence[str]
+    rules: Sequence[Rule] = ()
+
+    def is_closed(self, place: Place, within: Place | None) -> bool:
+        """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
+        said = [rules.of_path(self.rules, tool, place.path) for tool in ("read_file", "search")]
+        if Decision.ASK in said and Decision.BLOCK not in said and within is not None:
+            return rules.of_path(self.rules, "search", within.path) is not Decision.ASK
+        return Decision.BLOCK in said or Decision.ASK in said
 
     def is_internal(self, name: str) -> bool:
         """Whether a folder of that name belongs to version control."""
@@ -138,7 +149,9 @@ class _Seeker:
 
     def _may_read(self, place: Place) -> bool:
         named = self.wanted.within is not None and self.wanted.within.identity == place.identity
-        return place.identity not in self.unsaved and (named or place.standing is not Standing.PROTECTED)
+        is_open = named or place.standing is not Standing.PROTECTED
+        is_unsaved = place.identity in self.unsaved
+        return is_open and not is_unsaved and not self.ground.is_closed(place, self.wanted.within)
 
     async def _unsaved(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
         """The unsaved documents that are meant."""
@@ -153,7 +166,7 @@ class _Seeker:
                     place.standing is Standing.INSIDE
                     and any([await in_thread(self._is_below, start, path) for start in starts])
                 )
-            if is_meant:
+            if is_meant and not self.ground.is_closed(place, self.wanted.within):
                 found.append((place, text))
         return found
 

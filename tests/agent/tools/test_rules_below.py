@@ -1,0 +1,108 @@
+"""The user's rules for reading hold for files below a folder that a command or a search looks through."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from bench import Bench
+from handrail.core.policy.rules import read
+from handrail.ports import ALLOW, DENY, Terms
+from handrail.testing import answer, call, lay_out
+
+FILES = {
+    "a.txt": b"needle\n",
+    "src/main.py": b"needle\n",
+    "src/deep/private.py": b"needle: private\n",
+    "src/deep/.hidden": b"needle: hidden\n",
+    "src/.env": b"KEY=1\n",
+    "docs/a.md": b"needle\n",
+}
+
+
+def terms(*rules: tuple[str, str, str]) -> Terms:
+    found = read([{"tool": tool, "match": match, "verdict": verdict} for tool, match, verdict in rules])
+    assert isinstance(found, tuple)
+    return Terms(rules=found)
+
+
+@pytest.fixture
+def ground(bench: Bench) -> Bench:
+    lay_out(bench.root, FILES)
+    (bench.root / "src" / ".env").unlink()
+    bench.approver.says = DENY
+    return bench
+
+
+async def run(bench: Bench, *lines: str) -> list[str]:
+    """What became of each line, called at once in one turn: it ran, was asked about, or was blocked."""
+    bench.approver.asked.clear()
+    bench.says(answer("", *(call("terminal", command=line) for line in lines)), answer("Done."))
+    report = await bench.turn()
+    asked = {question.subject for question in bench.approver.asked}
+    codes = [code for _, code in bench.results(report.session)][-len(lines) :]
+    return ["asked" if line in asked else code or "ran" for line, code in zip(lines, codes, strict=True)]
+
+
+READERS = ("grep -r needle .", "grep -r needle src", "cd src && grep -r needle", "diff src docs")
+
+
+@pytest.mark.parametrize("match", ["src/deep/private.py", "private.py", "src/deep/**", "*.py", "src/**"])
+@pytest.mark.parametrize("tool", ["read_file", "read", "*"])
+async def test_what_reads_all_below_obeys(ground: Bench, tool: str, match: str) -> None:
+    ground.terms = terms((tool, match, "block"))
+    assert await run(ground, *READERS) == ["blocked"] * 4
+    assert await run(ground, "grep -r needle docs", "grep needle a.txt", "ls -R") == ["ran"] * 3
+    ground.terms = terms((tool, match, "ask"))
+    assert await run(ground, *READERS) == ["asked"] * 4
+    ground.terms = terms((tool, match, "block"), (tool, match, "allow"))
+    assert await run(ground, *READERS) == ["ran"] * 4
+
+
+@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+async def test_ripgrep_obeys(ground: Bench) -> None:
+    ground.terms = terms(("read_file", "private.py", "block"), ("read_file", ".hidden", "block"))
+    assert await run(ground, "rg needle", "rg needle docs") == ["blocked", "ran"]
+    ground.terms = terms(("read_file", ".hidden", "block"))
+    assert await run(ground, "rg needle", "rg --hidden needle", "rg -uu needle") == [
+        "ran",
+        "blocked",
+        "blocked",
+    ]
+
+
+async def test_a_block_is_found_behind_what_is_asked_about(ground: Bench) -> None:
+    lay_out(ground.root, {f"many/{number}/.env": b"KEY=1\n" for number in range(9)})
+    lay_out(ground.root, {"many/.aws/x": b"x"})
+    for rule in (("read_file", "many/.aws/x", "block"), ("read_file", "many/8/.env", "block")):
+        ground.terms = terms(("read_file", "many/*/**", "ask"), rule)
+        assert await run(ground, "grep -r needle many") == ["blocked"]
+
+
+async def test_what_is_not_seen_is_not_asked_about(ground: Bench) -> None:
+    ground.terms = terms(("read_file", ".hidden", "block"))
+    assert await run(ground, "grep -r needle src", "find . -name x", "ls -aR") == ["blocked", "ran", "ran"]
+
+
+async def found(bench: Bench, **arguments: object) -> str:
+    bench.says(answer("", call("search", pattern="needle", **arguments)), answer("Done."))
+    report = await bench.turn()
+    return bench.texts(report.session)[-1]
+
+
+@pytest.mark.parametrize("tool", ["read_file", "search", "read"])
+@pytest.mark.parametrize("verdict", ["ask", "block"])
+async def test_a_search_leaves_out_what_rules_close(ground: Bench, tool: str, verdict: str) -> None:
+    ground.terms = terms((tool, "private.py", verdict))
+    said = await found(ground)
+    assert "src/main.py" in said
+    assert "private" not in said
+
+
+async def test_a_search_that_was_asked_about_shows_it(ground: Bench) -> None:
+    ground.approver.says = ALLOW
+    ground.terms = terms(("read", "src/deep/**", "ask"))
+    assert "private" in await found(ground, path="src/deep")
+    ground.terms = terms(("read_file", "src/deep/**", "block"))
+    assert "private" not in await found(ground, path="src/deep")
