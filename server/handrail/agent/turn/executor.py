@@ -4,8 +4,8 @@ The one executor: every tool call of every turn takes this road, in this order.
 Resolve, judge, put into batches; then for each batch plan the edits and make them (`landing`). What is asked
 about is in no batch until the user allows it; calls that only read go on meanwhile. A call that is not
 allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
-When the turn is cancelled, a command is ended and whatever else runs is awaited, so that nothing is edited
-after the cancellation has been answered.
+When the turn is cancelled, a command is ended, and what may change something is awaited, so that nothing is
+edited after the cancellation has been answered; what only reads is left alone.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
+from handrail.agent.tools.look import unless_stopped
 from handrail.agent.turn import landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
@@ -93,6 +94,7 @@ class Executor:
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(output.COMMANDS_AT_ONCE))
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
@@ -291,7 +293,7 @@ class Executor:
         others = [ready for ready in batch if not isinstance(ready.action, Edits)]
         # A command that may change something is in no batch with others.
         ran = await asyncio.gather(
-            *(self._command(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
+            *(self._some(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
         )
         return [*ran, *await self._edit(edits, order)]
 
@@ -311,7 +313,14 @@ class Executor:
 
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits | Command | Inquiry)
-        return Done(result=output.result_of(ready.call, await ready.action.run(ready.places, self.ports)))
+        found = await unless_stopped(ready.action.run(ready.places, self.ports), self._stop)
+        return Done(result=output.result_of(ready.call, output.STOPPED if found is None else found))
+
+    async def _some(self, ready: Ready, order: int) -> Done:
+        """Run a command once few others run, unless the turn has been stopped by then."""
+        async with self._room:
+            ran = None if self._stop.is_set() else await self._command(ready, order)
+        return ran or Done(result=output.failed_result(ready.call, output.STOPPED))
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)

@@ -15,6 +15,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
+COMMANDS_AT_ONCE = 8  # of those that only read: more are no faster, and take long to be ended
 LIMIT_CALLS = 200  # of one answer; no step of a sound model has more than some tens
 SURPLUS = Failure(
     code=Code.CUT_SHORT,
