@@ -268,10 +268,7 @@ class Host:
     # ---- The ledger -------------------------------------------------------------------------------
 
     def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
-        before = self.ledger
-        # Failures first: their places are those of the text before, and move along with what landed.
-        for outcome in sorted(found, key=lambda outcome: outcome.status is not Status.FAILED):
-            self.ledger = ledger.record(self.ledger, outcome)
+        before, self.ledger = self.ledger, ledger.recorded(self.ledger, found)
         for failure in ledger.closed(before, self.ledger):
             observe(Superseded(failure=failure))
         if self.ledger is not before:
@@ -340,7 +337,7 @@ class Host:
             outcome = Outcome(mutation=mutation, status=Status.FAILED, failure=planned, text=document.text)
             return Fixed(outcome=outcome)
         fixed = await quick_fix.make(ports, self.new_id("q"), mutation, document, planned)
-        self._settle([fixed.outcome], lambda event: None)
+        self.ledger = ledger.record(self.ledger, fixed.outcome)
         self.ledger = ledger.fixed(self.ledger, known, fixed.outcome)
         self.on_ledger(self.ledger)
         return fixed

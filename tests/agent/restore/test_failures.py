@@ -15,7 +15,7 @@ def lands(path: str, old: str = "one", new: str = "1") -> dict[str, object]:
 
 
 def fails(path: str) -> dict[str, object]:
-    return call("patch", path=path, old_string="nowhere", new_string="something")
+    return call("patch", path=path, old_string="threee", new_string="something")
 
 
 def failed(bench: Bench) -> list[tuple[str, str]]:
@@ -27,7 +27,9 @@ def failed(bench: Bench) -> list[tuple[str, str]]:
 async def turns(bench: Bench) -> list[str]:
     """Two turns of a session with two steps each, which land and fail; and a turn that only fails."""
     bench.host.archive = Archive(journals=SessionLog(lambda: bench.state.parent / "sessions"))
-    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "b.txt": b"one\ntwo\n", "c.txt": b"one\n"})
+    lay_out(
+        bench.root, {"a.txt": b"one\ntwo\n", "b.txt": b"one\ntwo\nthree\n", "c.txt": b"one\ntwo\nthree\n"}
+    )
     bench.says(
         answer("", fails("b.txt"), lands("a.txt")),
         answer("", fails("c.txt"), lands("b.txt")),

@@ -20,6 +20,8 @@ NAMED_FILE = re.compile(
     r"^(?:[ \t]*\*\*\* ?(?:Add|Update|Delete) File:[ \t]*|\+\+\+ (?:b/)?)(\S.*?)\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
+# In arguments that are no JSON, or name the file by another word.
+NAMED_PATH = re.compile(r"""["']?\b(?:file_?)?(?:path|name)["']?\s*:\s*["']([^"'\\\n]{1,1000})["']""")
 
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:
@@ -97,6 +99,14 @@ def _named_file(arguments: call.Arguments) -> str:
         return path
     found = NAMED_FILE.search(text) if isinstance(text, str) else None
     return found[1] if found else ""
+
+
+def named_in(raw: str) -> str:
+    """The one file that arguments name which cannot be read; empty if that cannot be told."""
+    if named := NAMED_PATH.search(raw):
+        return named[1].strip()
+    named_files = set(NAMED_FILE.findall(raw.replace("\\n", "\n")))
+    return named_files.pop() if len(named_files) == 1 else ""
 
 
 TOOL = call.Tool(

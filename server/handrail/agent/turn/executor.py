@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from handrail.agent.tools import patch
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
 from handrail.agent.tools.look import unless_stopped
 from handrail.agent.turn import landing, output
@@ -35,7 +36,7 @@ from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
 from handrail.core.policy import schedule, verdict
-from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place
+from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place, Standing
 from handrail.core.results.redact import redact
 from handrail.ports import CheckpointError, Ports
 
@@ -253,7 +254,10 @@ class Executor:
         if ready is not None and isinstance(ready.action, Edits):
             found = tuple(self._untried(ready, place, failure, order) for place in ready.places.values())
         elif ready is None and refused.call.name in ("patch", "write_file"):
-            found = (self._untried(refused, None, failure, order),)
+            named = patch.named_in(refused.call.arguments)
+            place = self.ports.workspace.resolve(named) if named else failure
+            meant = place if isinstance(place, Place) and place.standing is Standing.INSIDE else None
+            found = (self._untried(refused, meant, failure, order),)
         self.misses.update(ledger.missed(self.misses, found))
         return Done(result=output.failed_result(refused.call, failure), outcomes=found)
 

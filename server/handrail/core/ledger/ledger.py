@@ -4,7 +4,8 @@ The ledger: which mutations failed, and for how long that matters.
 A failure stays open until a landed mutation of a later step touches its place, brings its text or
 rewrites the document, until its text comes to its place by other means, until its turn is restored, or
 until it is dismissed. One that was to replace all occurrences stays open while any is left. A mutation of
-the same document that lands elsewhere in a later step lowers it; one of the same step changes nothing. The
+the same document that lands elsewhere in a later step lowers it; one of the same step changes nothing. One
+without a place ends with the retry that the model makes of it in the same turn (`retry`). The
 first error is kept, repeats raise its count. A quick fix that is undone opens its failure again. What the
 user denied is no failure. Nothing here claims anything about a text it was not shown.
 """
@@ -19,6 +20,7 @@ from handrail.core.documents.change import Status
 from handrail.core.documents.edit import carry
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure, Span
+from handrail.core.ledger import retry
 from handrail.core.ledger.closing import after_landing, is_rewritten, is_same_edit, moved_to, seen_at
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 
@@ -86,6 +88,19 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
             return Ledger(open=tuple(kept), fixes=tuple(fixes))
 
 
+def recorded(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
+    """Enter the outcomes of calls of one step of a turn, and close what these are the retry of."""
+    guessed = retry.guessed(ledger.open, outcomes)
+    # Failures first: their places are those of the text before, and move along with what landed.
+    for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
+        before, ledger = ledger.open, record(ledger, outcome)
+        spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
+        if good := retry.made_good(ledger.open, outcome, spent, guessed):
+            ledger = ledger.without(good)
+    passed = tuple(retry.passed(known, outcomes) for known in ledger.open)
+    return ledger if passed == ledger.open else replace(ledger, open=passed)
+
+
 def replaced(ledger: Ledger, outcome: Outcome) -> Ledger:
     """Enter an outcome in the place of an earlier one with the same mutation, which was told too soon."""
     mutation = outcome.mutation
@@ -102,7 +117,7 @@ def replaced(ledger: Ledger, outcome: Outcome) -> Ledger:
             and is_same_edit(known.mutation.hunk, mutation.hunk)
         )
     )
-    return record(ledger.without(tuple(same)), outcome)
+    return recorded(ledger.without(tuple(same)), [outcome])
 
 
 def fixed(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
@@ -168,8 +183,9 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
 
 
 def closed(before: Ledger, after: Ledger) -> list[str]:
-    """The ids of the failures that were open *before* and are not any more."""
-    return [known.id for known in before.open if after.find(known.id) is None]
+    """The ids of the failures that were open *before* and are not any more, and of their repeats."""
+    gone = [known for known in before.open if after.find(known.id) is None]
+    return [name for known in gone for name in (known.id, *known.repeats)]
 
 
 def _entered(ledger: Ledger, outcome: Outcome) -> Ledger:
@@ -182,6 +198,7 @@ def _entered(ledger: Ledger, outcome: Outcome) -> Ledger:
         known,
         attempts=known.attempts + 1,
         lowered=False,
+        repeats=(*known.repeats, outcome.mutation.id),
         mutation=replace(known.mutation, order=outcome.mutation.order),
     )
     return replace(ledger, open=tuple(again if other is known else other for other in ledger.open))
@@ -202,6 +219,8 @@ def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
     """Whether *fresh* is another attempt at what *known* stands for."""
     if fresh.mutation.identity != known.mutation.identity:
         return False
+    if not fresh.mutation.identity and not _may_repeat(fresh.mutation, known.mutation):
+        return False
     one, other = fresh.mutation.hunk, known.mutation.hunk
     if one is None or other is None:
         return one is other and fresh.failure.code is known.failure.code
@@ -210,6 +229,11 @@ def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
     later = fresh.mutation.order > known.mutation.order
     near, before = fresh.failure.near, known.failure.near
     return later and bool(near and before) and near[0].line == before[0].line and one.old == other.old
+
+
+def _may_repeat(fresh: Mutation, known: Mutation) -> bool:
+    """Whether a call that names no document may be another attempt at an earlier one."""
+    return (fresh.tool, fresh.turn) == (known.tool, known.turn) and fresh.order > known.order
 
 
 # ---- Quick fixes ------------------------------------------------------------------------------------

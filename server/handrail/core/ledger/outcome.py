@@ -88,7 +88,7 @@ class OpenFailure:
         mutation: What was tried first.
         failure: The first error; its places are those of `seen`.
         seen: The document's text that `failure.near` refers to; None if it has none.
-        attempts: How often it was tried.
+        attempts: How often it was tried; `repeats` are the ids of the outcomes after the first.
         lowered: Whether later edits of the document landed elsewhere.
         there: What stood at the nearest place when it failed; empty if no place is known.
         is_only: Whether that stood nowhere else.
@@ -99,6 +99,7 @@ class OpenFailure:
     failure: Failure
     seen: Text | None
     attempts: int = 1
+    repeats: tuple[str, ...] = ()
     lowered: bool = False
     there: str = ""
     is_only: bool = False

@@ -1,0 +1,122 @@
+"""
+Tell which failures a retry has made good although neither place nor text connects them.
+
+A call that lacked an argument, could not be read, named a wrong path, or searched for text like none in the
+document leaves a failure without a place. What lands in a later step of the same turn is its retry if it
+changes the same document, or brings the same edit to another one, or is what the only call of that tool
+does next. A landing is the retry of at most one failure of each step: of none in which it has made good
+another one by place or text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from handrail.core.documents.change import Status
+from handrail.core.failure import Code
+from handrail.core.ledger.closing import is_same_edit
+from handrail.core.ledger.outcome import OpenFailure, Outcome
+
+# What leaves no place behind that the model may have meant.
+LOST = frozenset(
+    {
+        Code.BAD_PATCH,
+        Code.EMPTY_SEARCH,
+        Code.NO_MATCH,
+        Code.NO_CHANGE,
+        Code.OMISSION,
+        Code.NO_SUCH_FILE,
+        Code.FILE_EXISTS,
+        Code.OUTSIDE_WORKSPACE,
+        Code.BAD_ARGUMENTS,
+    }
+)
+# What was meant for another document, if for any.
+ELSEWHERE = frozenset({Code.NO_SUCH_FILE, Code.OUTSIDE_WORKSPACE})
+
+
+def made_good(
+    known: Sequence[OpenFailure], outcome: Outcome, spent: Collection[int], guessed: Collection[str]
+) -> list[str]:
+    """
+    The failures whose retry *outcome* is, by their ids.
+
+    Args:
+        known: Those that are open.
+        outcome: If it has not landed, and did not stand there already, it is no retry.
+        spent: The orders of the steps of which it has made good a failure by other rules.
+        guessed: See `guessed`.
+    """
+    if outcome.status not in (Status.LANDED, Status.ALREADY):
+        return []
+    waiting = [each for each in known if each.mutation.order not in spent and _waits(each, outcome)]
+    chosen: list[OpenFailure] = []
+    for each in reversed(waiting):  # what is tried with a wrong path was often tried so before
+        tried = {other.mutation.identity for other in chosen} - {""}
+        if each.mutation.identity in tried or _may_be_meant(each, outcome, guessed):
+            chosen.append(each)
+    chosen.sort(key=lambda each: _likeness(each, outcome))
+    return list({each.mutation.order: each.id for each in chosen}.values())  # the most alike of each step
+
+
+def guessed(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozenset[str]:
+    """
+    The failures that nothing but their tool connects with the calls of a step, by their ids.
+
+    Of these calls each is a retry only if there are no more of them than there were failures in a step.
+    """
+    calls: dict[str, set[str]] = {}
+    for each in outcomes:
+        calls.setdefault(each.mutation.tool, set()).add(each.mutation.call)
+    found: dict[tuple[str, int], list[str]] = {}
+    for failure in known:
+        mine = failure.mutation
+        is_open = _has_no_document(failure) and not failure.lowered
+        if is_open and any(each.mutation.tool == mine.tool and _waits(failure, each) for each in outcomes):
+            found.setdefault((mine.tool, mine.order), []).append(failure.id)
+    return frozenset(
+        failure for (tool, _), ids in found.items() if len(calls[tool]) <= len(ids) for failure in ids
+    )
+
+
+def passed(known: OpenFailure, outcomes: Sequence[Outcome]) -> OpenFailure:
+    """*known* once *outcomes* were entered, none of which is its retry: later calls are none either."""
+    landed = (each.mutation.tool for each in outcomes if each.status is Status.LANDED and _waits(known, each))
+    if _has_no_document(known) and known.mutation.tool in landed:
+        return replace(known, lowered=True)
+    return known
+
+
+def _waits(known: OpenFailure, outcome: Outcome) -> bool:
+    """Whether a failure has no place, and *outcome* is of a later step of its turn."""
+    mine, other = known.mutation, outcome.mutation
+    is_lost = known.failure.code in LOST and not known.failure.near
+    return is_lost and mine.turn == other.turn and mine.order < other.order
+
+
+def _has_no_document(known: OpenFailure) -> bool:
+    """Whether nothing tells which document a failed call was meant for."""
+    return not known.mutation.identity or known.failure.code in ELSEWHERE
+
+
+def _may_be_meant(known: OpenFailure, outcome: Outcome, guessed: Collection[str]) -> bool:
+    mine, other = known.mutation, outcome.mutation
+    if mine.identity == other.identity:
+        return True
+    if not _has_no_document(known):
+        return False
+    if mine.hunk is not None and other.hunk is not None and is_same_edit(mine.hunk, other.hunk):
+        return True
+    is_same_name = bool(mine.path) and mine.path.rpartition("/")[2] == other.path.rpartition("/")[2]
+    return is_same_name or (mine.tool == other.tool and known.id in guessed)
+
+
+def _likeness(known: OpenFailure, outcome: Outcome) -> tuple[bool, int]:
+    """How much a failed edit and one that landed have in common: the document, then rows."""
+    mine, other = known.mutation.hunk, outcome.mutation.hunk
+    is_same = known.mutation.identity == outcome.mutation.identity
+    if mine is None or other is None:
+        return is_same, 0
+    rows = [{row.strip() for row in f"{hunk.old}\n{hunk.new}".split("\n")} for hunk in (mine, other)]
+    return is_same, len(rows[0] & rows[1])
