@@ -8,22 +8,20 @@ answered with what can be read here, and how to choose a model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, Sequence
 
+from handrail.core.conversation.as_text import call_of
 from handrail.core.conversation.message import (
     Delta,
     Message,
     Piece,
     Response,
     StopReason,
-    ToolCall,
     ToolMessage,
     ToolOffer,
     UserMessage,
 )
 from handrail.core.patches import reply
-from handrail.core.patches.reply import Block, Notation
 
 NO_BLOCKS = """\
 There is no edit block in this prompt, and no model is set that could answer it.
@@ -63,7 +61,7 @@ class Paste:
             yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
         elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
             calls = tuple(
-                _call(f"p{len(messages)}-{number}", block, partial=self._partial)
+                call_of(f"p{len(messages)}-{number}", block, partial=self._partial)
                 for number, block in enumerate(found.blocks, 1)
             )
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
@@ -71,16 +69,4 @@ class Paste:
             count = "one edit block" if len(found.blocks) == 1 else f"{len(found.blocks)} edit blocks"
             text = found.prose or f"The pasted reply held {count} and no other text."
             yield Delta(text=text)
-            yield Response(text=text)
-
-
-def _call(call: str, block: Block, *, partial: bool) -> ToolCall:
-    if block.notation is Notation.WHOLE_FILE:
-        return ToolCall(
-            id=call, name="write_file", arguments=json.dumps({"path": block.path, "content": block.text})
-        )
-    arguments: dict[str, object] = {"mode": block.notation.value, "patch": block.text, "partial": partial}
-    if block.notation is Notation.SEARCH_REPLACE:
-        arguments["path"] = block.path
-        arguments |= {"other_paths": list(block.others)} if block.others else {}
-    return ToolCall(id=call, name="patch", arguments=json.dumps(arguments))
+            yield Response(text=text, is_literal=True)

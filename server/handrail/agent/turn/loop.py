@@ -15,12 +15,14 @@ from handrail.agent.tools import CHANGING, TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
-from handrail.core.conversation import guard, recover
+from handrail.core.conversation import as_text, guard, recover
+from handrail.core.conversation.as_text import Written
 from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.message import Response, SystemMessage, Thought, ToolOffer, named
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
-from handrail.core.ledger.report import Compacted, Retried, TextDelta, ThoughtDelta, Used
+from handrail.core.documents.change import Status
+from handrail.core.ledger.report import Compacted, Notice, Retried, TextDelta, ThoughtDelta, Used
 from handrail.ports import ProviderDown, ProviderError
 
 LIMIT_STEPS = 100
@@ -69,14 +71,14 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         session = await _fitted(session, executor, wishes.facts(), full=False) or session
         response = await _complete(session, executor, wishes.system)
         offered = frozenset(offer.name for offer in session.offered)
-        decision = recover.decide(response, session.streak, session.text, offered)
+        decision = recover.decide(response, session.streak, session.since, offered)
         session = session.after(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         match decision:
             case Finish() | GiveUp():
                 if isinstance(decision, GiveUp) or not (said := wishes.steered()):
-                    return decision
+                    return _ended(decision, session, executor)
                 session = session.steered(said)
             case RunTools(calls=calls):
                 results = await executor.execute(calls, number)
@@ -116,7 +118,37 @@ async def _complete(session: Session, executor: Executor, system: str) -> Respon
             executor.observe(Retried(reason=str(error), in_s=again.in_s))
             await executor.ports.pause(again.in_s)
         else:
-            return replace(response, calls=named(response.calls, session.call_ids))
+            return _readable(response, session, executor)
+
+
+def _readable(response: Response, session: Session, executor: Executor) -> Response:
+    """*response* with the calls that it has as text, and with sound ids; the user is told of the former."""
+    has_edited = any(not call.startswith(as_text.PREFIX) for call in _made(executor))
+    before = Written(calls=session.calls, has_edited=has_edited)
+    offered = frozenset(offer.name for offer in session.offered)
+    read = as_text.with_calls(response, offered, before)
+    calls = named(read.calls, session.call_ids)
+    if read is not response:
+        count = "a call" if len(calls) == 1 else f"{len(calls)} calls"
+        executor.observe(Notice(call=calls[0].id, text=f"The model wrote {count} as text.", is_warning=False))
+    return replace(read, calls=calls)
+
+
+def _ended(decision: Finish | GiveUp, session: Session, executor: Executor) -> Finish | GiveUp:
+    """*decision*; the user is told if the turn has finished, but has changed nothing that it was to change."""
+    if isinstance(decision, Finish):
+        vain = session.tried if not (session.done or _made(executor)) else 0
+        count = "the call that was" if vain == 1 else f"the {vain} calls that were"
+        nothing = f"Nothing was changed in this turn: {count} to do so failed or did not run." if vain else ""
+        for remark in filter(None, (decision.remark, nothing)):
+            executor.observe(Notice(call="", text=remark, is_warning=False))
+    return decision
+
+
+def _made(executor: Executor) -> list[str]:
+    """The calls of this turn by which documents were changed, or which they were ahead of."""
+    is_there = (Status.LANDED, Status.ALREADY)
+    return [each.mutation.call for each in executor.outcomes if each.status in is_there]
 
 
 async def _asked(session: Session, executor: Executor, system: str) -> Response:

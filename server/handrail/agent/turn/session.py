@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from handrail.agent.tools import CHANGING, TOOLS
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.guard import Trail
@@ -42,7 +43,8 @@ class Session:
         streak: What went wrong in a row in this turn.
         trail: What was done lately in this turn.
         offered: The tools for the next call; none while they are withheld.
-        text: What the model last said in this turn.
+        text: What the model last said in this turn; `since` is what it has said since the last result.
+        tried, done: How many calls of this turn were to change something, and how many of them did.
         touched: The paths of all documents that the session has changed, in order.
         todos: The list of what is to be done, as the model last gave it.
         usage: Of this turn.
@@ -57,12 +59,21 @@ class Session:
     trail: Trail = field(default_factory=Trail)
     offered: tuple[ToolOffer, ...] = ()
     text: str = ""
+    since: str = ""
+    tried: int = 0
+    done: int = 0
     touched: tuple[str, ...] = ()
     todos: tuple[Item, ...] = ()
     usage: Usage = field(default_factory=Usage)
     earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
     edited: dict[str, Text | None] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> frozenset[tuple[str, str]]:
+        """The tools and arguments of all calls of the conversation."""
+        made = (message.calls for message in self.messages if isinstance(message, AssistantMessage))
+        return frozenset((call.name, call.arguments) for calls in made for call in calls)
 
     @property
     def call_ids(self) -> frozenset[str]:
@@ -99,6 +110,7 @@ class Session:
             streak=decision.streak if isinstance(decision, Continue | Compact | RunTools) else Streak(),
             offered=() if withheld else tools,
             text=_said(self.text, response, decision),
+            since="" if calls else _said(self.since, response, decision),
             usage=self.usage.plus(response.usage),
             gauge=self.gauge.corrected(estimated, response.usage.input_tokens),
         )
@@ -113,8 +125,15 @@ class Session:
         self, calls: Sequence[ToolCall], results: ToolMessage, touched: Sequence[str]
     ) -> Session:
         """The session once the calls of the last message have run, and have changed these documents."""
+        came = [
+            result.failure is None
+            for call, result in zip(calls, results.results, strict=True)
+            if call.name in CHANGING or call.name not in TOOLS
+        ]
         return replace(
             self,
+            tried=self.tried + len(came),
+            done=self.done + sum(came),
             messages=(*self.messages, results),
             trail=self.trail.after(calls, results),
             touched=tuple(dict.fromkeys((*self.touched, *touched))),

@@ -169,7 +169,14 @@ class Thought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A whole answer of the model; `reason` says why, if it refused; `private` as in AssistantMessage."""
+    """
+    A whole answer of the model.
+
+    Attributes:
+        reason: Says why, if it refused.
+        private: As in AssistantMessage.
+        is_literal: Whether the text is the answer, whatever it looks like: no call is looked for in it.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -177,6 +184,7 @@ class Response:
     reason: str = ""
     usage: Usage = field(default_factory=lambda: Usage(steps=1))
     private: str = ""
+    is_literal: bool = False
 
 
 Piece = Delta | Thought | Response

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
+from handrail.core.conversation import as_text, promise
 from handrail.core.conversation.message import Response, StopReason, ToolCall
 
 
@@ -28,6 +29,8 @@ class Trouble(StrEnum):
     NOT_OFFERED = "tools-not-offered"
     NO_CALL = "no-call"
     PROSE_CALL = "call-as-prose"
+    LOST_EDIT = "edit-without-file"
+    PROMISE = "promise"
     REFUSED = "refused"
     CONTEXT_FULL = "context-full"
 
@@ -42,14 +45,17 @@ class Rule:
         reason: Why the turn then ends. Empty if the text that there is is then the answer.
         nudge: What the model is told.
         withhold: From this many in a row on, the next call is made without tools; 0 is never.
+        remark: What the user is told if the text is then the answer.
     """
 
     bound: int
     reason: str
     nudge: str = ""
     withhold: int = 0
+    remark: str = ""
 
 
+NO_CALL = "The model said that it would call a tool, and did not."
 CUT = "The model's answers were cut off by its output limit {count} times in a row."
 TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_CALLS: Rule(
@@ -85,6 +91,7 @@ TABLE: Mapping[Trouble, Rule] = {
         bound=2,
         nudge="You ended your answer to call a tool, but no call arrived. Make it, or give your answer.",
         reason="",
+        remark=NO_CALL,
     ),
     Trouble.PROSE_CALL: Rule(
         bound=2,
@@ -93,6 +100,23 @@ TABLE: Mapping[Trouble, Rule] = {
             "tools, or give your answer in words."
         ),
         reason="",
+    ),
+    Trouble.LOST_EDIT: Rule(
+        bound=1,
+        nudge=(
+            "You wrote an edit as text that names no file, so it was not made. Call patch, and name the file."
+        ),
+        reason="",
+        remark="The model wrote an edit as text that names no file; it was not made.",
+    ),
+    Trouble.PROMISE: Rule(
+        bound=1,
+        nudge=(
+            "You said what you are going to do, but made no call. Do it now by calling tools, or, if all is "
+            "done, give your answer."
+        ),
+        reason="",
+        remark=NO_CALL,
     ),
     Trouble.REFUSED: Rule(bound=0, reason="The model declined to answer."),
     Trouble.CONTEXT_FULL: Rule(
@@ -131,9 +155,10 @@ class Streak:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """The turn has its answer."""
+    """The turn has its answer; `remark` is what the user should know of it."""
 
     answer: str
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +203,7 @@ def decide(response: Response, streak: Streak, earlier_text: str, tools: Set[str
     Args:
         response: The model's answer.
         streak: What went wrong before it, in a row.
-        earlier_text: Text that the model gave earlier in this turn; the answer if nothing follows.
+        earlier_text: Text that the model gave since the last result; the answer if nothing follows.
         tools: The names that were offered.
     """
     trouble = classify(response, tools)
@@ -202,6 +227,7 @@ def decide(response: Response, streak: Streak, earlier_text: str, tools: Set[str
 def classify(response: Response, tools: Set[str]) -> Trouble | None:
     """What is wrong with a response, if anything; the first row that fits decides."""
     calls, said = response.calls, bool(response.text.strip())
+    is_free = not calls and not response.is_literal
     rows: tuple[tuple[Trouble, bool], ...] = (
         (Trouble.REFUSED, response.stop is StopReason.REFUSED),
         (Trouble.CONTEXT_FULL, response.stop is StopReason.CONTEXT_FULL),
@@ -211,7 +237,9 @@ def classify(response: Response, tools: Set[str]) -> Trouble | None:
         (Trouble.UNKNOWN_TOOL, bool(calls) and not any(call.name in tools for call in calls)),
         (Trouble.MALFORMED, bool(calls) and not any(_is_object(call.arguments) for call in calls)),
         (Trouble.NO_CALL, not calls and response.stop is StopReason.TOOL_CALLS),
-        (Trouble.PROSE_CALL, not calls and bool(_prose_call(response.text, tools))),
+        (Trouble.PROSE_CALL, is_free and bool(_prose_call(response.text, tools))),
+        (Trouble.LOST_EDIT, is_free and as_text.has_lost_edit(response.text, tools)),
+        (Trouble.PROMISE, is_free and promise.is_promise(response.text, tools)),
         (Trouble.EMPTY, not calls and not said),
     )
     return next((trouble for trouble, fits in rows if fits), None)
@@ -219,7 +247,7 @@ def classify(response: Response, tools: Set[str]) -> Trouble | None:
 
 def _ended(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | GiveUp:
     if not rule.reason and text.strip():
-        return Finish(answer=text)
+        return Finish(answer=text, remark=rule.remark)
     if response.reason:
         return GiveUp(reason=response.reason, answer=text)
     reason = rule.reason or "The model wanted to call a tool, but no call arrived."

@@ -1,0 +1,212 @@
+"""Answers in which the work stands as text, or is only announced: it is done, or the user hears of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from bench import Bench
+from handrail.core.conversation.message import AssistantMessage, UserMessage
+from handrail.core.conversation.prompt import Mode
+from handrail.core.ledger.report import Notice, State, TurnReport
+from handrail.testing import answer, call, lay_out, snapshot
+
+V4A = """*** Begin Patch
+*** Update File: a.txt
+@@
+-one
++1
+*** End Patch"""
+BLOCK = """<<<<<<< SEARCH
+one
+=======
+1
+>>>>>>> REPLACE"""
+DIFF = """--- a/a.txt
++++ b/a.txt
+@@ -1,2 +1,2 @@
+-one
++1
+ two"""
+ARGUMENTS = {"path": "a.txt", "old_string": "one", "new_string": "1"}
+MADE = json.dumps({"name": "patch", "arguments": ARGUMENTS}, indent=1)
+CALLED = json.dumps({"type": "function", "function": {"name": "patch", "arguments": json.dumps(ARGUMENTS)}})
+BARE = json.dumps({"tool": "patch", "parameters": ARGUMENTS})
+
+WRITTEN = {
+    "V4A": V4A,
+    "V4A in prose": f"Here is the change:\n\n{V4A}\n\nThat should do.",
+    "V4A in a fence": f"I fix it so:\n```diff\n{V4A}\n```\n",
+    "SEARCH/REPLACE": f"a.txt\n{BLOCK}",
+    "SEARCH/REPLACE in a fence": f"Change `a.txt`:\n\na.txt\n```python\n{BLOCK}\n```\nDone.",
+    "a diff": f"This is the diff.\n\n```diff\n{DIFF}\n```\n",
+    "a bare diff": f"{DIFF}\n",
+    "JSON after a sentence": f"I will change it.\n\n```json\n{MADE}\n```",
+    "JSON before a sentence": f"```json\n{MADE}\n```\nThis changes it.",
+    "JSON in a bare fence": f"Now:\n```\n{MADE}\n```",
+    "JSON without a fence": f"I will change it.\n{MADE}",
+    "JSON in tags": f"I will change it.\n<tool_call>\n{MADE}\n</tool_call>",
+    "JSON in tags of a function": f"<function=patch>{json.dumps(ARGUMENTS)}</function>",
+    "JSON behind a token": f"[TOOL_CALLS] [{MADE}]",
+    "JSON as a list": f"[{MADE}]",
+    "JSON as servers have it": f"So:\n```json\n{CALLED}\n```",
+    "JSON by other names": f"So:\n```tool_call\n{BARE}\n```",
+    "JSON with line ends in strings": '{"name": "patch", "arguments": {"mode": "v4a", "patch": "'
+    + V4A
+    + '"}}',
+}
+
+
+async def played(bench: Bench, *texts: str) -> TurnReport:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    bench.says(*map(answer, texts))
+    return await bench.turn()
+
+
+def notices(bench: Bench) -> list[str]:
+    return [event.text for event in bench.events if isinstance(event, Notice)]
+
+
+def nudges(bench: Bench) -> Sequence[str]:
+    return [message.text for message in bench.history() if isinstance(message, UserMessage)][1:]
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN.keys())
+async def test_an_edit_that_is_written_as_text_is_made_and_this_is_said(bench: Bench, text: str) -> None:
+    report = await played(bench, text, "Done.")
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert snapshot(bench.root) == {"a.txt": b"1\ntwo\n"}
+    assert notices(bench) == ["The model wrote a call as text."]
+    assert not nudges(bench)
+    assert report.checkpoint is not None
+    made = bench.history()[1]
+    assert isinstance(made, AssistantMessage)
+    assert len(made.calls) == 1
+    assert not any(sign in made.text for sign in ("-one", '"arguments"', "```"))
+
+
+async def test_edits_of_two_files_are_two_calls(bench: Bench) -> None:
+    lay_out(bench.root, {"b.txt": b"one\n"})
+    await played(bench, f"a.txt\n{BLOCK}\n\nb.txt\n{BLOCK}", "Done.")
+    assert snapshot(bench.root) == {"a.txt": b"1\ntwo\n", "b.txt": b"1\n"}
+    assert notices(bench) == ["The model wrote 2 calls as text."]
+
+
+async def test_what_was_made_once_is_an_answer_the_next_time(bench: Bench) -> None:
+    report = await played(bench, V4A, f"I have made this change:\n{V4A}")
+    assert report.state is State.FINISHED
+    assert len(bench.results()) == 1
+
+
+async def test_a_diff_after_an_edit_by_a_call_shows_what_was_done(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    bench.says(answer("", call("patch", **ARGUMENTS)), answer(f"I changed it:\n```diff\n{DIFF}\n```"))
+    report = await bench.turn()
+    assert (report.state, len(bench.results()), notices(bench)) == (State.FINISHED, 1, [])
+
+
+QUOTED = {
+    "a whole file": "a.txt looks so:\n```text a.txt\n1\n2\n```",
+    "a diff of no file": "```diff\n-one\n+1\n```",
+    "a call of no tool": 'So:\n```json\n{"name": "launch", "arguments": {}}\n```',
+    "JSON that is data": 'So:\n```json\n{"name": "patch", "size": 3}\n```',
+    "a call within a line": f"It would be {json.dumps({'name': 'patch', 'arguments': ARGUMENTS})}.",
+}
+
+
+@pytest.mark.parametrize("text", QUOTED.values(), ids=QUOTED.keys())
+async def test_what_an_answer_quotes_is_left_alone(bench: Bench, text: str) -> None:
+    report = await played(bench, text)
+    assert (report.state, report.answer.strip()) == (State.FINISHED, text)
+    assert snapshot(bench.root) == {"a.txt": b"one\ntwo\n"}
+    assert not notices(bench)
+
+
+async def test_an_edit_that_names_no_file_is_asked_for_once(bench: Bench) -> None:
+    report = await played(bench, BLOCK, BLOCK)
+    assert report.state is State.FINISHED
+    assert len(nudges(bench)) == 1
+    assert notices(bench) == ["The model wrote an edit as text that names no file; it was not made."]
+
+
+PROMISES = (
+    "I will now edit the file.",
+    "The bug is in a.txt. I'll fix it by renaming x:",
+    "Let me make that change.",
+    "Next, I'm going to update the tests...",
+    "Applying the fix now.",
+    "Ich werde die Datei jetzt ändern.",
+)
+
+
+@pytest.mark.parametrize("text", PROMISES)
+async def test_a_promise_without_a_call_is_kept_after_a_nudge(bench: Bench, text: str) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer(text), answer("", call("patch", **ARGUMENTS)), answer("Done."))
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert snapshot(bench.root) == {"a.txt": b"1\n"}
+    assert len(nudges(bench)) == 1
+
+
+async def test_a_promise_is_asked_for_once_and_then_told_of(bench: Bench) -> None:
+    report = await played(bench, PROMISES[0], PROMISES[2])
+    assert (report.state, report.answer) == (State.FINISHED, PROMISES[2])
+    assert len(nudges(bench)) == 1
+    assert notices(bench) == ["The model said that it would call a tool, and did not."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Let me know if you need more.",
+        "If you like, I will add tests.",
+        "I changed it. I'll be happy to help with more.",
+        "Should I edit it, or will you? I will do it then?",
+        "I won't change it: the function will update the file itself.",
+        "The tests pass now.",
+    ],
+)
+async def test_what_only_sounds_like_a_promise_is_an_answer(bench: Bench, text: str) -> None:
+    assert (await played(bench, text)).usage.steps == 1
+
+
+async def test_text_before_the_last_result_is_no_answer(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    look = answer("Let me look.", call("read_file", path="a.txt"))
+    bench.says(look, answer(""), answer("It says one."))
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "It says one.")
+    bench.says(look, answer(""), answer(""))
+    report = await bench.turn()
+    assert (report.state, report.reason) == (State.STOPPED, "The model answered with nothing twice in a row.")
+
+
+async def test_a_turn_that_finishes_without_anything_done_is_told_of(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    lost = call("patch", path="a.txt", old_string="nowhere", new_string="x")
+    bench.says(answer("", lost, call("edit_file", path="a.txt")), answer("I have fixed it."))
+    report = await bench.turn()
+    assert report.state is State.FINISHED
+    assert notices(bench) == [
+        "Nothing was changed in this turn: the 2 calls that were to do so failed or did not run."
+    ]
+
+
+async def test_a_turn_that_only_reads_has_nothing_to_tell(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer("", call("read_file", path="a.txt")), answer("It says one."))
+    await bench.turn()
+    bench.says(
+        answer("", call("patch", path="a.txt", old_string="two", new_string="one")), answer("It is so.")
+    )
+    assert not notices(bench)
+
+
+async def test_where_nothing_may_be_changed_an_edit_as_text_is_an_answer(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer(V4A))
+    report = await bench.host.wait(bench.host.start("How?", None, mode=Mode.PLAN).id)
+    assert (report.answer, snapshot(bench.root)) == (V4A, {"a.txt": b"one\n"})
