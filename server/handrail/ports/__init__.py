@@ -342,6 +342,7 @@ class Terms:
         reasons: Whether the model is known to reason by itself.
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
+        reserve_tokens: How much of the model's context is kept for the answer; 0 for a quarter.
         needs_checkpoint: Whether what cannot be kept before may not be changed.
         sandbox: Whether commands that may change files run contained.
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
@@ -353,6 +354,7 @@ class Terms:
     reasons: bool = False
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
+    reserve_tokens: int = 0
     needs_checkpoint: bool = True
     sandbox: Sandbox = Sandbox.OFF
     saves: str = "ask"

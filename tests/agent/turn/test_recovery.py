@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 
@@ -178,17 +178,6 @@ async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_agai
     assert report.reason == "HTTP 429: Slow down. It asks for a pause of 10 minutes: begin a turn again then."
 
 
-async def test_in_a_full_context_old_results_are_thinned_first(bench: Bench) -> None:
-    lay_out(bench.root, {f"{n}.txt": b"x" * 4000 + b"\n" for n in range(8)})
-    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
-    bench.provider = told = Told([*reads, FULL, said("Done.")])
-    report = await bench.turn()
-    assert report.answer == "Done."
-    (compacted,) = [event for event in bench.events if isinstance(event, Compacted)]
-    assert compacted.after < compacted.before
-    assert len(told.asked[-1][0]) == len(told.asked[-2][0])
-
-
 async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> None:
     lay_out(bench.root, {f"{n}.txt": b"x" * 300 + b"\n" for n in range(8)})
     reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
@@ -206,14 +195,6 @@ async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> N
     assert "Documents changed so far:\nnew.txt" in summary.text
 
 
-async def test_a_context_that_is_full_again_ends_the_turn(bench: Bench) -> None:
-    lay_out(bench.root, {f"{n}.txt": b"x" * 4000 + b"\n" for n in range(8)})
-    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
-    bench.provider = Told([*reads, FULL, FULL])
-    report = await bench.turn()
-    assert (report.state, report.reason) == (State.STOPPED, "400: too long")
-
-
 async def test_a_conversation_that_grows_is_compacted_in_time(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n", **{f"{n}.txt": b"y" * 3000 + b"\n" for n in range(12)}})
     reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(12)]
@@ -227,29 +208,6 @@ async def test_a_conversation_that_grows_is_compacted_in_time(bench: Bench) -> N
     for messages, _ in told.asked:
         size = sum(len(r.text) for m in messages if isinstance(m, ToolMessage) for r in m.results)
         assert size < 4 * 8000
-
-
-async def test_what_a_provider_wants_back_goes_with_old_results(bench: Bench) -> None:
-    lay_out(bench.root, {f"{n}.txt": b"y" * 3000 + b"\n" for n in range(12)})
-    steps = [replace(calls(read(f"{n}.txt", f"c{n}")), private="m\nreasoning") for n in range(12)]
-    bench.provider = Told([*steps, said("Done.")], context_tokens=12_000)
-    report = await bench.turn()
-    assert report.state is State.FINISHED
-    made = [message.private for message in bench.history() if isinstance(message, AssistantMessage)]
-    assert (made[0], made[-2]) == ("", "m\nreasoning")
-
-
-async def test_if_the_summary_fails_nothing_is_dropped(bench: Bench) -> None:
-    lay_out(bench.root, {f"{n}.txt": b"x" * 300 + b"\n" for n in range(8)})
-    reads = [calls(read(f"{n}.txt", f"c{n}")) for n in range(8)]
-    bench.provider = told = Told([*reads, FULL, ProviderDown("503"), said("Done.")])
-    report = await bench.turn()
-    assert (report.state, report.reason) == (
-        State.STOPPED,
-        "The conversation does not fit into the model's context, and nothing in it can be left out.",
-    )
-    assert len([m for m in bench.history() if isinstance(m, ToolMessage)]) == 8
-    assert len(told.asked) == 10
 
 
 @pytest.mark.parametrize("count", [200, 201, 1_000, 8_000])

@@ -1,17 +1,19 @@
 """
-Keep a session within the model's context: thin it, and if that is not enough, have its middle summarised.
+Keep a session within the model's context: have its oldest part summarised, and thin what is left if need be.
 
-If the summary fails, nothing is dropped.
+The summary is made of what is about to go, as it is. It is bounded and asked for twice at most; if there is
+none then, the oldest messages go without one, so that a session never ends here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from handrail import prompts
 from handrail.agent.turn.session import Session
-from handrail.core.conversation import compact
-from handrail.core.conversation.compact import Facts, Gauge
+from handrail.core.conversation import compact, recover
+from handrail.core.conversation.compact import Cut, Facts, Gauge, Room
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -22,9 +24,15 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
-from handrail.ports import Ports, ProviderError
+from handrail.core.conversation.prompt import user_text
+from handrail.core.results import sanitize
+from handrail.ports import Ports, ProviderDown, ProviderError
 
-READ_CHARS = 6_000  # of one message, as the summary's reader sees it
+LEAST_SUMMARY_CHARS = 400
+LEAST_READ_CHARS = 400  # of one text, as the summary's reader sees it
+MOST_PARTS = 4  # that a summary is made of
+INCOMPLETE = "(What came then could not be summarised.)"
+SHORTER = "\n\nThe summary must have fewer than {limit:,} characters."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +42,33 @@ class Fitted:
     session: Session
     before: int
     after: int
+    left_out: int = 0
+
+
+def room_of(session: Session, ports: Ports) -> Room:
+    """How much of a conversation the model can read; what its server has shown counts most."""
+    window = ports.provider.context_tokens
+    has_shown = session.window and session.believed == window
+    return Room(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
+
+
+def is_too_large(session: Session, ports: Ports) -> str:
+    """Why the request of the turn cannot be answered: it alone is more than the model reads; else empty."""
+    room = room_of(session, ports)
+    size = session.gauge.tokens([session.asked] if session.asked else [], session.offered)
+    if size <= room.window * SURELY:
+        return ""
+    return (
+        f"The prompt has about {size:,} tokens with what it points at, and the model reads {room.window:,} "
+        f"at most. {WAY_OUT}"
+    )
+
+
+SURELY = 1.2  # our count may be too high
+WAY_OUT = (
+    "Ask for less at once, or point at fewer files or lines; begin a new session; or choose a model that "
+    "reads more. If this one does, say so with the setting handrail.context.window."
+)
 
 
 async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fitted | None:
@@ -49,59 +84,152 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
     Returns:
         None if nothing was done, because it is not due or because nothing can be left out.
     """
-    context, gauge = ports.provider.context_tokens, session.gauge
-    before = gauge.tokens(session.messages, session.offered)
-    if not full and not compact.due(session.messages, session.offered, gauge, context):
+    room, gauge, was = room_of(session, ports), session.gauge, session.messages
+    before = gauge.tokens(was, session.offered)
+    if not full and before <= room.trigger:
         return None
     if full:  # whatever the estimate said, the conversation is at least as large as the context
-        gauge = Gauge(factor=gauge.factor * max(1.0, context / max(before, 1)))
-        before = gauge.tokens(session.messages, session.offered)
-    messages = compact.thin(session.messages, gauge, context)
-    usage = Usage()
-    if gauge.tokens(messages, session.offered) > compact.TARGET * context:
-        messages, usage = await _summarised(messages, gauge, ports, facts)
-    if full and gauge.tokens(messages, session.offered) > compact.TRIGGER * context:
-        messages = compact.squeezed(messages)
-    if messages == session.messages:
+        gauge = Gauge(factor=gauge.factor * max(1.0, room.window / max(before, 1)))
+        session = replace(session, gauge=gauge)
+        before = gauge.tokens(was, session.offered)
+    target = room.target - gauge.tokens((), session.offered)
+    spare = room.window - gauge.tokens((), session.offered)
+    must = target if full else spare
+    messages, usage, left_out = await _without_oldest(session, ports, facts, target, full=full)
+    if gauge.tokens(messages) > target:
+        messages = compact.thin(messages, gauge, room.window, target)
+    if gauge.tokens(messages) > must:
+        messages = compact.squeezed(messages, gauge, target)
+    if gauge.tokens(messages) > must:
+        messages = compact.shortened(messages, session.asked, gauge, target)
+    if messages == was:
         return None
     after = gauge.tokens(messages, session.offered)
-    smaller = replace(session, messages=messages, gauge=gauge, usage=session.usage.plus(usage))
-    return Fitted(session=smaller, before=before, after=after)
+    smaller = replace(session, messages=messages, usage=session.usage.plus(usage))
+    return Fitted(session=smaller, before=before, after=after, left_out=left_out)
 
 
-async def _summarised(
-    messages: tuple[Message, ...], gauge: Gauge, ports: Ports, facts: Facts
-) -> tuple[tuple[Message, ...], Usage]:
-    """*messages* with a summary of their middle, and what that has used."""
-    cut = compact.cut(messages, gauge, ports.provider.context_tokens)
+async def _without_oldest(
+    session: Session, ports: Ports, facts: Facts, target: int, *, full: bool
+) -> tuple[tuple[Message, ...], Usage, int]:
+    """
+    The conversation with a summary of its oldest part, if that is worth it.
+
+    Returns:
+        The messages, what the summary has used, and how many messages were left out without one.
+    """
+    room, gauge = room_of(session, ports), session.gauge
+    summary = int(room.window * compact.SUMMARY_SHARE)
+    cut = compact.cut(session.messages, gauge, room.window, max(target - summary, 1))
     if cut is None:
-        return messages, Usage()
-    told = "\n\n".join(_told(message) for message in cut.middle)
-    room = int(compact.TARGET * ports.provider.context_tokens * compact.CHARS_PER_TOKEN / gauge.factor)
-    asked = UserMessage(text=f"{prompts.text('summary')}\n\nThe conversation:\n\n{told[-room:]}")
-    try:
-        async for piece in ports.provider.complete([asked], []):
-            if isinstance(piece, Response):
-                sound = piece.stop is StopReason.FINISH and piece.text.strip()
-                return (cut.with_summary(piece.text, facts) if sound else messages), piece.usage
-    except ProviderError:
-        pass  # nothing is dropped then
-    return messages, Usage()
+        return session.messages, Usage(), 0
+    size = gauge.tokens(cut.middle)
+    if not full and size < room.window * compact.WORTH_SHARE:
+        return session.messages, Usage(), 0
+    limit = max(gauge.chars(min(summary, size / 2)), LEAST_SUMMARY_CHARS)
+    text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
+    if not text:
+        return cut.without_middle(facts, session.asked), usage, len(cut.middle)
+    return cut.with_summary(text, facts, session.asked), usage, 0
 
 
-def _told(message: Message) -> str:
+async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple[str, Usage]:
+    """A summary of at most *limit* characters, made part by part, and what that has used; empty if none."""
+    usage, text = Usage(), ""
+    for part in _parts(cut.middle, read_chars):
+        before = f"What came before is summarised already; keep it:\n{text}\n\n" if text else ""
+        found, used = await _asked(
+            part, ports, f"{SHORTER.format(limit=limit)}\n\n{before}", read_chars, limit
+        )
+        usage = usage.plus(used)
+        if not found:
+            return f"{text}\n{INCOMPLETE}" if text else "", usage
+        text = found
+    return text, usage
+
+
+async def _asked(
+    part: Sequence[Message], ports: Ports, terms: str, read_chars: int, limit: int
+) -> tuple[str, Usage]:
+    """A summary of *part*, asked for twice at most; empty if there is none."""
+    usage, found = Usage(), ""
+    for attempt in (1, 2):
+        told = _told(part, read_chars // attempt)
+        asked = UserMessage(text=f"{prompts.text('summary')}{terms}The conversation:\n\n{told}")
+        try:
+            async for piece in ports.provider.complete([asked], []):
+                if isinstance(piece, Response):
+                    usage = usage.plus(piece.usage)
+                    text = sanitize.clean(piece.text, max(len(piece.text), 1))
+                    if text and piece.stop is StopReason.FINISH and len(text) <= limit:
+                        return text, usage
+                    is_usable = piece.stop not in (StopReason.REFUSED, StopReason.CONTEXT_FULL)
+                    found = text if is_usable and text else found
+        except ProviderDown as error:
+            pause = recover.retry(attempt, error.wait_s)
+            if attempt == 1 and pause is not None:
+                await ports.pause(pause.in_s)
+        except ProviderError:
+            pass  # the next attempt asks for less
+    return found[:limit], usage
+
+
+def _parts(messages: Sequence[Message], room: int) -> list[list[Message]]:
+    """The messages in parts of about *room* characters, but not too many."""
+    sizes = [sum(map(len, _texts(message))) for message in messages]
+    room = max(room, sum(sizes) // MOST_PARTS)
+    parts: list[list[Message]] = [[]]
+    filled = 0
+    for message, size in zip(messages, sizes, strict=True):
+        if parts[-1] and filled + size > room:
+            parts.append([])
+            filled = 0
+        parts[-1].append(message)
+        filled += size
+    return parts
+
+
+def _told(messages: Sequence[Message], room: int) -> str:
+    """The messages as a text of about *room* characters at most; the longest of them are shortened."""
+    longest = max((len(text) for message in messages for text in _texts(message)), default=0)
+    told = _written(messages, longest)
+    while len(told) > room and longest > LEAST_READ_CHARS:
+        longest = max(longest // 2, LEAST_READ_CHARS)
+        told = _written(messages, longest)
+    return told[-room:]
+
+
+def _texts(message: Message) -> list[str]:
     match message:
-        case SystemMessage(text=text) | UserMessage(text=text):
-            said = f"User: {text}"
+        case SystemMessage(text=text):
+            return [text]
+        case UserMessage():
+            return [user_text(message)]
         case AssistantMessage(text=text, calls=calls):
-            made = "".join(f"\nCall of {call.name}: {_short(call.arguments)}" for call in calls)
-            said = f"Assistant: {text}{made}"
+            return [text, *(call.arguments for call in calls)]
         case ToolMessage(results=results):
-            said = "\n".join(f"Result: {_short(result.text)}" for result in results)
+            return [result.text for result in results]
+
+
+def _written(messages: Sequence[Message], longest: int) -> str:
+    return "\n\n".join(_line(message, longest) for message in messages)
+
+
+def _line(message: Message, longest: int) -> str:
+    match message:
+        case SystemMessage(text=text):
+            said = f"User: {_short(text, longest)}"
+        case UserMessage():
+            said = f"User: {_short(user_text(message), longest)}"
+        case AssistantMessage(text=text, calls=calls):
+            made = "".join(f"\nCall of {call.name}: {_short(call.arguments, longest)}" for call in calls)
+            said = f"Assistant: {_short(text, longest)}{made}"
+        case ToolMessage(results=results):
+            said = "\n".join(f"Result: {_short(result.text, longest)}" for result in results)
     return said
 
 
-def _short(text: str) -> str:
-    if len(text) <= READ_CHARS:
+def _short(text: str, longest: int) -> str:
+    if len(text) <= longest:
         return text
-    return f"{text[: READ_CHARS // 2]} (… more, left out here …) {text[-READ_CHARS // 2 :]}"
+    return f"{text[: longest // 2]} (… more, left out here …) {text[-longest // 2 :]}"

@@ -18,7 +18,15 @@ from handrail.agent.turn.session import Session
 from handrail.core.conversation import as_text, guard, recover
 from handrail.core.conversation.as_text import Written
 from handrail.core.conversation.compact import Facts
-from handrail.core.conversation.message import Response, SystemMessage, Thought, ToolOffer, named
+from handrail.core.conversation.message import (
+    Response,
+    StopReason,
+    SystemMessage,
+    Thought,
+    ToolCall,
+    ToolOffer,
+    named,
+)
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
 from handrail.core.documents.change import Status
@@ -66,6 +74,9 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
     Returns:
         How it ended. Raises HandrailError, CancelledError.
     """
+    if why := compaction.is_too_large(session, executor.ports):
+        await wishes.keep(session.withdrawn())
+        return GiveUp(reason=why, answer="")
     for number in range(1, LIMIT_STEPS + 1):
         session = session.steered(wishes.steered())
         session = await _fitted(session, executor, wishes.facts(), full=False) or session
@@ -75,33 +86,63 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         session = session.after(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
+        next_one: Session | Finish | GiveUp
         match decision:
-            case Finish() | GiveUp():
-                if isinstance(decision, GiveUp) or not (said := wishes.steered()):
-                    return _ended(decision, session, executor)
-                session = session.steered(said)
+            case Finish():
+                next_one = _finished(decision, session, executor, wishes)
+            case GiveUp():
+                is_full = response.stop is StopReason.CONTEXT_FULL
+                next_one = await _full(response, session, executor, wishes) if is_full else decision
             case RunTools(calls=calls):
-                results = await executor.execute(calls, number)
-                session = session.with_results(calls, results, executor.touched)
-                await wishes.keep(session)
-                if (circle := guard.check(session.trail)) is not None:
-                    if not await _may_go_on(session, executor, circle):
-                        return GiveUp(reason=circle.detail, answer=session.text)
-                    session = replace(session, trail=session.trail.lifted())
+                next_one = await _ran(calls, number, session, executor, wishes)
             case Compact():
-                fitted = await _fitted(session, executor, wishes.facts(), full=True)
-                if fitted is None:
-                    return GiveUp(reason=_FULL, answer=session.text)
-                session = fitted
-                await wishes.keep(session)
+                next_one = await _emptied(response, session, executor, wishes)
             case Continue():
-                pass
+                next_one = session
             case _:
                 assert_never(decision)
+        if not isinstance(next_one, Session):
+            return next_one
+        session = next_one
     return GiveUp(reason=f"The turn reached its limit of {LIMIT_STEPS} steps.", answer=session.text)
 
 
-_FULL = "The conversation does not fit into the model's context, and nothing in it can be left out."
+async def _ran(
+    calls: Sequence[ToolCall], number: int, session: Session, executor: Executor, wishes: Wishes
+) -> Session | GiveUp:
+    """The session once the calls of step *number* have run; the end of a turn that goes in circles."""
+    results = await executor.execute(calls, number)
+    session = session.with_results(calls, results, executor.touched)
+    await wishes.keep(session)
+    if (circle := guard.check(session.trail)) is None:
+        return session
+    if not await _may_go_on(session, executor, circle):
+        return GiveUp(reason=circle.detail, answer=session.text)
+    return replace(session, trail=session.trail.lifted())
+
+
+async def _emptied(
+    response: Response, session: Session, executor: Executor, wishes: Wishes
+) -> Session | GiveUp:
+    """The session with room in it, after the model's server has said that it is full."""
+    believed = executor.ports.provider.context_tokens
+    session = session.narrowed(recover.window_in(response.reason), believed)
+    fitted = await _fitted(session, executor, wishes.facts(), full=True)
+    if fitted is None:
+        return await _full(response, session, executor, wishes)
+    await wishes.keep(fitted)
+    return fitted
+
+
+async def _full(response: Response, session: Session, executor: Executor, wishes: Wishes) -> GiveUp:
+    """The end of a turn that does not fit; what made it so large goes, so that the session lives."""
+    room = compaction.room_of(session, executor.ports)
+    if session.asked is not None and session.gauge.tokens([session.asked]) > room.target // 2:
+        session = session.withdrawn()
+    await wishes.keep(session)
+    said = f" The model's server says: {response.reason}" if response.reason else ""
+    reason = f"The conversation does not fit into the model's context. {compaction.WAY_OUT}{said}"
+    return GiveUp(reason=reason, answer=session.text)
 
 
 async def _complete(session: Session, executor: Executor, system: str) -> Response:
@@ -134,14 +175,15 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     return replace(read, calls=calls)
 
 
-def _ended(decision: Finish | GiveUp, session: Session, executor: Executor) -> Finish | GiveUp:
-    """*decision*; the user is told if the turn has finished, but has changed nothing that it was to change."""
-    if isinstance(decision, Finish):
-        vain = session.tried if not (session.done or _made(executor)) else 0
-        count = "the call that was" if vain == 1 else f"the {vain} calls that were"
-        nothing = f"Nothing was changed in this turn: {count} to do so failed or did not run." if vain else ""
-        for remark in filter(None, (decision.remark, nothing)):
-            executor.observe(Notice(call="", text=remark, is_warning=False))
+def _finished(decision: Finish, session: Session, executor: Executor, wishes: Wishes) -> Session | Finish:
+    """The end, unless the user has said something; told if nothing has changed that was to."""
+    if said := wishes.steered():
+        return session.steered(said)
+    vain = session.tried if not (session.done or _made(executor)) else 0
+    count = "the call that was" if vain == 1 else f"the {vain} calls that were"
+    nothing = f"Nothing was changed in this turn: {count} to do so failed or did not run." if vain else ""
+    for remark in filter(None, (decision.remark, nothing)):
+        executor.observe(Notice(call="", text=remark, is_warning=False))
     return decision
 
 
@@ -174,4 +216,7 @@ async def _fitted(session: Session, executor: Executor, facts: Facts, *, full: b
     if fitted is None:
         return None
     executor.observe(Compacted(before=fitted.before, after=fitted.after))
+    if fitted.left_out:
+        text = f"The oldest {fitted.left_out} messages were left out: the model made no summary of them."
+        executor.observe(Notice(call="", text=text, is_warning=False))
     return fitted.session

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import CHANGING, TOOLS
-from handrail.core.conversation import todo
+from handrail.core.conversation import compact, todo
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.guard import Trail
 from handrail.core.conversation.message import (
@@ -51,6 +51,9 @@ class Session:
         earlier: Of the session's turns before it.
         gauge: How large the conversation is.
         edited: The open documents that the agent has changed: what each was saved as then, by URI.
+        window: How many tokens of it the model's server has shown to read, where `believed` was expected; 0
+            for no less than that.
+        asked: What the user wants of this turn.
     """
 
     id: str
@@ -68,6 +71,9 @@ class Session:
     earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
     edited: dict[str, Text | None] = field(default_factory=dict)
+    window: int = 0
+    believed: int = 0
+    asked: UserMessage | None = None
 
     @property
     def calls(self) -> frozenset[tuple[str, str]]:
@@ -91,7 +97,23 @@ class Session:
             todos=self.todos,
             earlier=self.earlier.plus(self.usage),
             gauge=self.gauge,
+            window=self.window,
+            believed=self.believed,
+            asked=message,
         )
+
+    def narrowed(self, window: int | None, believed: int) -> Session:
+        """The session once the model's server may have shown to read only *window* tokens."""
+        if window is None or window >= believed:
+            return self
+        return replace(self, window=window, believed=believed)
+
+    def withdrawn(self) -> Session:
+        """The session in which the request of the turn is only a note, as it is too long to be sent again."""
+        if self.asked is None:
+            return self
+        note = compact.withdrawn(self.asked)
+        return replace(self, messages=tuple(note if each is self.asked else each for each in self.messages))
 
     def after(self, response: Response, decision: Decision, tools: tuple[ToolOffer, ...]) -> Session:
         """The session once the model has answered and it is decided what that means."""

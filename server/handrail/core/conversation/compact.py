@@ -1,14 +1,15 @@
 """
-Make a conversation fit: thin old results first, then put its middle into a summary.
+Make a conversation fit: put its oldest part into a summary, thin results, shorten what is left; each only as
+far as needed.
 
 A message with tool calls and all its results share one fate, so history is cut only between such groups.
-The first request, the latest groups and whatever is in flight are never touched. What must not be lost in
-a summary (open failures, todos, touched documents) stands beside it, word for word.
+The first request, the latest groups and whatever is in flight are never cut out. What must not be lost in
+a summary (the request of the turn, open failures, todos, touched documents) stands beside it, word for word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -23,7 +24,9 @@ from handrail.core.conversation.message import (
 )
 
 TRIGGER = 0.75  # of the context: room is left for the answer
-TARGET = 0.5  # what it is brought down to, so that it does not have to be done again at once
+TARGET_SHARE = 2 / 3  # of what may be used is left, so that it does not have to be done again at once
+SUMMARY_SHARE = 0.1  # of the context, at most, for a summary
+WORTH_SHARE = 0.05  # of the context; a smaller part is not worth a summary
 TAIL_SHARE = 0.2  # of the context, for the latest groups, whose texts stay as they are
 TAIL_GROUPS = 3
 THIN_CHARS = 400  # shorter results are not worth a second call
@@ -31,6 +34,37 @@ CHARS_PER_TOKEN = 4.0  # of English and code; other scripts take more, which the
 MESSAGE_TOKENS = 6
 THINNED = "(This result, {size:,} characters, was taken out to make room; call again, for less at once.)"
 SUMMARY_HEAD = "What came before was summarised to make room. The summary:"
+NO_SUMMARY = "It could not be summarised; {count} messages were left out."
+SHORTENED = "\n(… {size:,} characters were taken out here to make room …)\n"
+WITHDRAWN = "\n(This message had {size:,} characters, more than the model can read, and was not answered.)"
+STUB_CHARS = 400  # that are left of such a message
+MOST_RESERVED = 0.75  # of the context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """
+    How much a model can read.
+
+    Attributes:
+        window: All of it, in tokens, with the answer.
+        reserve: What of it is kept for the answer; 0 for a quarter.
+    """
+
+    window: int
+    reserve: int = 0
+
+    @property
+    def trigger(self) -> int:
+        """A conversation that is larger is made smaller."""
+        return int(
+            self.window - min(self.reserve or self.window * (1 - TRIGGER), self.window * MOST_RESERVED)
+        )
+
+    @property
+    def target(self) -> int:
+        """What it is brought down to."""
+        return int(self.trigger * TARGET_SHARE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +81,10 @@ class Gauge:
     def tokens(self, messages: Sequence[Message], offers: Sequence[ToolOffer] = ()) -> int:
         """The estimate for *messages* and the tools offered with them."""
         return int(self.factor * (sum(map(_size, messages)) + sum(map(_offer_size, offers))))
+
+    def chars(self, tokens: float) -> int:
+        """How many characters make so many tokens."""
+        return int(tokens * CHARS_PER_TOKEN / self.factor)
 
     def corrected(self, estimated: int, reported: int) -> Gauge:
         """The gauge, given what the provider reports for a conversation that this one put at *estimated*."""
@@ -76,8 +114,15 @@ class Cut:
     middle: tuple[Message, ...]
     tail: tuple[Message, ...]
 
-    def with_summary(self, summary: str, facts: Facts) -> tuple[Message, ...]:
-        """The conversation with the middle replaced by its summary and the facts."""
+    def with_summary(
+        self, summary: str, facts: Facts, request: UserMessage | None = None
+    ) -> tuple[Message, ...]:
+        """
+        The conversation with the middle replaced by its summary and the facts.
+
+        Args:
+            request: What the turn is about; it stays word for word if it is in the middle.
+        """
         parts = [f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
         for title, lines in (
             ("Edits that did not land and are still open", facts.failures),
@@ -86,7 +131,12 @@ class Cut:
         ):
             if lines:
                 parts.append(f"{title}:\n" + "\n".join(lines))
-        return (*self.head, UserMessage(text="\n\n".join(parts)), *self.tail)
+        kept = [message for message in self.middle if message is request]
+        return (*self.head, UserMessage(text="\n\n".join(parts)), *kept, *self.tail)
+
+    def without_middle(self, facts: Facts, request: UserMessage | None = None) -> tuple[Message, ...]:
+        """The conversation without the middle, where that cannot be summarised."""
+        return self.with_summary(NO_SUMMARY.format(count=len(self.middle)), facts, request)
 
 
 def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
@@ -126,36 +176,103 @@ def in_flight(group: Sequence[Message]) -> bool:
 
 def due(messages: Sequence[Message], offers: Sequence[ToolOffer], gauge: Gauge, context: int) -> bool:
     """Whether the conversation has grown past the trigger; *context* is the model's, in tokens."""
-    return gauge.tokens(messages, offers) > TRIGGER * context
+    return gauge.tokens(messages, offers) > Room(window=context).trigger
 
 
-def thin(messages: Sequence[Message], gauge: Gauge, context: int) -> tuple[Message, ...]:
+def thin(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 0) -> tuple[Message, ...]:
     """
     *messages* with long results before the protected tail replaced by a sentence that says so.
 
     What only the provider reads of those messages goes: it wants it back for the latest steps alone.
+
+    Args:
+        enough: The oldest are thinned until no more tokens than this are left.
     """
     parts = groups(messages)
     end = _tail_start(parts, gauge, context)
-    old = [message for part in parts[:end] for message in part]
-    kept = [message for part in parts[end:] for message in part]
-    return (*(_without_private(_thinned(message)) for message in old), *kept)
+    old = _flat(parts[:end])
+    return _until(enough, gauge, [*messages], range(len(old)), lambda each: _without_private(_thinned(each)))
 
 
-def squeezed(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """*messages* with every long result taken out, also the latest: the last resort."""
-    return tuple(map(_thinned, messages))
+def squeezed(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tuple[Message, ...]:
+    """*messages* with long results shortened, also the latest, until *enough* tokens are left at most."""
+    last = max((at for at, each in enumerate(messages) if isinstance(each, ToolMessage)), default=-1)
+    found = _until(enough, gauge, [*messages], range(last), _thinned)
+    rest = enough - gauge.tokens(found[:last]) - gauge.tokens(found[last + 1 :])
+    latest = found[last] if last >= 0 else None
+    if not isinstance(latest, ToolMessage) or gauge.tokens([latest]) <= rest:
+        return found
+    room = max(gauge.chars(rest) // max(len(latest.results), 1), THIN_CHARS)
+    results = tuple(replace(each, text=_cut_out(each.text, room)) for each in latest.results)
+    return (*found[:last], replace(latest, results=results), *found[last + 1 :])
 
 
-def cut(messages: Sequence[Message], gauge: Gauge, context: int) -> Cut | None:
-    """Where to cut; None if nothing lies between the first request and the protected tail."""
+def shortened(
+    messages: Sequence[Message], request: UserMessage | None, gauge: Gauge, enough: int
+) -> tuple[Message, ...]:
+    """*messages* with what users said shortened, but for the *request* of the turn: the last resort."""
+
+    def shorter(message: Message) -> Message:
+        if not isinstance(message, UserMessage) or message is request:
+            return message
+        return withdrawn(message, note=SHORTENED)
+
+    return _until(enough, gauge, [*messages], range(len(messages)), shorter)
+
+
+def withdrawn(message: UserMessage, note: str = WITHDRAWN) -> UserMessage:
+    """The beginning of a message that is too long for the model, and a *note* of how long it was."""
+    size = len(message.text) + sum(len(each.text) for each in message.context)
+    if size <= 2 * STUB_CHARS:
+        return message
+    return UserMessage(text=message.text[:STUB_CHARS] + note.format(size=size))
+
+
+def cut(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 0) -> Cut | None:
+    """
+    Where to cut; None if nothing lies between the first request and the protected tail.
+
+    Args:
+        enough: The cut is made so early that this many tokens are left, if possible.
+    """
     parts = groups(messages)
     end = _tail_start(parts, gauge, context)
     start = _head_end(parts)
     if end - start < 2:  # one group alone is not worth a summary
         return None
+    left = gauge.tokens(messages)
+    for at in range(start, end):
+        left -= gauge.tokens(parts[at])
+        if left <= enough and at - start >= 1:
+            end = at + 1
+            break
     head, middle, tail = parts[:start], parts[start:end], parts[end:]
     return Cut(head=_flat(head), middle=_flat(middle), tail=_flat(tail))
+
+
+def _until(
+    enough: int,
+    gauge: Gauge,
+    messages: list[Message],
+    order: Iterable[int],
+    smaller: Callable[[Message], Message],
+) -> tuple[Message, ...]:
+    """*messages*, made *smaller* one after the other, until *enough* tokens are left at most."""
+    left = gauge.tokens(messages)
+    for at in order:
+        if left <= enough:
+            break
+        before, messages[at] = messages[at], smaller(messages[at])
+        left -= gauge.tokens([before]) - gauge.tokens([messages[at]])
+    return tuple(messages)
+
+
+def _cut_out(text: str, room: int) -> str:
+    """*text* with its middle taken out, if it has more than *room* characters."""
+    if len(text) <= room:
+        return text
+    head, tail = room * 2 // 5, room * 3 // 5
+    return text[:head] + SHORTENED.format(size=len(text) - head - tail) + text[len(text) - tail :]
 
 
 def _head_end(parts: Sequence[tuple[Message, ...]]) -> int:

@@ -318,6 +318,19 @@ def is_context_full(error: str) -> bool:
     return FULL.search(error) is not None
 
 
+WINDOW = re.compile(
+    r"(?:(?:maximum|available) (?:context|input)|max_model_len)[^0-9.]{0,40}?(\d[\d,]{2,9})"
+    r"|> ?(\d[\d,]{2,9}) maximum|n_ctx\D{0,10}(\d{3,9})",
+    re.IGNORECASE,
+)
+
+
+def window_in(error: str) -> int | None:
+    """How many tokens a model reads, if an error that says that its context is full tells that as well."""
+    found = WINDOW.search(error)
+    return int(next(filter(None, found.groups())).replace(",", "")) if found else None
+
+
 # ---- A provider that cannot be reached --------------------------------------------------------------
 
 LIMIT_RETRIES = 5

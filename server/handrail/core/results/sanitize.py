@@ -38,7 +38,7 @@ COLOURS = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b
 
 def clean(text: str, limit: int = LIMIT_CHARS) -> str:
     """*text* without framing and control characters, at most *limit* characters, most of it from its end."""
-    text = _shortened(text, READ_CHARS)
+    text = _shortened(text, max(READ_CHARS, limit))
     text = CONTROLS.sub("", COLOURS.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     for _ in range(PASSES):
         without = FRAMING.sub("", text)
