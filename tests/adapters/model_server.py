@@ -84,13 +84,21 @@ class Drop:
 
 @dataclass
 class ModelServer:
-    """Gives these answers, one a request, and keeps the requests."""
+    """
+    Gives these answers, one a request, and keeps the requests.
+
+    Attributes:
+        pages: What it tells at other paths; nothing is at those that are not among them.
+        looked: The other paths that were asked for.
+    """
 
     answers: list[Say | Refuse | Raw | Drop] = field(default_factory=list)
     asked: list[Json] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     hung: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
+    pages: Mapping[str, Raw] = field(default_factory=dict)
+    looked: list[str] = field(default_factory=list)
     port: int = 0
 
     def url(self, kind: str) -> str:
@@ -102,6 +110,12 @@ class ModelServer:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+            path = head[0].split()[1].partition("?")[0]
+            if path not in PATHS:
+                self.looked.append(path)
+                self._send(writer, self.pages.get(path) or Raw(404, b"{}"))
+                await writer.drain()
+                return
             body = json.loads(await reader.readexactly(int(headers["content-length"])))
             self.asked.append(body)
             key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
@@ -112,17 +126,20 @@ class ModelServer:
                     writer.transport.abort()
                 case Refuse():
                     self._refuse(writer, answer, key)
-                case Raw(status=status, body=raw):
-                    lines = {"Content-Length": str(len(raw)), **answer.headers, "Connection": "close"}
-                    head_lines = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-                    writer.write(f"HTTP/1.1 {status} X\r\n{head_lines}\r\n".encode() + raw)
+                case Raw():
+                    self._send(writer, answer)
                 case Say():
-                    await self._say(reader, writer, answer, PATHS[head[0].split()[1].partition("?")[0]])
+                    await self._say(reader, writer, answer, PATHS[path])
             await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
             writer.close()
+
+    def _send(self, writer: asyncio.StreamWriter, answer: Raw) -> None:
+        lines = {"Content-Length": str(len(answer.body)), **answer.headers, "Connection": "close"}
+        head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+        writer.write(f"HTTP/1.1 {answer.status} X\r\n{head}\r\n".encode() + answer.body)
 
     def _refuse(self, writer: asyncio.StreamWriter, answer: Refuse, key: str) -> None:
         message = answer.message.format(key=key)

@@ -160,6 +160,34 @@ TERMINAL_SAVE = Setting(
         "Those that the agent has changed are saved anyway; before commands that only read nothing is."
     ),
 )
+CONTEXT_WINDOW = Setting(
+    name="context.window",
+    default=0,
+    scope=Scope.MACHINE,
+    bounds=(0, 10_000_000),
+    does=(
+        "How many tokens the model reads at once, with its answer. 0: what its server tells (Ollama, vLLM, "
+        "LM Studio, llama.cpp) or is known of the model, else 128,000. What is too long is summarised in "
+        "time."
+    ),
+)
+CONTEXT_RESERVE = Setting(
+    name="context.reserve",
+    default=0,
+    scope=Scope.MACHINE,
+    bounds=(0, 1_000_000),
+    does=(
+        "How many tokens of the window are kept for the answer: a conversation that leaves less is made "
+        "smaller. 0: a quarter of the window."
+    ),
+)
+OUTPUT_TOKENS = Setting(
+    name="output.maxTokens",
+    default=0,
+    scope=Scope.MACHINE,
+    bounds=(0, 1_000_000),
+    does="How many tokens one answer of the model may have. 0: what its server takes for enough.",
+)
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
     default=120,
@@ -237,6 +265,9 @@ SETTINGS = (
     BEHAVIOUR,
     CLOSED_DOCUMENTS,
     DIAGNOSTICS,
+    CONTEXT_WINDOW,
+    CONTEXT_RESERVE,
+    OUTPUT_TOKENS,
     OUTPUT_LIMIT,
     CHECKPOINTS_SIZE,
     CHECKPOINTS_AGE,

@@ -223,6 +223,8 @@ class State:
             terms=Terms(
                 rules=self.rules(),
                 output_chars=self.settings.number(settings.OUTPUT_LIMIT),
+                window_tokens=self.settings.number(settings.CONTEXT_WINDOW),
+                reserve_tokens=self.settings.number(settings.CONTEXT_RESERVE),
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
                 behaviour=self.settings.text(settings.BEHAVIOUR),
@@ -246,6 +248,7 @@ class State:
                 model=model,
                 base_url=self.settings.text(settings.BASE_URL),
                 key_name=self.settings.text(settings.KEY_NAME),
+                output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
             )
         )
 

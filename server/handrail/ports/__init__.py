@@ -34,6 +34,7 @@ from handrail.ports.errors import HandrailError as HandrailError
 from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
 from handrail.ports.models import ModelChoice as ModelChoice
+from handrail.ports.models import Prepared as Prepared
 from handrail.ports.models import Provider as Provider
 from handrail.ports.questions import ALLOW as ALLOW
 from handrail.ports.questions import ALWAYS as ALWAYS
@@ -342,6 +343,7 @@ class Terms:
         reasons: Whether the model is known to reason by itself.
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
+        window_tokens: How much the model reads at once, if the user says; else 0.
         reserve_tokens: How much of the model's context is kept for the answer; 0 for a quarter.
         needs_checkpoint: Whether what cannot be kept before may not be changed.
         sandbox: Whether commands that may change files run contained.
@@ -354,6 +356,7 @@ class Terms:
     reasons: bool = False
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
+    window_tokens: int = 0
     reserve_tokens: int = 0
     needs_checkpoint: bool = True
     sandbox: Sandbox = Sandbox.OFF

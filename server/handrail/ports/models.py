@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 
@@ -18,11 +18,13 @@ class ModelChoice:
         model: As the setting names it.
         base_url: Where it is, if not where its kind usually is.
         key_name: The variable, or keyring entry, that holds its key, if not the usual one.
+        output_tokens: How long an answer may be; 0 for what the server takes for enough.
     """
 
     model: str
     base_url: str = ""
     key_name: str = ""
+    output_tokens: int = 0
 
 
 class Provider(Protocol):
@@ -41,4 +43,13 @@ class Provider(Protocol):
             Deltas and thoughts, then exactly one Response. Closing the generator cancels the call.
             Raises ProviderError; ProviderDown if asking again may help.
         """
+        ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A provider that can find out how much its model reads."""
+
+    async def prepare(self) -> None:
+        """Find out what is not known yet. Raises ProviderError."""
         ...

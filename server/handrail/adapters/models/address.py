@@ -39,12 +39,14 @@ class Address:
         name: As the server knows the model.
         base_url: Empty for the format's own.
         key: Empty where none is needed.
+        output_tokens: How long an answer may be; 0 for what the server takes for enough.
     """
 
     kind: str
     name: str
     base_url: str = ""
     key: str = ""
+    output_tokens: int = 0
 
 
 def key_name(model: str) -> str:
@@ -66,7 +68,7 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
     if kind == "ollama":
         base_url = base_url or OLLAMA
     key = keys.find(choice.key_name or key_name(choice.model))
-    return Address(kind=kind, name=name, base_url=base_url, key=key)
+    return Address(kind=kind, name=name, base_url=base_url, key=key, output_tokens=choice.output_tokens)
 
 
 def usable(choice: ModelChoice, keys: Keys) -> Address:

@@ -12,7 +12,7 @@ from contextlib import aclosing
 from pathlib import Path
 
 from handrail.core.conversation.message import Message, Piece, Response, ToolOffer
-from handrail.ports import Provider, ProviderError
+from handrail.ports import Prepared, Provider, ProviderError
 
 
 class Record:
@@ -26,6 +26,11 @@ class Record:
     def context_tokens(self) -> int:
         """As the inner one says."""
         return self._inner.context_tokens
+
+    async def prepare(self) -> None:
+        """As the inner one does. Raises ProviderError."""
+        if isinstance(self._inner, Prepared):
+            await self._inner.prepare()
 
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]

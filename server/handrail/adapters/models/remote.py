@@ -47,11 +47,20 @@ class Remote:
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""
-        if self._engine is None:
-            self._engine = await _apart(self._open)
-        async with aclosing(self._engine.stream(without_keys(messages, self._secrets()), tools)) as pieces:
+        engine = await self._opened()
+        async with aclosing(engine.stream(without_keys(messages, self._secrets()), tools)) as pieces:
             async for piece in pieces:
                 yield piece
+
+    async def prepare(self) -> None:
+        """Find out how much the model reads, if its server tells that. Raises ProviderError."""
+        engine = await self._opened()
+        await engine.learn()
+
+    async def _opened(self) -> Engine:
+        if self._engine is None:
+            self._engine = await _apart(self._open)
+        return self._engine
 
     def _open(self) -> Engine:
         return load()(self._address(), DEFAULT_CONTEXT, self._silence_s)

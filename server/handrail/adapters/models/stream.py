@@ -30,6 +30,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
+from handrail.adapters.models import window
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.http import client
 from handrail.core.conversation import prompt, recover
@@ -53,7 +54,7 @@ from handrail.core.failure import Code
 from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError
 
-ANTHROPIC = "anthropic"
+ANTHROPIC, OLLAMA, CHAT = "anthropic", "ollama", "openai-chat"
 # What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
 CACHED = AnthropicModelSettings(
     anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
@@ -89,11 +90,24 @@ class Engine:
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
         if address.kind == ANTHROPIC:
             self._settings |= CACHED
+        if address.output_tokens:
+            self._settings |= ModelSettings(max_tokens=address.output_tokens)
+        self._address = address
+        self._may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
         try:
             self._model = _model(address)
         except (exceptions.UserError, ImportError, *UNREADABLE) as error:
             raise ProviderError(self._reason(error)) from error
         self.context_tokens = self._model.context_window or default_context
+
+    async def learn(self) -> None:
+        """Ask the server how much the model reads, until that is certain; it may be once it has answered."""
+        if not self._may_tell:
+            return
+        found = await window.read(self._address)
+        self._may_tell = found is not None and not found.is_final
+        if found is not None:
+            self.context_tokens = found.tokens
 
     async def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from handrail import prompts
 from handrail.agent.turn.session import Session
 from handrail.core.conversation import compact, recover
-from handrail.core.conversation.compact import Cut, Facts, Gauge, Room
+from handrail.core.conversation.compact import Cut, Facts, Room
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -45,9 +45,14 @@ class Fitted:
     left_out: int = 0
 
 
+def believed(ports: Ports) -> int:
+    """How much the model reads, as the user or its server says."""
+    return ports.terms.window_tokens or ports.provider.context_tokens
+
+
 def room_of(session: Session, ports: Ports) -> Room:
     """How much of a conversation the model can read; what its server has shown counts most."""
-    window = ports.provider.context_tokens
+    window = believed(ports)
     has_shown = session.window and session.believed == window
     return Room(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
 
@@ -55,7 +60,7 @@ def room_of(session: Session, ports: Ports) -> Room:
 def is_too_large(session: Session, ports: Ports) -> str:
     """Why the request of the turn cannot be answered: it alone is more than the model reads; else empty."""
     room = room_of(session, ports)
-    size = session.gauge.tokens([session.asked] if session.asked else [], session.offered)
+    size = session.gauge.tokens([session.asked] if session.asked else []) + session.least_tokens
     if size <= room.window * SURELY:
         return ""
     return (
@@ -85,15 +90,14 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
         None if nothing was done, because it is not due or because nothing can be left out.
     """
     room, gauge, was = room_of(session, ports), session.gauge, session.messages
-    before = gauge.tokens(was, session.offered)
+    before = session.tokens
     if not full and before <= room.trigger:
         return None
     if full:  # whatever the estimate said, the conversation is at least as large as the context
-        gauge = Gauge(factor=gauge.factor * max(1.0, room.window / max(before, 1)))
+        gauge = replace(gauge, factor=gauge.factor * max(1.0, room.window / max(before, 1)))
         session = replace(session, gauge=gauge)
-        before = gauge.tokens(was, session.offered)
-    target = room.target - gauge.tokens((), session.offered)
-    spare = room.window - gauge.tokens((), session.offered)
+        before = session.tokens
+    target, spare = room.target - session.least_tokens, room.window - session.least_tokens
     must = target if full else spare
     messages, usage, left_out = await _without_oldest(session, ports, facts, target, full=full)
     if gauge.tokens(messages) > target:
@@ -104,9 +108,8 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
         messages = compact.shortened(messages, session.asked, gauge, target)
     if messages == was:
         return None
-    after = gauge.tokens(messages, session.offered)
     smaller = replace(session, messages=messages, usage=session.usage.plus(usage))
-    return Fitted(session=smaller, before=before, after=after, left_out=left_out)
+    return Fitted(session=smaller, before=before, after=smaller.tokens, left_out=left_out)
 
 
 async def _without_oldest(

@@ -21,7 +21,6 @@ from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.message import (
     Response,
     StopReason,
-    SystemMessage,
     Thought,
     ToolCall,
     ToolOffer,
@@ -31,7 +30,7 @@ from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
 from handrail.core.documents.change import Status
 from handrail.core.ledger.report import Compacted, Notice, Retried, TextDelta, ThoughtDelta, Used
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports import Prepared, ProviderDown, ProviderError
 
 LIMIT_STEPS = 100
 
@@ -74,16 +73,16 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
     Returns:
         How it ended. Raises HandrailError, CancelledError.
     """
-    if why := compaction.is_too_large(session, executor.ports):
-        await wishes.keep(session.withdrawn())
-        return GiveUp(reason=why, answer="")
+    session = replace(session, system=wishes.system)
     for number in range(1, LIMIT_STEPS + 1):
-        session = session.steered(wishes.steered())
-        session = await _fitted(session, executor, wishes.facts(), full=False) or session
-        response = await _complete(session, executor, wishes.system)
+        ready = await _ready(session, executor, wishes)
+        if isinstance(ready, GiveUp):
+            return ready
+        session = ready
+        response = await _complete(session, executor)
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(response, session.streak, session.since, offered)
-        session = session.after(response, decision, wishes.offers)
+        session = _narrowed(response, session, executor).after(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         next_one: Session | Finish | GiveUp
@@ -107,6 +106,17 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
     return GiveUp(reason=f"The turn reached its limit of {LIMIT_STEPS} steps.", answer=session.text)
 
 
+async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Session | GiveUp:
+    """The session as the model is asked next; the end of a turn whose request alone is too large."""
+    if isinstance(executor.ports.provider, Prepared):
+        await executor.ports.provider.prepare()
+    if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
+        await wishes.keep(session.withdrawn())
+        return GiveUp(reason=why, answer="")
+    session = session.steered(wishes.steered())
+    return await _fitted(session, executor, wishes.facts(), full=False) or session
+
+
 async def _ran(
     calls: Sequence[ToolCall], number: int, session: Session, executor: Executor, wishes: Wishes
 ) -> Session | GiveUp:
@@ -121,11 +131,30 @@ async def _ran(
     return replace(session, trail=session.trail.lifted())
 
 
+def _narrowed(response: Response, session: Session, executor: Executor) -> Session:
+    """The session, given what the server has read of it; the user is told if that was not all."""
+    read = session.gauge.cut_to(session.tokens, response.usage)
+    if read is None:
+        return session.widened(response.usage.input_tokens)
+    if not session.was_told:
+        text = (
+            f"The model's server has read only about {read:,} of about {session.tokens:,} tokens: it cuts "
+            "the conversation without a word. Give the model a larger window there (Ollama: num_ctx)."
+        )
+        executor.observe(Notice(call="", text=text, is_warning=False))
+    session = replace(session, was_told=True)
+    known = compaction.believed(executor.ports)
+    return session.narrowed(read, known) if read > LEAST_SHARE * session.least_tokens else session
+
+
+LEAST_SHARE = 1.25  # of what rules and tools take; with less than that no conversation is possible
+
+
 async def _emptied(
     response: Response, session: Session, executor: Executor, wishes: Wishes
 ) -> Session | GiveUp:
     """The session with room in it, after the model's server has said that it is full."""
-    believed = executor.ports.provider.context_tokens
+    believed = compaction.believed(executor.ports)
     session = session.narrowed(recover.window_in(response.reason), believed)
     fitted = await _fitted(session, executor, wishes.facts(), full=True)
     if fitted is None:
@@ -145,12 +174,12 @@ async def _full(response: Response, session: Session, executor: Executor, wishes
     return GiveUp(reason=reason, answer=session.text)
 
 
-async def _complete(session: Session, executor: Executor, system: str) -> Response:
+async def _complete(session: Session, executor: Executor) -> Response:
     """The model's answer; a step whose provider fails is begun anew, and the user sees that."""
     attempt = 0
     while True:
         try:
-            response = await _asked(session, executor, system)
+            response = await _asked(session, executor)
         except ProviderDown as error:
             attempt += 1
             again = recover.retry(attempt, error.wait_s)
@@ -193,9 +222,8 @@ def _made(executor: Executor) -> list[str]:
     return [each.mutation.call for each in executor.outcomes if each.status in is_there]
 
 
-async def _asked(session: Session, executor: Executor, system: str) -> Response:
-    messages = (SystemMessage(text=system), *session.messages)
-    async with aclosing(executor.ports.provider.complete(messages, session.offered)) as pieces:
+async def _asked(session: Session, executor: Executor) -> Response:
+    async with aclosing(executor.ports.provider.complete(session.told, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
                 return piece

@@ -17,6 +17,7 @@ from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
     Response,
+    SystemMessage,
     ToolCall,
     ToolMessage,
     ToolOffer,
@@ -54,6 +55,8 @@ class Session:
         window: How many tokens of it the model's server has shown to read, where `believed` was expected; 0
             for no less than that.
         asked: What the user wants of this turn.
+        system: What the model is told before the conversation.
+        was_told: Whether the user has been told in this turn that the server does not read all of it.
     """
 
     id: str
@@ -74,6 +77,28 @@ class Session:
     window: int = 0
     believed: int = 0
     asked: UserMessage | None = None
+    system: str = ""
+    was_told: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been said in this turn but what the user wants."""
+        return bool(self.messages) and self.messages[-1] is self.asked
+
+    @property
+    def told(self) -> tuple[Message, ...]:
+        """All that the model is told."""
+        return (SystemMessage(text=self.system), *self.messages)
+
+    @property
+    def tokens(self) -> int:
+        """How large all that is, with the tools, as far as is known."""
+        return self.gauge.tokens(self.told, self.offered)
+
+    @property
+    def least_tokens(self) -> int:
+        """How large it is without any message."""
+        return self.gauge.tokens([SystemMessage(text=self.system)], self.offered)
 
     @property
     def calls(self) -> frozenset[tuple[str, str]]:
@@ -108,6 +133,10 @@ class Session:
             return self
         return replace(self, window=window, believed=believed)
 
+    def widened(self, read: int) -> Session:
+        """The session once the server has read more than it had shown to read."""
+        return replace(self, window=0) if read > 1.1 * self.window > 0 else self
+
     def withdrawn(self) -> Session:
         """The session in which the request of the turn is only a note, as it is too long to be sent again."""
         if self.asked is None:
@@ -125,7 +154,8 @@ class Session:
         if isinstance(decision, Continue):
             messages.append(UserMessage(text=decision.nudge))
         withheld = isinstance(decision, Continue) and decision.without_tools
-        estimated = self.gauge.tokens(self.messages, self.offered)
+        was_cut = self.gauge.cut_to(self.tokens, response.usage) is not None
+        reported = 0 if was_cut else response.usage.input_tokens
         return replace(
             self,
             messages=tuple(messages),
@@ -134,7 +164,7 @@ class Session:
             text=_said(self.text, response, decision),
             since="" if calls else _said(self.since, response, decision),
             usage=self.usage.plus(response.usage),
-            gauge=self.gauge.corrected(estimated, response.usage.input_tokens),
+            gauge=self.gauge.corrected(self.tokens, reported),
         )
 
     def steered(self, said: Sequence[str]) -> Session:

@@ -20,6 +20,7 @@ from handrail.core.conversation.message import (
     ToolMessage,
     ToolOffer,
     ToolResult,
+    Usage,
     UserMessage,
 )
 
@@ -32,6 +33,11 @@ TAIL_GROUPS = 3
 THIN_CHARS = 400  # shorter results are not worth a second call
 CHARS_PER_TOKEN = 4.0  # of English and code; other scripts take more, which the reported usage corrects
 MESSAGE_TOKENS = 6
+LEAST_READ = 512  # tokens; no server has a smaller window
+CUT_SHARE = 0.5  # of what we count; texts differ in how many characters make a token, but not as much
+GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
+SHOWN_SHARE = 0.2  # by this much of it at least
+SAME = 1.02  # servers that cut do so at the beginning of a message
 THINNED = "(This result, {size:,} characters, was taken out to make room; call again, for less at once.)"
 SUMMARY_HEAD = "What came before was summarised to make room. The summary:"
 NO_SUMMARY = "It could not be summarised; {count} messages were left out."
@@ -74,9 +80,12 @@ class Gauge:
 
     Attributes:
         factor: What the provider last reported, divided by our estimate.
+        own, read: An earlier estimate, without the factor, and what was reported then; 0 for none.
     """
 
     factor: float = 1.0
+    own: float = 0.0
+    read: int = 0
 
     def tokens(self, messages: Sequence[Message], offers: Sequence[ToolOffer] = ()) -> int:
         """The estimate for *messages* and the tools offered with them."""
@@ -90,7 +99,26 @@ class Gauge:
         """The gauge, given what the provider reports for a conversation that this one put at *estimated*."""
         if reported <= 0 or estimated <= 0:
             return self
-        return Gauge(factor=min(max(self.factor * reported / estimated, 0.25), 8.0))
+        own, factor = estimated / self.factor, min(max(self.factor * reported / estimated, 0.25), 8.0)
+        if self.own <= own and reported <= self.read * SAME:  # what it grows by adds up until that shows
+            return replace(self, factor=factor)
+        return Gauge(factor=factor, own=own, read=reported)
+
+    def cut_to(self, estimated: int, usage: Usage) -> int | None:
+        """
+        How much a server has read that has cut a conversation without a word; None if it has read all.
+
+        Args:
+            estimated: By this gauge.
+            usage: Of the answer. Servers that do not count report nothing, or next to nothing.
+        """
+        read = max(usage.input_tokens, usage.cached_tokens)
+        if read < LEAST_READ:
+            return None
+        more = estimated / self.factor - self.own
+        has_grown = self.read > 0 and more > max(GROWN_SHARE * self.own, LEAST_READ)
+        unread = has_grown and read - self.read < SHOWN_SHARE * more * self.factor
+        return read if unread or read < CUT_SHARE * estimated else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

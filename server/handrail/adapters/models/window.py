@@ -1,0 +1,91 @@
+"""
+Ask a model's server how much the model reads at once, where it tells that.
+
+Ollama tells with how large a window it has loaded a model (`/api/ps`), and before that what the model could
+read or is set to (`/api/show`); others list it with their models. Whatever goes wrong, nothing is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.http import client
+
+PATIENCE_S = 3.0  # a server that answers at all soon has a list
+# By which servers call it: LM Studio, vLLM, llama.cpp, OpenRouter and others.
+NAMES = ("loaded_context_length", "max_model_len", "n_ctx", "context_length", "context_window")
+SET = re.compile(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """How many tokens a model reads; what is not final may be less once the model is loaded."""
+
+    tokens: int
+    is_final: bool = True
+
+
+async def read(address: Address) -> Window | None:
+    """How much a model reads; None if its server does not tell."""
+    try:
+        async with client() as http:
+            http.timeout = httpx2.Timeout(PATIENCE_S)
+            if address.key:
+                http.headers["Authorization"] = f"Bearer {address.key}"
+            if address.kind == "ollama":
+                return await _ollama(http, address)
+            found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
+            return _listed(_objects(found.get("data")), address.name)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+        return None
+
+
+async def _ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
+    root = address.base_url.rstrip("/").removesuffix("/v1")
+    for each in _objects((await _json(http, "GET", f"{root}/api/ps")).get("models")):
+        names = {_whole(str(each.get(key, ""))) for key in ("name", "model")}
+        if _whole(address.name) in names and (tokens := _count(each.get("context_length"))):
+            return Window(tokens=tokens)
+    shown = await _json(http, "POST", f"{root}/api/show", {"model": address.name})
+    if chosen := SET.search(str(shown.get("parameters", ""))):
+        return Window(tokens=int(chosen[1]), is_final=False)
+    (facts,) = _objects([shown.get("model_info")]) or ({},)
+    most = max((_count(fact) for name, fact in facts.items() if name.endswith(".context_length")), default=0)
+    return Window(tokens=most, is_final=False) if most else None
+
+
+def _listed(entries: list[Json], name: str) -> Window | None:
+    mine = [each for each in entries if each.get("id") == name] or (entries if len(entries) == 1 else [])
+    for each in mine:
+        known = {**each, **next(iter(_objects([each.get("meta")])), {})}
+        tokens = next(filter(None, (_count(known.get(key)) for key in NAMES)), 0)
+        if tokens:
+            return Window(tokens=tokens)
+    return None
+
+
+async def _json(http: httpx2.AsyncClient, method: str, url: str, body: Json | None = None) -> Json:
+    response = await http.request(method, url, json=body)
+    found = response.json() if response.is_success else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _objects(value: object) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _whole(name: str) -> str:
+    """A model's name with its tag."""
+    return name if ":" in name else f"{name}:latest"
