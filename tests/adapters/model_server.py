@@ -44,6 +44,7 @@ class Say:
         breaks_after: The connection is broken after so many events, in the middle of the next one.
         garbles: The number of the event that is no JSON.
         hangs_after: Nothing comes after so many events, and the connection stays open.
+        comments: Nothing but comments comes, until the client hangs up.
         cached: How many tokens of the prompt came from a cache, where a format tells that.
     """
 
@@ -56,6 +57,7 @@ class Say:
     garbles: int | None = None
     hangs_after: int | None = None
     cached: int = 0
+    comments: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +161,12 @@ class ModelServer:
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
             b"Connection: close\r\n\r\n"
         )
+        while say.comments and not writer.is_closing():
+            writer.write(_chunk(": still here\n\n"))
+            await writer.drain()
+            await asyncio.wait([asyncio.ensure_future(reader.read(1))], timeout=0.05)
+            if reader.at_eof():
+                return
         for number, event in enumerate(_events(say, kind)):
             if number == say.ends_after:
                 break

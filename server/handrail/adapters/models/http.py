@@ -7,6 +7,7 @@ comes; so it is done here, before they see it.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import AsyncIterator
 from typing import Any
@@ -22,6 +23,12 @@ CONNECT_S = 5.0
 # What zlib is told for each encoding.
 WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 PLAIN = ("", "identity")
+LIMIT_SHOWN_BYTES = 1_000
+TAG = re.compile(r"<(?:script|style)\b.*?(?:</(?:script|style)>|$)|<[^>]*>?", re.DOTALL | re.IGNORECASE)
+
+
+class NoAnswer(Exception):
+    """A server answered a request with something else than a model's answer."""
 
 
 class Client(httpx2.AsyncClient):
@@ -38,7 +45,7 @@ class Client(httpx2.AsyncClient):
         response.headers.pop("Content-Length", None)
         if not isinstance(response.stream, httpx2.AsyncByteStream):
             return response
-        response.stream = Bounded(response, response.stream, encoding)
+        response.stream = Bounded(response, response.stream, encoding, is_events=stream)
         if not stream:
             await response.aread()
         return response
@@ -47,14 +54,25 @@ class Client(httpx2.AsyncClient):
 class Bounded(httpx2.AsyncByteStream):
     """A body, unpacked; of an error the beginning, of an answer all or an error."""
 
-    def __init__(self, response: httpx2.Response, raw: httpx2.AsyncByteStream, encoding: str) -> None:
+    def __init__(
+        self,
+        response: httpx2.Response,
+        raw: httpx2.AsyncByteStream,
+        encoding: str,
+        *,
+        is_events: bool = False,
+    ) -> None:
         self._response, self._raw, self._encoding = response, raw, encoding
+        self._is_events = is_events and not response.is_error
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """The pieces, none of them large."""
         is_error = self._response.is_error
         left, row = LIMIT_ERROR_BYTES if is_error else LIMIT_ANSWER_BYTES, 0
+        begin = b"" if self._is_events else None
         async for piece in self._pieces():
+            if begin is not None:
+                begin = _still_unknown(begin + piece)
             yield piece[:left]
             left -= len(piece)
             row = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else row + len(piece)
@@ -85,6 +103,23 @@ class Bounded(httpx2.AsyncByteStream):
     async def aclose(self) -> None:
         """Close what it comes from."""
         await self._raw.aclose()
+
+
+def _still_unknown(begin: bytes) -> bytes | None:
+    """
+    The beginning of an answer, if it does not show yet that events come; None once it does.
+
+    Raises NoAnswer if it is a page or an object: asking again would bring the same.
+    """
+    begin = begin.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not begin:
+        return begin
+    said = " ".join(TAG.sub(" ", begin[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
+    if begin.startswith(b"<"):
+        raise NoAnswer(f"A web page came: {said!r}. Is the address right (handrail.baseUrl)?")
+    if begin.startswith((b"{", b"[")):
+        raise NoAnswer(f"An answer came that is not streamed: {said!r}. Is the address right?")
+    return None
 
 
 def client() -> Client:

@@ -7,15 +7,16 @@ wire format; empty is empty; arguments arrive as they were sent. Importing this 
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
+from contextlib import AsyncExitStack, aclosing
 from ipaddress import ip_address
-from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from anthropic import AnthropicError
+from openai import OpenAIError
 from pydantic import ValidationError
 from pydantic_ai import exceptions
 from pydantic_ai import messages as wire
@@ -28,29 +29,22 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.ollama import OllamaProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import ToolDefinition
 
-from handrail.adapters.models import window
+from handrail.adapters.models import request, sdk, window
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.http import client
-from handrail.core.conversation import prompt, recover
+from handrail.adapters.models.http import NoAnswer, client
+from handrail.core.conversation import recover
 from handrail.core.conversation.message import (
-    AssistantMessage,
     Delta,
     Message,
     Piece,
     Response,
     StopReason,
-    SystemMessage,
     Thought,
     ToolCall,
-    ToolMessage,
     ToolOffer,
-    ToolResult,
     Usage,
-    UserMessage,
 )
-from handrail.core.failure import Code
 from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError
 
@@ -59,9 +53,9 @@ ANTHROPIC, OLLAMA, CHAT = "anthropic", "ollama", "openai-chat"
 CACHED = AnthropicModelSettings(
     anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
 )
-UNNAMED = "unnamed"
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
+END = object()
 BROKEN_OFF = "The model's answer broke off before its end."
 STOPS = {
     "stop": StopReason.FINISH,
@@ -76,6 +70,7 @@ AGAIN = (  # what waiting may mend
     exceptions.ModelConnectionError,
 )
 RETRIED_STATUS = {408, 409, 425, 429}
+T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
 UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError)
 
@@ -87,6 +82,7 @@ class Engine:
         self._key, self._origin = address.key, f"{address.kind}:{address.name}"
         self._has_price = not is_near(address.base_url)
         self._kind = address.kind
+        self._silence_s = silence_s
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
         if address.kind == ANTHROPIC:
             self._settings |= CACHED
@@ -96,7 +92,7 @@ class Engine:
         self._may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
         try:
             self._model = _model(address)
-        except (exceptions.UserError, ImportError, *UNREADABLE) as error:
+        except (exceptions.UserError, OpenAIError, AnthropicError, ImportError, *UNREADABLE) as error:
             raise ProviderError(self._reason(error)) from error
         self.context_tokens = self._model.context_window or default_context
 
@@ -124,7 +120,7 @@ class Engine:
             yield full
         except exceptions.ContentFilterError as error:
             yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
-        except exceptions.UserError as error:
+        except (exceptions.UserError, NoAnswer) as error:
             raise ProviderError(self._reason(error)) from error
         except (exceptions.AgentRunError, *UNREADABLE) as error:
             reason = f"What the model's server sent cannot be read: {self._reason(error)}"
@@ -134,18 +130,28 @@ class Engine:
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece | None]:
         """What the model says; None for what adds nothing to what the user sees."""
-        offers, settings = [_tool(offer) for offer in tools], self._settings
+        offers, settings = [request.tool(offer) for offer in tools], self._settings
         is_anthropic = self._kind == ANTHROPIC
-        if is_anthropic and not offers and (named := _named(messages)):
+        if is_anthropic and not offers and (named := request.named_tools(messages)):
             offers, settings = named, settings | ModelSettings(tool_choice="none")
-        wired = list(_wired(_joined(messages), self._origin, marks=is_anthropic))
+        wired = request.messages(messages, self._origin, marks=is_anthropic)
         parameters = ModelRequestParameters(function_tools=offers)
-        request = self._model.request_stream(wired, settings, parameters)
-        async with request as streamed:
+        async with AsyncExitStack() as stack:
+            begun = self._model.request_stream(wired, settings, parameters)
+            streamed = await self._in_time(stack.enter_async_context(begun))
             yield None  # it has been reached
-            async for event in streamed:
+            events: AsyncIterator[object] = aiter(streamed)
+            while (event := await self._in_time(anext(events, END))) is not END:
                 yield _piece(event)
             yield self._response(streamed)
+
+    async def _in_time(self, coming: Awaitable[T]) -> T:
+        """What is *coming*; bytes that say nothing, such as comments, do not count as an answer."""
+        try:
+            async with asyncio.timeout(self._silence_s):
+                return await coming
+        except TimeoutError as error:
+            raise ProviderDown(f"The model has said nothing for {self._silence_s:g} seconds.") from error
 
     def _response(self, streamed: StreamedResponse) -> Response:
         raw = (streamed.provider_details or {}).get("finish_reason")
@@ -178,7 +184,8 @@ class Engine:
         reason = self._reason(error)
         if isinstance(error, exceptions.ModelHTTPError):
             reason = f"HTTP {error.status_code}: {reason}"
-            if error.status_code < 500 and error.status_code not in RETRIED_STATUS:
+            is_final = error.status_code < 500 and error.status_code not in RETRIED_STATUS
+            if is_final or recover.is_out_of_quota(str(error.body)):
                 return ProviderError(f"The model's server refused the request. {reason}")
         elif not isinstance(error, AGAIN) and isinstance(error, exceptions.ModelRequestRejectedError):
             return ProviderError(f"The model's server refused the request. {reason}")
@@ -203,119 +210,24 @@ def _model(address: Address) -> Model:
     if address.base_url:
         key = key or NO_KEY
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    there: dict[str, Any] = {"base_url": base_url, "api_key": key, "http_client": client()}
+    there: dict[str, Any] = {"base_url": base_url, "api_key": key}
     match address.kind:
         case "openai-chat":
-            return OpenAIChatModel(
-                address.name,
-                provider=OpenAIProvider(**there),
-                profile=profile,
-            )
+            provider = OpenAIProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
+            return OpenAIChatModel(address.name, provider=provider, profile=profile)
         case "ollama":
-            return OllamaModel(
-                address.name,
-                provider=OllamaProvider(**there),
-                profile=profile,
-            )
+            ollama = OllamaProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
+            return OllamaModel(address.name, provider=ollama, profile=profile)
         case "openai-responses":
-            return OpenAIResponsesModel(address.name, provider=OpenAIProvider(**there))
+            provider = OpenAIProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
+            return OpenAIResponsesModel(address.name, provider=provider)
         case kind if kind == ANTHROPIC:
-            return AnthropicModel(address.name, provider=AnthropicProvider(**there))
+            if key is None:
+                raise exceptions.UserError("There is no key: set ANTHROPIC_API_KEY.")
+            anthropic = sdk.Anthropic(**there, http_client=client())
+            return AnthropicModel(address.name, provider=AnthropicProvider(anthropic_client=anthropic))
         case _:
             return infer_model(f"{address.kind}:{address.name}")
-
-
-def _tool(offer: ToolOffer) -> ToolDefinition:
-    return ToolDefinition(
-        name=offer.name, description=offer.description, parameters_json_schema=json.loads(offer.schema)
-    )
-
-
-def _named(messages: Sequence[Message]) -> list[ToolDefinition]:
-    """The tools that a conversation has called; Anthropic refuses it without them."""
-    made = (message for message in messages if isinstance(message, AssistantMessage))
-    names = dict.fromkeys(call.name or UNNAMED for message in made for call in message.calls)
-    return [ToolDefinition(name=name, parameters_json_schema={"type": "object"}) for name in names]
-
-
-def _joined(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
-    """The messages, those of the user in a row as one: strict chat templates refuse two."""
-    for is_user, found in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
-        if is_user:
-            yield tuple(message for message in found if isinstance(message, UserMessage))
-        else:
-            yield from found
-
-
-def _wired(
-    messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
-) -> Iterator[wire.ModelMessage]:
-    """
-    Our messages as the SDK has them.
-
-    Args:
-        origin: The model that is asked.
-        marks: Whether it is told what failed, and to cache what the user said before the last message; all
-            up to its end is cached by `CACHED`.
-    """
-    found = list(messages)
-    last = max((at for at, message in enumerate(found[:-1]) if isinstance(message, tuple)), default=-1)
-    names: dict[str, str] = {}
-    for at, message in enumerate(found):
-        match message:
-            case SystemMessage(text=text):
-                yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
-            case tuple():
-                text = "\n\n".join(map(prompt.user_text, message))
-                point = [wire.CachePoint()] if marks and at == last else []
-                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *point])])
-            case AssistantMessage(text=text, calls=calls):
-                names |= {call.id: call.name for call in calls}
-                said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
-                yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
-            case ToolMessage(results=results):
-                yield wire.ModelRequest(parts=[_returned(result, names, marks=marks) for result in results])
-
-
-def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
-    failed = marks and result.failure is not None and result.failure.code is not Code.DENIED
-    return wire.ToolReturnPart(
-        tool_name=names.get(result.call) or UNNAMED,
-        content=result.text,
-        tool_call_id=result.call,
-        outcome="failed" if failed else "success",
-    )
-
-
-def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
-    """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
-    made, _, raw = message.private.partition("\n")
-    if not raw or made != origin:
-        return None
-    (kept,) = wire.ModelMessagesTypeAdapter.validate_json(raw)
-    calls = iter(message.calls)
-    if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
-        return None
-    parts = [
-        _renamed(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
-    ]
-    return replace(kept, parts=parts)
-
-
-def _renamed(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
-    ours = _called(call)
-    return replace(part, tool_name=ours.tool_name, args=ours.args, tool_call_id=ours.tool_call_id)
-
-
-def _called(call: ToolCall) -> wire.ToolCallPart:
-    """A call of the history; arguments that were no JSON object are sent as one, which every server reads."""
-    arguments = call.arguments or "{}"
-    try:
-        is_object = isinstance(json.loads(arguments), dict)
-    except (ValueError, RecursionError):
-        is_object = False
-    sent = arguments if is_object else json.dumps({"unreadable": call.arguments})
-    return wire.ToolCallPart(tool_name=call.name or UNNAMED, args=sent, tool_call_id=call.id)
 
 
 # ---- Back -------------------------------------------------------------------------------------------

@@ -331,6 +331,18 @@ def window_in(error: str) -> int | None:
     return int(next(filter(None, found.groups())).replace(",", "")) if found else None
 
 
+QUOTA = re.compile(
+    r"insufficient[_ ](?:quota|funds|balance|credits?)|billing[_ ](?:hard|not)|exceeded your current quota"
+    r"|credit balance is too low|out of credits|payment required",
+    re.IGNORECASE,
+)
+
+
+def is_out_of_quota(error: str) -> bool:
+    """Whether an error says that the user has to pay first: waiting does not help, whatever the code says."""
+    return QUOTA.search(error) is not None
+
+
 # ---- A provider that cannot be reached --------------------------------------------------------------
 
 LIMIT_RETRIES = 5

@@ -1,0 +1,141 @@
+"""
+What is sent to a model, as pydantic-ai has it: tools, and our messages.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from pydantic_ai import messages as wire
+from pydantic_ai.tools import ToolDefinition
+from pydantic_core import from_json
+
+from handrail.core.conversation import prompt
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    ToolOffer,
+    ToolResult,
+    UserMessage,
+)
+from handrail.core.failure import Code
+
+UNNAMED = "unnamed"
+
+
+def tool(offer: ToolOffer) -> ToolDefinition:
+    """A tool."""
+    return ToolDefinition(
+        name=offer.name, description=offer.description, parameters_json_schema=json.loads(offer.schema)
+    )
+
+
+def named_tools(messages: Sequence[Message]) -> list[ToolDefinition]:
+    """The tools that a conversation has called; Anthropic refuses it without them."""
+    made = (message for message in messages if isinstance(message, AssistantMessage))
+    names = dict.fromkeys(call.name or UNNAMED for message in made for call in message.calls)
+    return [ToolDefinition(name=name, parameters_json_schema={"type": "object"}) for name in names]
+
+
+def _joined(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
+    """The messages, those of the user in a row as one: strict chat templates refuse two."""
+    for is_user, found in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
+        if is_user:
+            yield tuple(message for message in found if isinstance(message, UserMessage))
+        else:
+            yield from found
+
+
+def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.ModelMessage]:
+    """
+    Our messages as the SDK has them.
+
+    Args:
+        origin: The model that is asked.
+        marks: Whether it is told what failed, and to cache what the user said before the last message; all
+            up to its end is cached by `CACHED`.
+    """
+    return list(_wired(_joined(said), origin, marks=marks))
+
+
+def _wired(
+    messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
+) -> Iterator[wire.ModelMessage]:
+    found = list(messages)
+    last = max((at for at, message in enumerate(found[:-1]) if isinstance(message, tuple)), default=-1)
+    names: dict[str, str] = {}
+    for at, message in enumerate(found):
+        match message:
+            case SystemMessage(text=text):
+                yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
+            case tuple():
+                text = "\n\n".join(map(prompt.user_text, message))
+                point = [wire.CachePoint()] if marks and at == last else []
+                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *point])])
+            case AssistantMessage(text=text, calls=calls):
+                names |= {call.id: call.name for call in calls}
+                said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
+                yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
+            case ToolMessage(results=results):
+                yield wire.ModelRequest(parts=[_returned(result, names, marks=marks) for result in results])
+
+
+def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
+    failed = marks and result.failure is not None and result.failure.code is not Code.DENIED
+    return wire.ToolReturnPart(
+        tool_name=names.get(result.call) or UNNAMED,
+        content=result.text,
+        tool_call_id=result.call,
+        outcome="failed" if failed else "success",
+    )
+
+
+def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
+    """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
+    made, _, raw = message.private.partition("\n")
+    if not raw or made != origin:
+        return None
+    (kept,) = wire.ModelMessagesTypeAdapter.validate_json(raw)
+    calls = iter(message.calls)
+    if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
+        return None
+    parts = [
+        _renamed(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
+    ]
+    return replace(kept, parts=parts)
+
+
+def _renamed(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
+    ours = _called(call)
+    return replace(part, tool_name=ours.tool_name, args=ours.args, tool_call_id=ours.tool_call_id)
+
+
+def _called(call: ToolCall) -> wire.ToolCallPart:
+    """A call of the history; of its arguments what can be read is sent, as all servers want an object."""
+    return wire.ToolCallPart(
+        tool_name=call.name or UNNAMED, args=_readable(call.arguments or "{}"), tool_call_id=call.id
+    )
+
+
+def _readable(arguments: str) -> str:
+    """
+    Arguments as the JSON text of an object: what arrived of those that were cut off, and no words of ours.
+
+    Models copy what they see themselves call; the failure of the call says what was wrong with it.
+    """
+    try:
+        if isinstance(json.loads(arguments), dict):
+            return arguments
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = from_json(arguments, allow_partial="trailing-strings")
+    except ValueError:
+        return "{}"
+    return json.dumps(found) if isinstance(found, dict) else "{}"

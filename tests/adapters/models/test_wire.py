@@ -1,0 +1,170 @@
+"""What is told apart in what a server sends, and what it costs to ask it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from adapters.model_server import FORMATS, Raw, Refuse, Say, model_server
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.remote import Remote
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Message,
+    Response,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
+from handrail.ports import ProviderDown, ProviderError
+
+each_format = pytest.mark.parametrize("kind", FORMATS)
+
+
+async def ask(url: str, kind: str, *said: Message, silence_s: float = 30.0) -> Response:
+    provider = Remote(lambda: Address(kind=kind, name="m", base_url=url, key="k" * 20), silence_s)
+    async for piece in provider.complete(said or (UserMessage(text="Go."),), []):
+        if isinstance(piece, Response):
+            return piece
+    raise AssertionError("no response")
+
+
+@each_format
+async def test_comments_alone_are_no_answer(kind: str) -> None:
+    async with model_server(Say(text="Never.", comments=True)) as server:
+        with pytest.raises(ProviderDown, match="said nothing for"):
+            await ask(server.url(kind), kind, silence_s=0.5)
+
+
+@each_format
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refuse(status=429, code="insufficient_quota", message="You exceeded your current quota."),
+        Refuse(status=429, message="Your credit balance is too low to access the API."),
+        Refuse(status=429, code="billing_hard_limit_reached", message="Billing hard limit has been reached"),
+        Refuse(status=503, message="Insufficient balance"),
+    ],
+)
+async def test_where_the_user_has_to_pay_first_nobody_waits(kind: str, refusal: Refuse) -> None:
+    async with model_server(refusal) as server:
+        with pytest.raises(ProviderError) as raised:
+            await ask(server.url(kind), kind)
+    assert not isinstance(raised.value, ProviderDown)
+    assert refusal.message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Rate limit reached for requests per minute", "Quota exceeded for tokens per minute. Retry."],
+)
+async def test_a_limit_that_time_lifts_is_waited_for(message: str) -> None:
+    async with model_server(Refuse(status=429, message=message)) as server:
+        with pytest.raises(ProviderDown):
+            await ask(server.url("openai-chat"), "openai-chat")
+
+
+PAGE = (
+    b"\xef\xbb\xbf\n<!DOCTYPE html><html><head><title>Sign in</title><style>b{}</style></head>Portal</html>"
+)
+OTHERS = {
+    "a page": Raw(200, PAGE, {"Content-Type": "text/html"}),
+    "a page that is called events": Raw(200, PAGE, {"Content-Type": "text/event-stream"}),
+    "an object": Raw(200, b'{"detail": "Portal"}', {"Content-Type": "application/json"}),
+}
+
+
+@each_format
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
+async def test_what_is_no_stream_is_not_asked_for_again(kind: str, other: Raw) -> None:
+    async with model_server(other) as server:
+        with pytest.raises(ProviderError, match="Portal") as raised:
+            await ask(server.url(kind), kind)
+    assert not isinstance(raised.value, ProviderDown)
+    assert "address right" in str(raised.value)
+    assert "<html" not in str(raised.value)
+
+
+UNREADABLE = {
+    '{"path": "a.txt", "old_string": "on': {"path": "a.txt", "old_string": "on"},
+    '{"path": ': {},
+    "": {},
+    "nonsense": {},
+    "[1, 2]": {},
+    '"a.txt"': {},
+    '{"path": "a.txt"} and more': {"path": "a.txt"},
+}
+
+
+@each_format
+@pytest.mark.parametrize(("arguments", "sent"), UNREADABLE.items())
+async def test_calls_that_could_not_be_read_are_sent_without_words_of_ours(
+    kind: str, arguments: str, sent: dict[str, object]
+) -> None:
+    made = ToolCall(id="c1", name="patch", arguments=arguments)
+    history = (
+        UserMessage(text="Go."),
+        AssistantMessage(text="", calls=(made,)),
+        ToolMessage(results=(ToolResult(call="c1", text="[TOOL_ERROR] bad-arguments: no JSON"),)),
+    )
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server.url(kind), kind, *history)
+    assert "unreadable" not in json.dumps(server.asked)
+    assert arguments_of(server.asked[0]) == [sent]
+
+
+def arguments_of(value: Any) -> list[Any]:
+    """The arguments of all calls in a request of any format."""
+    if isinstance(value, list):
+        return [found for each in value for found in arguments_of(each)]
+    if not isinstance(value, dict):
+        return []
+    if value.get("type") == "tool_use":
+        return [value["input"]]
+    if isinstance(value.get("arguments"), str):
+        return [json.loads(value["arguments"])]
+    return [found for each in value.values() for found in arguments_of(each)]
+
+
+@each_format
+async def test_what_asking_costs_hardly_grows_with_the_conversation(kind: str) -> None:
+    """Calls of functions are counted, as clocks judge nothing on a machine that has other things to do."""
+
+    def history(count: int) -> list[Message]:
+        found: list[Message] = []
+        for n in range(count):
+            made = ToolCall(id=f"c{n}", name="read_file", arguments='{"path": "a.txt"}')
+            result = ToolResult(call=f"c{n}", text="one\n")
+            found += [UserMessage(text=f"Turn {n}."), AssistantMessage(text="", calls=(made,))]
+            found += [ToolMessage(results=(result,)), AssistantMessage(text="Done.")]
+        return [*found, UserMessage(text="Go.")]
+
+    async with model_server(*[Say(text="Yes.")] * 3) as server:
+        address = Address(kind=kind, name="m", base_url=server.url(kind), key="k" * 20)
+        provider = Remote(lambda: address, 30.0, secrets=lambda: ("sk-" + "x" * 20,))
+        counts = [await calls_of(provider, history(count)) for count in (1, 10, 110)]
+    per_message = (counts[2] - counts[1]) / 400
+    assert per_message < 60, "the SDKs alone would take some hundred"
+
+
+async def calls_of(provider: Remote, said: list[Message]) -> int:
+    """How many functions are called to ask."""
+    count = 0
+
+    def called(frame: FrameType, event: str, _: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(called)
+    try:
+        async for _ in provider.complete(said, []):
+            pass
+    finally:
+        sys.setprofile(before)
+    return count
