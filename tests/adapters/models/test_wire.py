@@ -69,9 +69,7 @@ async def test_a_limit_that_time_lifts_is_waited_for(message: str) -> None:
             await ask(server.url("openai-chat"), "openai-chat")
 
 
-PAGE = (
-    b"\xef\xbb\xbf\n<!DOCTYPE html><html><head><title>Sign in</title><style>b{}</style></head>Portal</html>"
-)
+PAGE = b"\xef\xbb\xbf\n<!DOCTYPE html><html><head><title>Sign in</title><style>b{}</style></head>Portal"
 OTHERS = {
     "a page": Raw(200, PAGE, {"Content-Type": "text/html"}),
     "a page that is called events": Raw(200, PAGE, {"Content-Type": "text/event-stream"}),
@@ -168,3 +166,9 @@ async def calls_of(provider: Remote, said: list[Message]) -> int:
     finally:
         sys.setprofile(before)
     return count
+
+
+async def test_openai_keeps_nothing_of_a_conversation() -> None:
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server.url("openai-responses"), "openai-responses")
+    assert server.asked[0]["store"] is False

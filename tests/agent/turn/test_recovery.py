@@ -19,7 +19,15 @@ from handrail.core.conversation.message import (
     ToolOffer,
     UserMessage,
 )
-from handrail.core.ledger.report import Compacted, Notice, Retried, State
+from handrail.core.ledger.report import (
+    CallStarted,
+    Compacted,
+    Notice,
+    Retried,
+    State,
+    TextDelta,
+    ThoughtDelta,
+)
 from handrail.ports import ProviderDown
 from handrail.testing import answer, call, lay_out
 
@@ -223,3 +231,38 @@ async def test_only_so_many_calls_of_one_answer_are_run(count: int, bench: Bench
     told = [event.text for event in bench.events if isinstance(event, Notice)]
     assert told == [f"{count - 200:,} calls of the answer were too many."] * (count > 200)
     assert all("Only the first 200 calls" in text for text in bench.texts()[200:])
+
+
+async def test_reasoning_in_tags_is_shown_as_such_and_no_part_of_the_answer(bench: Bench) -> None:
+    bench.provider = told = Told([said("<think>I look.</think>"), said("<think>Hm.</think>\n\nDone.")])
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    shown = [event.delta for event in bench.events if isinstance(event, ThoughtDelta)]
+    assert shown == ["I look.", "Hm."]
+    assert "think" not in repr([event for event in bench.events if isinstance(event, TextDelta)])
+    assert len(told.asked) == 2, "reasoning alone is no answer"
+    kept = [message.text for message in bench.history() if isinstance(message, AssistantMessage)]
+    assert kept == ["Done."]
+
+
+async def test_a_call_of_no_tool_is_shown(bench: Bench) -> None:
+    unknown = ToolCall(id="a", name="str_replace_editor", arguments="{}")
+    cut = ToolCall(id="b", name="patch", arguments='{"path": ')
+    bench.provider = Told([calls(unknown, cut), said("Done.")])
+    await bench.turn()
+    shown = [
+        (event.call, event.tool, event.title) for event in bench.events if isinstance(event, CallStarted)
+    ]
+    assert shown == [
+        ("a", "str_replace_editor", "str_replace_editor: not a tool"),
+        ("b", "patch", "patch: a call that cannot be read"),
+    ]
+
+
+async def test_ids_are_no_longer_than_every_server_takes(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.provider = Told([calls(read("a.txt", "x" * 90), read("a.txt", "x" * 80)), said("Done.")])
+    await bench.turn()
+    names = [name for name, _ in bench.results()]
+    assert len(set(names)) == 2
+    assert max(map(len, names)) == 40

@@ -23,7 +23,7 @@ from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.ollama import OllamaModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.ollama import OllamaProvider
@@ -48,7 +48,7 @@ from handrail.core.conversation.message import (
 from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError
 
-ANTHROPIC, OLLAMA, CHAT = "anthropic", "ollama", "openai-chat"
+ANTHROPIC, OLLAMA, CHAT, RESPONSES = "anthropic", "ollama", "openai-chat", "openai-responses"
 # What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
 CACHED = AnthropicModelSettings(
     anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
@@ -72,6 +72,8 @@ AGAIN = (  # what waiting may mend
 RETRIED_STATUS = {408, 409, 425, 429}
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
+# The conversation is ours to keep; what was reasoned comes back with it, encrypted.
+KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
 UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -86,6 +88,8 @@ class Engine:
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
         if address.kind == ANTHROPIC:
             self._settings |= CACHED
+        if address.kind == RESPONSES:
+            self._settings |= KEPT_HERE
         if address.output_tokens:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
         self._address = address

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from handrail import prompts
 from handrail.agent.turn.session import Session
-from handrail.core.conversation import compact, recover
+from handrail.core.conversation import compact, recover, thinking
 from handrail.core.conversation.compact import Cut, Facts, Room
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -163,7 +163,7 @@ async def _asked(
             async for piece in ports.provider.complete([asked], []):
                 if isinstance(piece, Response):
                     usage = usage.plus(piece.usage)
-                    text = sanitize.clean(piece.text, max(len(piece.text), 1))
+                    text = sanitize.clean(thinking.answer_of(piece.text), max(len(piece.text), 1))
                     if text and piece.stop is StopReason.FINISH and len(text) <= limit:
                         return text, usage
                     is_usable = piece.stop not in (StopReason.REFUSED, StopReason.CONTEXT_FULL)

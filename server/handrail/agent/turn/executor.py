@@ -140,6 +140,9 @@ class Executor:
     async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
         resolved = [await resolve(call, self.ports, self.offered) for call in calls]
         judged = [await self._judge(each) for each in resolved]
+        for each in judged:
+            if isinstance(each, Refused) and each.ready is None:
+                self.observe(output.unread(each.call))
         refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
         await self._finish(refused, done)
         asking = Asking(approvals=self.approvals, mutation=lambda call: self._mutation(call, order))

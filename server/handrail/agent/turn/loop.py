@@ -15,10 +15,11 @@ from handrail.agent.tools import CHANGING, TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
-from handrail.core.conversation import as_text, guard, recover
+from handrail.core.conversation import as_text, guard, recover, thinking
 from handrail.core.conversation.as_text import Written
 from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.message import (
+    Delta,
     Response,
     StopReason,
     Thought,
@@ -223,13 +224,20 @@ def _made(executor: Executor) -> list[str]:
 
 
 async def _asked(session: Session, executor: Executor) -> Response:
+    stream = thinking.Stream()
     async with aclosing(executor.ports.provider.complete(session.told, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
-                return piece
-            thought = isinstance(piece, Thought)
-            executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
+                _tell(stream.end(), executor)
+                return piece if piece.is_literal else replace(piece, text=thinking.answer_of(piece.text))
+            _tell([piece] if isinstance(piece, Thought) else stream.add(piece.text), executor)
     raise ProviderError("The model's answer ended before it was complete. Nothing of it was run.")
+
+
+def _tell(pieces: Sequence[Delta | Thought], executor: Executor) -> None:
+    for piece in pieces:
+        thought = isinstance(piece, Thought)
+        executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
 
 
 async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle) -> bool:

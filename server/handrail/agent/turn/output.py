@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Printed
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.failure import Code, Failure
+from handrail.core.ledger.report import CallStarted
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
 COMMANDS_AT_ONCE = 8  # of those that only read: more are no faster, and take long to be ended
+LONGEST_NAME = 60  # of a tool, as people are shown it; models invent long ones
 LIMIT_CALLS = 200  # of one answer; no step of a sound model has more than some tens
 SURPLUS = Failure(
     code=Code.CUT_SHORT,
@@ -68,6 +71,13 @@ class Live:
 def failed_result(call: ToolCall, failure: Failure) -> ToolResult:
     """The result of a call that failed."""
     return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
+
+
+def unread(call: ToolCall) -> CallStarted:
+    """The beginning of a call that has no meaning, so that people see what was called."""
+    name = call.name[:LONGEST_NAME] or "a call without a name"
+    title = f"{name}: a call that cannot be read" if call.name in TOOLS else f"{name}: not a tool"
+    return CallStarted(call=call.id, tool=name, title=title)
 
 
 def summary(result: ToolResult) -> str:

@@ -109,7 +109,7 @@ class SystemMessage:
 Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 
-ID_CHARS = 56  # some servers take 64
+ID_CHARS = 40  # OpenAI takes no more; others take 64
 
 
 def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
@@ -126,7 +126,9 @@ def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ..
 
 def _numbered(name: str) -> Iterator[str]:
     yield name
-    yield from (f"{name}-{number}" for number in count(2))
+    for number in count(2):
+        end = f"-{number}"
+        yield name[: ID_CHARS - len(end)] + end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from functools import cached_property
 from itertools import accumulate
 from operator import add
 
+from handrail.core.documents import binary
 from handrail.core.documents.index import Index
 from handrail.core.failure import Code, Failure
 
@@ -98,11 +99,13 @@ class Text:
             is_whole = text.raw == raw and "\0" not in text.content
         except UnicodeDecodeError as error:
             place = error.start + len(mark)
-            return _undecodable(encoding, f"the byte 0x{raw[place]:02X} at offset {place:,}")
+            return _undecodable(raw, encoding, f"the byte 0x{raw[place]:02X} at offset {place:,}")
         except UnicodeError:
             is_whole = False
         if not is_whole:
-            return _undecodable(encoding, "bytes that would not be written back unchanged (binary data?)")
+            return _undecodable(
+                raw, encoding, "bytes that would not be written back unchanged (binary data?)"
+            )
         return text
 
     @cached_property
@@ -233,7 +236,13 @@ def _is_known(encoding: str) -> bool:
     return True
 
 
-def _undecodable(encoding: str, what: str) -> Failure:
+def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
+    if kind := binary.kind_of(raw):
+        return Failure(
+            code=Code.BAD_ENCODING,
+            message=f"The file is {kind}, and no text. Nothing was changed.",
+            steps=("Leave it as it is; ask the user if what is in it matters.",),
+        )
     return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
 
 

@@ -25,6 +25,7 @@ TAG_NAMES = (
 )
 FRAMING = re.compile(
     rf"<\s*/?\s*(?:[a-z_][\w-]*:)?(?:{TAG_NAMES})(?:[\s/=|][^<>]*)?>"  # with or without attributes
+    rf"|</?(?:[a-z_][\w-]*:)?(?:{TAG_NAMES})(?=[\s/=|]|<|$)"  # one that never ends
     r"|<\|[^<>|]{0,40}\|>"  # <|im_start|> and its like
     r"|<!\[CDATA\[|\]\]>"
     r"|<<\s*/?\s*SYS\s*>>|\[/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\]"
