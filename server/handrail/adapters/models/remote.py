@@ -11,6 +11,7 @@ import gc
 import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from handrail.adapters.models.address import Address
@@ -37,6 +38,7 @@ class Remote:
         """The model is sent none of the *secrets*."""
         self._address, self._silence_s, self._secrets = address, silence_s, secrets
         self._engine: Engine | None = None
+        self._sent: tuple[tuple[str, ...], tuple[Message, ...], tuple[Message, ...]] = ((), (), ())
 
     @property
     def context_tokens(self) -> int:
@@ -48,9 +50,22 @@ class Remote:
     ) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""
         engine = await self._opened()
-        async with aclosing(engine.stream(without_keys(messages, self._secrets()), tools)) as pieces:
+        keyless = self._without_keys(messages)
+        async with aclosing(engine.stream(keyless, tools)) as pieces:
             async for piece in pieces:
                 yield piece
+
+    def _without_keys(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """The messages without keys; those that were sent before are not looked through again."""
+        secrets = tuple(self._secrets())
+        known, before, after = self._sent
+        same = 0
+        if known == secrets:
+            pairs = zip(messages, before, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
+        found = (*after[:same], *without_keys(messages[same:], secrets))
+        self._sent = secrets, tuple(messages), found
+        return found
 
     async def prepare(self) -> None:
         """Find out how much the model reads, if its server tells that. Raises ProviderError."""

@@ -83,7 +83,7 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         response = await _complete(session, executor)
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(response, session.streak, session.since, offered)
-        session = _narrowed(response, session, executor).after(response, decision, wishes.offers)
+        session = _measured(response, session, executor).after(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         next_one: Session | Finish | GiveUp
@@ -132,15 +132,16 @@ async def _ran(
     return replace(session, trail=session.trail.lifted())
 
 
-def _narrowed(response: Response, session: Session, executor: Executor) -> Session:
+def _measured(response: Response, session: Session, executor: Executor) -> Session:
     """The session, given what the server has read of it; the user is told if that was not all."""
-    read = session.gauge.cut_to(session.tokens, response.usage)
+    tokens, reported = session.tokens, response.usage.input_tokens
+    read = session.gauge.cut_to(tokens, response.usage)
     if read is None:
-        return session.widened(response.usage.input_tokens)
+        return replace(session, gauge=session.gauge.corrected(tokens, reported)).widened(reported)
     if not session.was_told:
         text = (
-            f"The model's server has read only about {read:,} of about {session.tokens:,} tokens: it cuts "
-            "the conversation without a word. Give the model a larger window there (Ollama: num_ctx)."
+            f"The model's server has read only about {read:,} of about {tokens:,} tokens: it cuts the "
+            "conversation without a word. Give the model a larger window there (Ollama: num_ctx)."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)
@@ -194,6 +195,8 @@ async def _complete(session: Session, executor: Executor) -> Response:
 
 def _readable(response: Response, session: Session, executor: Executor) -> Response:
     """*response* with the calls that it has as text, and with sound ids; the user is told of the former."""
+    if response.calls:
+        return replace(response, calls=named(response.calls, session.call_ids))
     has_edited = any(not call.startswith(as_text.PREFIX) for call in _made(executor))
     before = Written(calls=session.calls, has_edited=has_edited)
     offered = frozenset(offer.name for offer in session.offered)

@@ -154,8 +154,6 @@ class Session:
         if isinstance(decision, Continue):
             messages.append(UserMessage(text=decision.nudge))
         withheld = isinstance(decision, Continue) and decision.without_tools
-        was_cut = self.gauge.cut_to(self.tokens, response.usage) is not None
-        reported = 0 if was_cut else response.usage.input_tokens
         return replace(
             self,
             messages=tuple(messages),
@@ -164,7 +162,6 @@ class Session:
             text=_said(self.text, response, decision),
             since="" if calls else _said(self.since, response, decision),
             usage=self.usage.plus(response.usage),
-            gauge=self.gauge.corrected(self.tokens, reported),
         )
 
     def steered(self, said: Sequence[str]) -> Session:
