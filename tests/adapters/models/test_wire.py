@@ -73,6 +73,7 @@ PAGE = b"\xef\xbb\xbf\n<!DOCTYPE html><html><head><title>Sign in</title><style>b
 OTHERS = {
     "a page": Raw(200, PAGE, {"Content-Type": "text/html"}),
     "a page that is called events": Raw(200, PAGE, {"Content-Type": "text/event-stream"}),
+    "words": Raw(200, b"Portal: sign in", {"Content-Type": "text/plain"}),
     "an object": Raw(200, b'{"detail": "Portal"}', {"Content-Type": "application/json"}),
 }
 

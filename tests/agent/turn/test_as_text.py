@@ -53,6 +53,15 @@ WRITTEN = {
     "JSON as a list": f"[{MADE}]",
     "JSON as servers have it": f"So:\n```json\n{CALLED}\n```",
     "JSON by other names": f"So:\n```tool_call\n{BARE}\n```",
+    "JSON with a name of another space": f"So:\n```json\n{MADE.replace('patch', 'functions.patch', 1)}\n```",
+    "a tag for each argument": "I do it.\n<tool_call>\n<function=patch>\n"
+    + "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in ARGUMENTS.items())
+    + "</function>\n</tool_call>",
+    "tags with names": '<function_calls>\n<invoke name="patch">\n'
+    + "".join(f'<parameter name="{name}">{value}</parameter>\n' for name, value in ARGUMENTS.items())
+    + "</invoke>\n</function_calls>",
+    "V4A, indented": "1. Change it:\n\n" + "\n".join(f"   {row}" for row in V4A.split("\n")),
+    "V4A in a heredoc": f"```bash\napply_patch <<'EOF'\n{V4A}\nEOF\n```",
     "JSON with line ends in strings": '{"name": "patch", "arguments": {"mode": "v4a", "patch": "'
     + V4A
     + '"}}',

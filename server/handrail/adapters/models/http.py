@@ -24,6 +24,7 @@ CONNECT_S = 5.0
 WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 PLAIN = ("", "identity")
 LIMIT_SHOWN_BYTES = 1_000
+EVENTS = re.compile(rb"^\xef?\xbb?\xbf?(?:data|event|id|retry)?:", re.MULTILINE)
 TAG = re.compile(r"<(?:script|style)\b.*?(?:</(?:script|style)>|$)|<[^>]*>?", re.DOTALL | re.IGNORECASE)
 
 
@@ -82,6 +83,8 @@ class Bounded(httpx2.AsyncByteStream):
                 return
             if left < 0:
                 raise httpx2.ReadError(f"The answer has more than {LIMIT_ANSWER_BYTES:,} bytes.")
+        if begin:
+            raise NoAnswer(_what(begin))
 
     async def _pieces(self) -> AsyncIterator[bytes]:
         if self._encoding in PLAIN:
@@ -111,15 +114,19 @@ def _still_unknown(begin: bytes) -> bytes | None:
 
     Raises NoAnswer if it is a page or an object: asking again would bring the same.
     """
+    if EVENTS.search(begin) is not None:
+        return None
     begin = begin.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not begin:
-        return begin
-    said = " ".join(TAG.sub(" ", begin[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
-    if begin.startswith(b"<"):
-        raise NoAnswer(f"A web page came: {said!r}. Is the address right (handrail.baseUrl)?")
-    if begin.startswith((b"{", b"[")):
-        raise NoAnswer(f"An answer came that is not streamed: {said!r}. Is the address right?")
-    return None
+    if begin.startswith((b"<", b"{", b"[")):
+        raise NoAnswer(_what(begin))
+    return begin if len(begin) < LIMIT_SHOWN_BYTES else None
+
+
+def _what(body: bytes) -> str:
+    """What came, for people."""
+    kind = "A web page" if body.startswith(b"<") else "Something that is not streamed"
+    said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
+    return f"{kind} came in place of an answer: {said!r}. Is the address right (handrail.baseUrl)?"
 
 
 def client() -> Client:

@@ -12,11 +12,12 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from textwrap import dedent
 
 from handrail.core.conversation.message import Response, StopReason, ToolCall
 from handrail.core.patches import reply
 from handrail.core.patches.reply import Block, Notation
-from handrail.core.patches.v4a import END
+from handrail.core.patches.v4a import BEGIN, END
 
 PREFIX = "text"  # the ids of such calls begin so
 LOOKED_AT_CHARS = 200_000
@@ -24,10 +25,23 @@ LIMIT_OBJECTS = 50  # looked at in one answer
 NAMES_FILE = re.compile(r"^(?:--- |\+\+\+ |diff --git |rename )\S", re.MULTILINE)
 # What may stand between the beginning of a line and the JSON of a call.
 OPENS = re.compile(
-    r"^[ \t]*(?:<[\w|:-]{1,40}(?:=(?P<name>[\w.-]{1,80}))?[^<>\n]{0,80}>|\[TOOL_CALLS\])?\s*(?=[{\[])",
+    r"^[ \t]{0,20}(?:<[\w|:-]{1,40}(?:=(?P<name>[\w.-]{1,80}))?[^<>\n]{0,80}>|\[TOOL_CALLS\])?"
+    r"\s{0,9}(?=[{\[])",
     re.MULTILINE,
 )
-CLOSES = re.compile(r"\s*(?:</[\w|:-]{1,40}>)?")
+CLOSES = re.compile(r"\s{0,9}(?:</[\w|:-]{1,40}>)?")
+# Calls with a tag for each argument, as two families of models write them.
+CALL_TAG = re.compile(r"<(function=|invoke\s{1,9}name=[\"']?)(?P<name>[\w.-]{1,80})[\"']?\s{0,9}>")
+ARGUMENT_TAG = re.compile(r"<parameter(?:=|\s{1,9}name=[\"']?)(?P<name>[\w-]{1,80})[\"']?\s{0,9}>\n?")
+ARGUMENT_END = "</parameter>"
+WRAPPING = re.compile(r"</?(?:tool_calls?|function_calls?)>")
+# Arguments that are text, whatever they look like.
+TEXTS = frozenset({"content", "old_string", "new_string", "patch", "command", "pattern", "path", "question"})
+SCALAR = re.compile(r"true|false|\d{1,9}")
+INDENTED = re.compile(rf"^[ \t]{{1,20}}(?={re.escape(BEGIN)})", re.MULTILINE)
+NAMED = ("name", "tool", "tool_name", "action")
+GIVEN = ("arguments", "parameters", "input", "args", "tool_input", "action_input")
+SPACES = ("functions.", "tools.")  # which some models put before a name
 # A fence that the calls have left empty.
 EMPTY_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$", re.MULTILINE)
 DECODER = json.JSONDecoder(strict=False)  # small models write line ends into strings
@@ -55,8 +69,8 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
         return response
     text = response.text[:LOOKED_AT_CHARS]
     calls, rest = _edits(text, before) if "patch" in tools else ((), text)
-    if not calls:
-        calls, rest = _objects(text, tools)
+    for read in (_objects, _tagged):
+        calls, rest = (calls, rest) if calls else read(text, tools)
     fresh = [call for call in calls if (call.name, call.arguments) not in before.calls]
     if not fresh:
         return response
@@ -84,6 +98,7 @@ def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
 
 
 def _edits(text: str, before: Written) -> tuple[Sequence[ToolCall], str]:
+    text = _dedented(text)
     found = reply.read(text)
     blocks = [block for block in found.blocks if _is_edit(block, before)]
     calls = [call_of(f"{PREFIX}-{n}", block, partial=False) for n, block in enumerate(blocks, 1)]
@@ -145,11 +160,65 @@ def _calls(value: object, name: str, tools: Set[str]) -> Iterator[ToolCall]:
     if name in tools:
         yield ToolCall(id="", name=name, arguments=json.dumps(value))
         return
-    given = next((value[key] for key in ("arguments", "parameters", "input", "args") if key in value), None)
-    named = value.get("name") or value.get("tool") or inner
-    arguments = _object(given)
-    if isinstance(named, str) and named in tools and arguments is not None:
+    arguments = _object(next((value[key] for key in GIVEN if key in value), None))
+    named = _bare(next((value[key] for key in NAMED if key in value), inner))
+    if named in tools and arguments is not None:
         yield ToolCall(id="", name=named, arguments=json.dumps(arguments))
+
+
+def _bare(name: object) -> str:
+    """The name of a tool without what stands for all of them; empty for what is no name."""
+    if not isinstance(name, str):
+        return ""
+    return next((name.removeprefix(space) for space in SPACES if name.startswith(space)), name)
+
+
+def _tagged(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
+    """Calls with a tag for each argument, and the text without them."""
+    calls: list[ToolCall] = []
+    rest, at = list[str](), 0
+    for opens, body, end in _elements(text, CALL_TAG, "</"):
+        kept = _elements(body, ARGUMENT_TAG, ARGUMENT_END)
+        arguments = {each["name"]: _value(each["name"], value.removesuffix("\n")) for each, value, _ in kept}
+        name = _bare(opens["name"])
+        if name in tools and arguments:
+            calls.append(
+                ToolCall(id=f"{PREFIX}-{len(calls) + 1}", name=name, arguments=json.dumps(arguments))
+            )
+            rest.append(text[at : opens.start()])
+            at = end
+    return calls, WRAPPING.sub("", "".join([*rest, text[at:]])).strip() if calls else text
+
+
+def _elements(text: str, tag: re.Pattern[str], end: str) -> Iterator[tuple[re.Match[str], str, int]]:
+    """What stands between a *tag* and its *end*, and where that ends; calls have ends of two names."""
+    at = 0
+    for _ in range(LIMIT_OBJECTS):
+        opens = tag.search(text, at)
+        if opens is None:
+            return
+        closes = end if end != "</" else f"</{'function' if opens[1].startswith('function') else 'invoke'}>"
+        stop = text.find(closes, opens.end())
+        if stop < 0:
+            return
+        at = stop + len(closes)
+        yield opens, text[opens.end() : stop], at
+
+
+def _dedented(text: str) -> str:
+    """*text* without the indentation of V4A patches that are indented as a whole, as in a list."""
+    for _ in range(LIMIT_OBJECTS):
+        begin = INDENTED.search(text)
+        stop = text.find(END, begin.end()) if begin is not None else -1
+        if begin is None or stop < 0:
+            break
+        stop += len(END)
+        text = text[: begin.start()] + dedent(text[begin.start() : stop]) + text[stop:]
+    return text
+
+
+def _value(name: str, text: str) -> object:
+    return json.loads(text.strip()) if name not in TEXTS and SCALAR.fullmatch(text.strip()) else text
 
 
 def _object(given: object) -> dict[str, object] | None:

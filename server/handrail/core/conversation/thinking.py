@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from handrail.core.conversation.message import Delta, Thought
 
 NAMES = r"think|thinking|thought|reasoning"
-OPEN = re.compile(rf"^[ \t]*(?:<(?:{NAMES})>|\[THINK\])", re.MULTILINE | re.IGNORECASE)
+OPEN = re.compile(rf"^[ \t]{{0,20}}(?:<(?:{NAMES})>|\[THINK\])", re.MULTILINE | re.IGNORECASE)
 CLOSE = re.compile(rf"(?:</(?:{NAMES})>|\[/THINK\])", re.IGNORECASE)
 FENCE = "```"
 LONGEST = len("</reasoning>")  # of all tags
-BEGUN = re.compile(r"[ \t]*(?:[<\[][A-Za-z]{0,9}|`{1,2})?$")  # what may become a tag or a fence
+BEGUN = re.compile(r"[ \t]{0,20}(?:[<\[][A-Za-z]{0,9}|`{1,2})?$")  # what may become a tag or a fence
 
 
 def answer_of(text: str) -> str:
