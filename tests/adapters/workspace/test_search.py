@@ -247,3 +247,35 @@ async def test_a_slow_search_is_given_up(
     found = await folders.search(Search(pattern=r"(a+)+$", glob="slow.txt"), [])
     assert isinstance(found, Failure)
     assert found.code is Code.TIMED_OUT
+
+
+# ---- Ignore files that are none ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [".gitignore", "src/.ignore", "src/deep/.rgignore"])
+async def test_a_pipe_as_an_ignore_file_holds_no_search_up(
+    folders: Folders, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(ripgrep, "PATIENCE_S", 0.1)
+    path = tmp_path / "work" / name
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+    found = await folders.search(Search(pattern="needle = 1"), [])
+    assert isinstance(found, Lines)
+    assert [line.path for line in found.lines] == ["a.py"]
+    assert "a.py" in await folders.files(None, "")
+
+
+async def test_ripgrep_has_a_limit_of_memory(
+    folders: Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it would read a link to `/dev/zero` whole."""
+    fake = tmp_path / "bin" / "rg"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\nulimit -v > {tmp_path}/limit\nkill -ABRT $$\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    found = await folders.search(Search(pattern="needle = 1"), [])
+    assert isinstance(found, Lines), "it is done without ripgrep"
+    assert [line.path for line in found.lines] == ["a.py"]
+    assert (tmp_path / "limit").read_text() == f"{ripgrep.LIMIT_MEMORY_KB}\n"

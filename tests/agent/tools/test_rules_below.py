@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
+import os
+import sys
 
 import pytest
 
@@ -35,6 +36,14 @@ def ground(bench: Bench) -> Bench:
     return bench
 
 
+@pytest.fixture
+def ripgrep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ripgrep of this Python environment is on PATH."""
+    folder = os.path.dirname(sys.executable)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    assert os.path.exists(os.path.join(folder, "rg"))
+
+
 async def run(bench: Bench, *lines: str) -> list[str]:
     """What became of each line, called at once in one turn: it ran, was asked about, or was blocked."""
     bench.approver.asked.clear()
@@ -60,7 +69,7 @@ async def test_what_reads_all_below_obeys(ground: Bench, tool: str, match: str) 
     assert await run(ground, *READERS) == ["ran"] * 4
 
 
-@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
+@pytest.mark.usefixtures("ripgrep")
 async def test_ripgrep_obeys(ground: Bench) -> None:
     ground.terms = terms(("read_file", "private.py", "block"), ("read_file", ".hidden", "block"))
     assert await run(ground, "rg needle", "rg needle docs") == ["blocked", "ran"]
@@ -70,6 +79,12 @@ async def test_ripgrep_obeys(ground: Bench) -> None:
         "blocked",
         "blocked",
     ]
+
+
+@pytest.mark.usefixtures("ripgrep")
+async def test_where_an_ignore_file_leads_outside_ripgrep_asks(ground: Bench) -> None:
+    (ground.root / "docs" / ".gitignore").symlink_to("/dev/null")
+    assert await run(ground, "rg needle", "rg needle docs", "rg needle src") == ["asked", "asked", "ran"]
 
 
 async def test_a_block_is_found_behind_what_is_asked_about(ground: Bench) -> None:

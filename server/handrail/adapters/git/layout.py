@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
 POINTER_BYTES = 10_000  # a path and a few words
@@ -52,10 +52,10 @@ def are_plain_objects(objects: Path) -> bool:
     return all(entry.is_file() for entry in _objects(objects))
 
 
-def waits_for(top: Path) -> str:
+def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
     """What below *top* git would wait for without end when it looks at all; empty if there is nothing."""
     for at, folders, names in os.walk(top):
-        for name in IN_WORK_TREES.intersection(names):
+        for name in names_of_patterns & set(names):
             if why := of_patterns(Path(at, name)):
                 return why
         if ".git" in folders:

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from handrail.adapters.files.paths import INTERNAL
+from handrail.adapters.workspace.ripgrep import IGNORE_FILES
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.rules import Decision
 
@@ -100,6 +101,8 @@ class Ground:
                 raise TooManyError
             for entry in entries:
                 if below is Below.VISIBLE and entry.name.startswith("."):
+                    if entry.name in IGNORE_FILES and entry.is_symlink():
+                        yield entry, True  # what it leads to is read
                     continue
                 is_asked = self._is_asked(entry, root, below)
                 yield entry, is_asked

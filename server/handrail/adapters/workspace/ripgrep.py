@@ -16,9 +16,15 @@ from pathlib import Path
 
 from handrail.adapters.files.files import in_thread
 from handrail.adapters.files.scan import LIMIT_BYTES, LIMIT_S, Match, Scan, SlowError, shown
+from handrail.adapters.git import layout
 from handrail.core.policy.environment import inherited
 
 LIMIT_OUTPUT_BYTES = 20_000_000
+LIMIT_MEMORY_KB = 2_000_000  # of addresses, most of which it never uses
+PATIENCE_S = 2.0  # then it is looked whether it can end at all
+SHELL = "/bin/sh"
+DONE = (0, 1)  # 1: nothing found
+IGNORE_FILES = frozenset({".gitignore", ".ignore", ".rgignore"})
 OPTIONS = (
     "--no-config",
     "--no-messages",
@@ -86,25 +92,37 @@ def _match(line: bytes, folder: Path, is_text: bool) -> Match | None:
 async def _run(command: Sequence[str], folder: Path, given: str | None = None) -> tuple[bytes, bool]:
     """What a command says, and whether that is not all of it."""
     process = await asyncio.create_subprocess_exec(
-        *command,
+        *(*_bounded(), *command),
         cwd=folder,
         stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env=inherited(os.environ),
     )
+    reading = asyncio.ensure_future(_read(process, given))
     try:
         async with asyncio.timeout(LIMIT_S):
-            raw, is_cut = await _read(process, given)
-            if not is_cut and await process.wait() > 1:  # 1: nothing found
+            ended, _ = await asyncio.wait((reading,), timeout=PATIENCE_S)
+            waits_for = "" if ended else await in_thread(layout.waits_for, folder, IGNORE_FILES)
+            if waits_for:
+                raise NotDoneError(waits_for)
+            raw, is_cut = await reading
+            if not is_cut and await process.wait() not in DONE:
                 raise NotDoneError
     except TimeoutError as error:
         raise SlowError(f"The search did not end within {LIMIT_S:g} s.") from error
     finally:
+        reading.cancel()
         if process.returncode is None:
             process.kill()
             await process.wait()
     return raw, is_cut
+
+
+def _bounded() -> Sequence[str]:
+    """What keeps it from taking all memory: an ignore file is read whole, and may have no end."""
+    bounded = f'ulimit -v {LIMIT_MEMORY_KB} 2>/dev/null; exec "$@"'
+    return (SHELL, "-c", bounded, "sh") if os.access(SHELL, os.X_OK) else ()
 
 
 async def _read(process: asyncio.subprocess.Process, given: str | None) -> tuple[bytes, bool]:
