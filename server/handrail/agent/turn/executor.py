@@ -255,28 +255,15 @@ class Executor:
         ready, failure = refused.ready, refused.failure
         found: tuple[Outcome, ...] = ()
         if ready is not None and isinstance(ready.action, Edits):
-            found = tuple(self._untried(ready, place, failure, order) for place in ready.places.values())
+            mutation = self._mutation(ready.call, order)
+            found = tuple(output.untried(mutation, place, failure) for place in ready.places.values())
         elif ready is None and refused.call.name in ("patch", "write_file"):
             named = patch.named_in(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
             meant = place if isinstance(place, Place) and place.standing is Standing.INSIDE else None
-            found = (self._untried(refused, meant, failure, order),)
+            found = (output.untried(self._mutation(refused.call, order), meant, failure),)
         self.misses.update(ledger.missed(self.misses, found))
         return Done(result=output.failed_result(refused.call, failure), outcomes=found)
-
-    def _untried(self, call: Ready | Refused, place: Place | None, failure: Failure, order: int) -> Outcome:
-        mutation = self._mutation(call.call, order)
-        if place is not None:
-            mutation = replace(
-                mutation,
-                id=f"{mutation.id}:{place.path}",
-                uri=place.uri,
-                identity=place.identity,
-                path=place.path,
-            )
-            failure = failure.at(place.uri)
-        status = Status.DENIED if failure.code is Code.DENIED else Status.FAILED
-        return Outcome(mutation=mutation, status=status, failure=failure)
 
     def _mutation(self, call: ToolCall, order: int) -> Mutation:
         return Mutation(
@@ -404,12 +391,5 @@ class Executor:
         return Done(result=result, outcomes=made.outcomes)
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
-        failure = Failure(
-            code=Code.TOOL_FAILED,
-            message=f"No checkpoint could be taken, so nothing was changed: {error}",
-            steps=(
-                "Mend what the message names, then try again.",
-                "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
-            ),
-        )
+        failure = output.unprotected(error)
         return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)

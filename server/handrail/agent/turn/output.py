@@ -12,8 +12,11 @@ from dataclasses import dataclass, replace
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Printed
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
+from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
+from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallStarted
+from handrail.core.policy.verdict import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
@@ -100,3 +103,25 @@ def result_of(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
             return ToolResult(call=call.id, text=text, failure=failure)
         case str():
             return ToolResult(call=call.id, text=found)
+
+
+def untried(mutation: Mutation, place: Place | None, failure: Failure) -> Outcome:
+    """The outcome of a mutation that did not run, of the document at *place* if that is known."""
+    if place is not None:
+        name = f"{mutation.id}:{place.path}"
+        mutation = replace(mutation, id=name, uri=place.uri, identity=place.identity, path=place.path)
+        failure = failure.at(place.uri)
+    status = Status.DENIED if failure.code is Code.DENIED else Status.FAILED
+    return Outcome(mutation=mutation, status=status, failure=failure)
+
+
+def unprotected(error: Exception) -> Failure:
+    """Why a call did not run of which no checkpoint could be taken."""
+    return Failure(
+        code=Code.TOOL_FAILED,
+        message=f"No checkpoint could be taken, so nothing was changed: {error}",
+        steps=(
+            "Mend what the message names, then try again.",
+            "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
+        ),
+    )
