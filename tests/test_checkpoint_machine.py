@@ -94,10 +94,14 @@ class Machine(RuleBasedStateMachine):
     async def start(self) -> None:
         """A server that knows nothing but what is on the disk, and an editor with the same documents."""
         self.is_killed = False
-        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state), "HANDRAIL_SANDBOX": "off"}
         self.server = servers().start(["serve"], environment, self.base / "log")
         self.editor = Editor(VSCODE, self.root)
-        own = {"model": f"scripted:{self.base / 'script.json'}", "edits.closedDocuments": "disk"}
+        own = {
+            "model": f"scripted:{self.base / 'script.json'}",
+            "edits.closedDocuments": "disk",
+            "terminal.save": "always",
+        }
         services = ("save",) if self.model.saves else ()
         await self.editor.connect(self.server)
         await self.editor.greet(options=opting_in(*services, approvals=True, settings=own))

@@ -31,7 +31,7 @@ class Theatre:
         if habits.name not in self._editors:
             root, state = self.base / habits.name / "work", self.base / habits.name / "state"
             root.mkdir(parents=True)
-            environment = {**os.environ, "XDG_STATE_HOME": str(state)}
+            environment = {**os.environ, "XDG_STATE_HOME": str(state), "HANDRAIL_SANDBOX": "off"}
             argv = ["serve", f"--answer-timeout={TIME_LIMIT_S}", "--command-timeout=10"]
             server = self.servers.start(argv, environment, self.base / habits.name / "log")
             editor = Editor(habits, root)

@@ -75,7 +75,7 @@ class Neovim:
         model = four_patches.write_script(self.folder / "script.json", script)
         clipboard = config.pop("clipboard", None)
         if clipboard is None:
-            config["init_options"] = {"handrail": {"settings": {"model": model}}}
+            config["init_options"] = {"handrail": {"settings": {"model": model, "terminal.save": "always"}}}
         record = self.folder / "record.json"
         plan = self.folder / "run.json"
         plan.write_text(
