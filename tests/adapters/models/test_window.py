@@ -107,6 +107,15 @@ async def test_the_window_with_which_ollama_has_loaded_a_model_counts_once_it_ha
         assert len(server.looked) == seen
 
 
+async def test_a_server_that_is_not_there_is_asked_some_times_and_no_more() -> None:
+    async with model_server() as server:
+        url = server.url("ollama")
+    provider = Remote(lambda: Address(kind="ollama", name="m", base_url=url), 5.0)
+    for _ in range(5):
+        await provider.prepare()
+    assert provider.context_tokens == DEFAULT_CONTEXT
+
+
 async def test_an_answer_is_no_longer_than_the_user_allows() -> None:
     async with model_server(Say(text="Done."), Say(text="Done.")) as server:
         for tokens in (0, 777):

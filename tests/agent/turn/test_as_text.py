@@ -219,3 +219,51 @@ async def test_where_nothing_may_be_changed_an_edit_as_text_is_an_answer(bench: 
     bench.says(answer(V4A))
     report = await bench.host.wait(bench.host.start("How?", None, mode=Mode.PLAN).id)
     assert (report.answer, snapshot(bench.root)) == (V4A, {"a.txt": b"one\n"})
+
+
+def block(path: str, old: str, new: str) -> str:
+    return f"{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
+
+
+def written(path: str, old: str, new: str) -> str:
+    arguments = {"path": path, "old_string": old, "new_string": new}
+    return f"```json\n{json.dumps({'name': 'patch', 'arguments': arguments})}\n```"
+
+
+def made(path: str, old: str, new: str) -> dict[str, object]:
+    return call("patch", path=path, old_string=old, new_string=new)
+
+
+EDITS = (("a.txt", "one", "1"), ("a.txt", "two", "2"), ("b.txt", "three", "3"))
+FAMILIES = {
+    "calls at once": [
+        answer("Let me read both.", call("read_file", path="a.txt"), call("read_file", path="b.txt")),
+        answer("Now I will make the edits.", *(made(*edit) for edit in EDITS)),
+    ],
+    "V4A in prose": [
+        answer("I'll look at the files first."),
+        answer("", call("read_file", path="a.txt")),
+        answer(
+            "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n-two\n+1\n+2\n"
+            "*** Update File: b.txt\n@@\n-three\n+3\n*** End Patch"
+        ),
+    ],
+    "prose and fences": [
+        answer(f"First I change the beginning.\n\n{written(*EDITS[0])}"),
+        answer(f"Then the rest:\n\n{block(*EDITS[1])}"),
+        answer("Now I will edit the other file."),
+        answer(f"<think>Which tool?</think>{written(*EDITS[2])}"),
+    ],
+}
+
+
+@pytest.mark.parametrize("answers", FAMILIES.values(), ids=FAMILIES.keys())
+async def test_three_edits_in_two_files_are_made_by_whatever_habit(
+    bench: Bench, answers: list[dict[str, object]]
+) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "b.txt": b"three\n"})
+    bench.says(*answers, answer("All three edits are made."))
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "All three edits are made.")
+    assert snapshot(bench.root) == {"a.txt": b"1\n2\n", "b.txt": b"3\n"}
+    assert all(outcome.failure is None for outcome in report.outcomes)

@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+import httpx2
 from anthropic import AnthropicError
 from openai import OpenAIError
 from pydantic import ValidationError
@@ -55,6 +56,7 @@ CACHED = AnthropicModelSettings(
 )
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
+LOOKS = 3  # as often a server that is not there is asked how much its model reads
 END = object()
 BROKEN_OFF = "The model's answer broke off before its end."
 STOPS = {
@@ -93,7 +95,8 @@ class Engine:
         if address.output_tokens:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
         self._address = address
-        self._may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
+        may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
+        self._may_tell = LOOKS if may_tell else 0
         try:
             self._model = _model(address)
         except (exceptions.UserError, OpenAIError, AnthropicError, ImportError, *UNREADABLE) as error:
@@ -104,8 +107,12 @@ class Engine:
         """Ask the server how much the model reads, until that is certain; it may be once it has answered."""
         if not self._may_tell:
             return
-        found = await window.read(self._address)
-        self._may_tell = found is not None and not found.is_final
+        try:
+            found = await window.read(self._address)
+        except httpx2.TransportError:
+            self._may_tell -= 1  # it may not be there yet
+            return
+        self._may_tell = LOOKS if found is not None and not found.is_final else 0
         if found is not None:
             self.context_tokens = found.tokens
 

@@ -2,7 +2,7 @@
 Ask a model's server how much the model reads at once, where it tells that.
 
 Ollama tells with how large a window it has loaded a model (`/api/ps`), and before that what the model could
-read or is set to (`/api/show`); others list it with their models. Whatever goes wrong, nothing is known.
+read or is set to (`/api/show`); others list it with their models.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Window:
 
 
 async def read(address: Address) -> Window | None:
-    """How much a model reads; None if its server does not tell."""
+    """How much a model reads; None if its server does not tell. Raises httpx2.TransportError."""
     try:
         async with client() as http:
             http.timeout = httpx2.Timeout(PATIENCE_S)
@@ -44,6 +44,8 @@ async def read(address: Address) -> Window | None:
                 return await _ollama(http, address)
             found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
             return _listed(_objects(found.get("data")), address.name)
+    except httpx2.TransportError:
+        raise
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
         return None
 
