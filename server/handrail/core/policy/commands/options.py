@@ -64,6 +64,7 @@ class Row:
         content: Whether it may show contents of files that it does not name, as git does.
         no_patch: The options with which it does not, if it does without any.
         own_path: Whether it sees the user's PATH.
+        values_apart: Whether the value of a letter is always a word of its own, so that others may follow it.
     """
 
     options: str = ""
@@ -78,6 +79,7 @@ class Row:
     content: bool = False
     no_patch: str = ""
     own_path: bool = False
+    values_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +207,8 @@ def _letters(row: Row, word: str, left: list[str]) -> Iterator[tuple[str, str, s
             yield f"-{letter}", signs, rest
             return
         if set(signs) & set(":<"):
+            if rest and row.values_apart:
+                raise UnknownError(f"the option `{word}`, whose letters all count")
             if not rest and not left:
                 raise UnknownError(f"the option `{word}` without a value")
             yield f"-{letter}", signs, rest or left.pop(0)

@@ -218,6 +218,7 @@ TABLE: Mapping[str, Row] = {
         operands="tree*",
         below=Below.NAMES,
         implied=".",
+        values_apart=True,  # `-Po` has a pattern and writes a file
     ),
     "true": Row(operands="text*"),
     "uname": Row(
