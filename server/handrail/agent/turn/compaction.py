@@ -70,6 +70,7 @@ def is_too_large(session: Session, ports: Ports) -> str:
 
 
 SURELY = 1.2  # our count may be too high
+SAFELY = 0.9  # of the window, by our count: a request of that size leaves room for an answer
 WAY_OUT = (
     "Ask for less at once, or point at fewer files or lines; begin a new session; or choose a model that "
     "reads more. If this one does, say so with the setting handrail.context.window."
@@ -97,7 +98,7 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
         gauge = replace(gauge, factor=gauge.factor * max(1.0, room.window / max(before, 1)))
         session = replace(session, gauge=gauge)
         before = session.tokens
-    target, spare = room.target - session.least_tokens, room.window - session.least_tokens
+    target, spare = room.target - session.least_tokens, int(room.window * SAFELY) - session.least_tokens
     must = target if full else spare
     messages, usage, left_out = await _without_oldest(session, ports, facts, target, full=full)
     if gauge.tokens(messages) > target:

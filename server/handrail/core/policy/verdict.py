@@ -356,7 +356,8 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]
     found = [rules.of_part(rights.rules, request.tool, part) for part in words]
     if request.script.is_read_only:
-        found += [rules.of_path(rights.rules, "read_file", place.path) for place in request.places]
+        read = (*request.places, *request.beneath)
+        found += [rules.of_path(rights.rules, "read_file", place.path) for place in read]
     yield from (each for each in found if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 
