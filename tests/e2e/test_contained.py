@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from adapters.namespaces import allowed
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
@@ -14,6 +15,9 @@ from e2e.texts import Json
 from handrail.testing import answer, call
 
 AUTO = {"HANDRAIL_SANDBOX": "auto"}
+pytestmark = pytest.mark.skipif(
+    not allowed(), reason="the kernel of this machine allows no namespaces of one's own"
+)
 
 
 async def turn(stage: Stage, *lines: str, says: tuple[str, ...] = (), **more: object) -> tuple[Editor, Json]:
