@@ -20,6 +20,7 @@ from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.commands import repository
 from handrail.adapters.git import layout, program
 from handrail.adapters.git.program import Git, LateError
+from handrail.adapters.served.tracked import is_tracked
 from handrail.adapters.worktrees import git as of_snapshots
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
@@ -232,3 +233,22 @@ def test_a_pipe_behind_a_git_file_is_found(root: Path, tmp_path: Path) -> None:
     (tmp_path / "there" / ".git" / "config").unlink()
     os.mkfifo(tmp_path / "there" / ".git" / "config")
     assert "config is a pipe" in layout.obstacle(root)
+
+
+@pytest.mark.parametrize("name", ["index", "config", "HEAD"])
+def test_what_git_tracks_is_not_asked_of_a_pipe(root: Path, name: str) -> None:
+    user_git(root, "init", "-q")
+    (root / ".git" / name).unlink(missing_ok=True)
+    os.mkfifo(root / ".git" / name)
+    assert is_tracked(root, "folder"), "it may be"
+
+
+async def test_a_pipe_in_the_place_of_a_repository(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"a")
+    os.mkfifo(root / ".git")
+    assert not layout.obstacle(root)
+    assert not is_tracked(root, "folder")
+    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    assert not isinstance(found, Repository)
+    effects = await during(repo, lambda: (root / "a").write_bytes(b"b"))
+    assert [each.path for each in effects.changes] == ["a"]
