@@ -205,3 +205,27 @@ async def test_work_is_done(yard: Yard) -> None:
     made = yard.work / "sub/made"
     assert (made.read_text(), made.stat().st_uid) == ("made\n", os.getuid())
     assert shutil.which("python3")
+
+
+async def test_to_open_a_folder_opens_nothing_that_is_hidden_in_it(yard: Yard) -> None:
+    before = yard.state()
+    how = Contained(profile=Profile.WORK, opened=(uri_of(yard.work), uri_of(yard.work / "sub")))
+    (printed,) = await contained(yard, how, "cat .env sub/id_rsa; echo x > .git/hooks/x; echo x > AGENTS.md")
+    assert SECRET not in printed
+    assert yard.state() == before
+
+
+async def test_what_is_opened_in_a_folder_that_is_kept_may_be_written_and_nothing_else(yard: Yard) -> None:
+    how = Contained(profile=Profile.WORK, opened=(uri_of(yard.work / ".husky/pre-commit"),))
+    await contained(yard, how, "echo new > .husky/pre-commit; echo x > .husky/other")
+    assert (yard.work / ".husky/pre-commit").read_text() == "new\n"
+    assert not (yard.work / ".husky/other").exists()
+
+
+@pytest.mark.parametrize("above", ["", "home", ".."])
+async def test_a_folder_that_holds_the_workspace_or_the_home_folder_is_not_opened(
+    yard: Yard, above: str
+) -> None:
+    how = Contained(profile=Profile.WORK, opened=(uri_of((yard.folder / above).resolve()),))
+    with pytest.raises(AssertionError, match="The command was not run"):
+        await contained(yard, how, "cat .env")

@@ -178,12 +178,23 @@ class Containment:
 
     # ---- One command -------------------------------------------------------------------------------
 
-    def _hold(self, contained: Contained) -> Holding:
+    def _above(self, contained: Contained, roots: Sequence[str]) -> str:
+        """A folder that is opened, and in which all that is hidden would be seen again."""
+        home = os.path.realpath(self.environ.get("HOME") or "/")
+        whole = [home, *roots]
+        opened = (path for path in _real(contained.opened) if path not in roots)
+        return next((path for path in opened if any(Path(each).is_relative_to(path) for each in whole)), "")
+
+    def _hold(self, contained: Contained) -> Holding | None:
         found, why = self._bubblewrap()
         if found is None:
             raise CannotContainError(why)
         roots = [os.path.realpath(root) for root in self.roots()]
         works = contained.profile is Profile.WORK
+        if above := self._above(contained, roots):
+            if not works:  # it only reads, and the user has said yes to this
+                return None
+            raise CannotContainError(f"{above} holds the workspace or the home folder")
         try:
             marked = self._ground.marked(self.roots())
             folder = self._own()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind, Marked
-from handrail.adapters.containment.system import CLOSED, CLOSED_FOLDERS, MORE, NAMES, SYSTEM, Home
+from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed
 from handrail.core.policy.containment import Need
 
 LIMIT_MOUNTS = 100
@@ -118,8 +118,7 @@ def _machine(view: View) -> Iterator[str]:
     yield from (*_anyone("/var/tmp"), "--tmpfs", "/run")
     if Need.NETWORK in view.needs:
         yield from _names()
-    yield from _closed(CLOSED, view.hidden)
-    yield from _emptied(path for path in CLOSED_FOLDERS if os.path.isdir(path))
+    yield from _closed(view.hidden)
     yield from _home(view)
 
 
@@ -152,19 +151,13 @@ def _names() -> Iterator[str]:
             yield from ("--ro-bind", real, real)
 
 
-def _closed(paths: Iterable[str], hidden: str) -> Iterator[str]:
-    for path in paths:
-        if os.path.isfile(path) and not os.path.islink(path):
-            yield from ("--ro-bind", hidden, path)
-
-
-def _emptied(paths: Iterable[str], opened: Sequence[str] = ()) -> Iterator[str]:
-    """Folders that hold nothing but what is *opened* in them."""
-    for path in paths:
-        yield from ("--perms", "0755" if opened else "0000", "--tmpfs", path)
-        for inner in opened:
-            yield from ("--bind-try", inner, inner)
-        yield from ("--remount-ro", path)
+def _closed(hidden: str) -> Iterator[str]:
+    """What of the system only some may read, and whoever runs this is among them."""
+    files, folders = closed()
+    for path in folders:
+        yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
+    for path in files:
+        yield from ("--ro-bind", hidden, path)
 
 
 def _roots(view: View) -> Iterator[str]:
@@ -184,10 +177,10 @@ def _over(view: View, mounted: list[str]) -> Iterator[str]:
     """What is hidden, or not written, within the workspace, and what is seen of other places."""
     layered = [layer.folder for layer in view.layers]
     count = len(layered)
-    # A folder comes before what is in it.
+    # A folder comes before what is in it. To open a folder opens nothing that is hidden in it.
     for each in sorted(view.marked, key=lambda marked: marked.path):
         is_layered = _is_in(each.path, layered)
-        if _is_in(each.path, view.opened) or (is_layered and each.kind not in HIDDEN_IN_LAYERS):
+        if each.path in view.opened or (is_layered and each.kind not in HIDDEN_IN_LAYERS):
             continue
         if arguments := tuple(_mount(each, view)):
             yield from arguments
@@ -200,13 +193,19 @@ def _over(view: View, mounted: list[str]) -> Iterator[str]:
             count += 1
     for path in view.opened:
         if not _is_in(path, view.roots):
-            yield from ("--bind-try" if view.is_writable else "--ro-bind-try", path, path)
+            yield from _bound(path, view)
     if count > LIMIT_MOUNTS:
         raise TooManyError
 
 
+def _bound(path: str, view: View) -> Iterator[str]:
+    """A path that is opened."""
+    yield from ("--bind-try" if view.is_writable else "--ro-bind-try", path, path)
+
+
 def _mount(each: Marked, view: View) -> Iterator[str]:
     path = each.path
+    opened = [inner for inner in view.opened if _is_in(inner, [path])]
     if each.kind is Kind.KEPT and Need.REPOSITORY in view.needs:
         for name in GIT_RUNS:
             if os.path.lexists(inner := os.path.join(path, name)):
@@ -214,8 +213,13 @@ def _mount(each: Marked, view: View) -> Iterator[str]:
     elif each.kind in {Kind.KEPT, Kind.LATER}:
         if view.is_writable:
             yield from ("--ro-bind", path, path)
+            for inner in opened:
+                yield from _bound(inner, view)
     elif each.is_folder:
-        yield from _emptied([path], [inner for inner in view.opened if _is_in(inner, [path])])
+        yield from ("--perms", "0755" if opened else "0000", "--tmpfs", path)
+        for inner in opened:
+            yield from _bound(inner, view)
+        yield from ("--remount-ro", path)
     else:
         yield from ("--ro-bind", view.hidden, path)
 

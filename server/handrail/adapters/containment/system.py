@@ -9,8 +9,10 @@ thrown away.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 SYSTEM = (
@@ -35,23 +37,6 @@ MORE = (
     "/run/current-system/sw",
 )
 NAMES = ("/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf")  # what addresses are looked up with
-CLOSED = (  # only root can read them, and a command may be root's
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/security/opasswd",
-    "/etc/sudoers",
-    "/etc/krb5.keytab",
-)
-CLOSED_FOLDERS = (
-    "/etc/ssl/private",
-    "/etc/sudoers.d",
-    "/etc/wireguard",
-    "/etc/NetworkManager",
-    "/etc/letsencrypt",
-)
-
 TOOLCHAINS = """
     .pyenv .rbenv .nodenv .nvm .fnm .volta .asdf .sdkman .jdks .rustup .cargo/bin .cargo/env go/bin
     .go .bun/bin .deno/bin .dotnet .ghcup .opam .juliaup .linuxbrew .nix-profile .local/bin
@@ -91,6 +76,30 @@ class Home:
     seen: tuple[str, ...]
     cached: tuple[str, ...]
     settings: tuple[str, ...]
+
+
+@cache
+def closed(folder: str = "/etc") -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """
+    The files and folders of the system's settings that not everybody may read, and we may.
+
+    They are looked for once: what root may read a command of root's could, without any rights of its own.
+    """
+    files, folders = [], []
+    for at, inner, names in os.walk(folder):
+        hidden = [name for name in inner if _is_closed(os.path.join(at, name), stat.S_IXOTH | stat.S_IROTH)]
+        folders += [os.path.join(at, name) for name in hidden]
+        inner[:] = [name for name in inner if name not in hidden]
+        files += [path for name in names if _is_closed(path := os.path.join(at, name), stat.S_IROTH)]
+    return tuple(files), tuple(folders)
+
+
+def _is_closed(path: str, bits: int) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISLNK(mode) and mode & bits != bits and os.access(path, os.R_OK)
 
 
 def home_of(environment_path: str, home: str, pythons: Iterable[str] = ()) -> Home:

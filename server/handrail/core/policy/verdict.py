@@ -189,7 +189,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
-    for place in request.places if request.command is None else request.written:
+    for place in request.places if request.command is None else (*request.written, *request.opened):
         if place.standing is Standing.VERSION_CONTROL:
             return Block(failure=_version_control(place))
         if place.standing is Standing.OWN:
@@ -375,7 +375,7 @@ def _version_control(place: Place) -> Failure:
         code=Code.BLOCKED,
         uri=place.uri,
         message=f"{place.path} belongs to version control's own files, which are never read or changed.",
-        steps=("Use the version control's commands for what you need.",),
+        steps=("Use the version control's commands; to change a repository they need `repository`.",),
     )
 
 
