@@ -89,8 +89,8 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
       report("making a private Python environment");
       await runLogged([python, "-I", "-m", "venv", folder], log, token);
       report("installing it (only after an update; needs the network)");
-      const pip = ["-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", wheel];
-      await runLogged([pythonIn(folder), ...pip], log, token);
+      const pip = [pythonIn(folder), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"];
+      await installWheel(pip, wheel, log, token);
       await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));
       return folder;
     } catch (thrown) {
@@ -98,6 +98,17 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
       throw thrown;
     }
   });
+}
+
+/** Installs the server with what contains commands, or without it where that cannot be had. */
+async function installWheel(pip: string[], wheel: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
+  try {
+    await runLogged([...pip, `${wheel}[sandbox]`], log, token);
+  } catch (thrown) {
+    if (token.isCancellationRequested) throw thrown;
+    log.warn("Commands will not be contained, unless the system has bubblewrap.", thrown);
+    await runLogged([...pip, wheel], log, token);
+  }
 }
 
 function pythonIn(folder: string): string {
