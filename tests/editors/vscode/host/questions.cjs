@@ -61,7 +61,7 @@ module.exports = {
     const document = await until("the question is shown", shownQuestion);
     assert(document.getText().includes(scenario.shown), document.getText());
     assert.equal(document.languageId, "handrail-text");
-    const { lenses, bugs } = await user({ sees: "May this command run?", does: keys, reads: READS, picture: "question" });
+    const { lenses, bugs } = await user({ sees: "Always allow here", does: keys, reads: READS, picture: "question" }); // its actions come last
     assert.deepEqual(lenses.slice(0, 4), ["No", "Allow once", "Allow for this session", "Always allow here"]);
     assert.deepEqual(bugs, []);
     assert.equal((await waiting()).length, 1);
