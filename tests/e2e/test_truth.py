@@ -345,6 +345,7 @@ async def test_an_edit_of_a_file_whose_buffers_differ_is_refused(
     stage: Stage, editor: Editor, typed_in: int, is_saved: bool
 ) -> None:
     uris = opened_twice(stage, editor)
+    await editor.request("approval.list")  # both are known to be as their file before it changes
     editor.desk.type(uris[typed_in], "zero\nhalf\n", before="one")
     editor.desk.tell()
     if is_saved:

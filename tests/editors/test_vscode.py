@@ -131,13 +131,16 @@ def vscode() -> editors.VSCode:
 
 
 @pytest.fixture(scope="module")
-def vsix(vscode: editors.VSCode) -> Path:
-    """The extension as users get it, carrying the server's wheel."""
+def vsix(vscode: editors.VSCode, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension as users get it, carrying the server's wheel; where no other run packs its own."""
     editors.install_extension_tools(EXTENSION, vscode.node_bin)
+    packed = tmp_path_factory.mktemp("extension") / "handrail.vsix"
     editors.run(
-        ["npm", "run", "package"], cwd=EXTENSION, env={**vscode.environment, "PYTHON": sys.executable}
+        ["npm", "run", "package", "--", "--out", str(packed)],
+        cwd=EXTENSION,
+        env={**vscode.environment, "PYTHON": sys.executable},
     )
-    return EXTENSION / "handrail.vsix"
+    return packed
 
 
 @contextmanager

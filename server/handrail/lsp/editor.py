@@ -134,8 +134,8 @@ class LspEditor:
         """Update an open document, in all its views; one that we opened ourselves stays saved if it is."""
         document = self._documents.find(update.uri)
         beside = self._documents.beside(document) if document else ()
-        if document and any(each.text.content != document.text.content for each in beside):
-            return Rejected(failure=open_twice([document.uri, *(each.uri for each in beside)]))
+        if document and (failure := self._differing(document)):
+            return Rejected(failure=failure)
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._send(update, label, update.uri)
         if document and beside:
@@ -143,6 +143,13 @@ class LspEditor:
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
             await self.save([update.uri])
         return landing
+
+    def _differing(self, document: OpenDocument) -> Failure | None:
+        """Why no document of a file is edited: the editor holds others of it, with other texts."""
+        beside = self._documents.beside(document)
+        if all(each.text.content == document.text.content for each in beside):
+            return None
+        return open_twice([document.uri, *(each.uri for each in beside)])
 
     async def _send(self, update: Update, label: str, uri: str) -> Landing:
         """Make an update in the document that is open as *uri*."""

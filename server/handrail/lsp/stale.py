@@ -54,6 +54,8 @@ class WatchfulEditor(LspEditor):
         document = self._documents.find(uri)
         if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
             return None
+        if failure := self._differing(document):
+            return failure  # it was saved as what another document of the file holds
         raw = await self._disk.read(document.uri)
         if isinstance(raw, Failure) or _plain(raw.text.content) == _plain(document.text.content):
             return None
