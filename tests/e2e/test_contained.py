@@ -186,6 +186,26 @@ async def test_a_repository_that_a_command_makes_by_hand_is_taken_away(stage: St
     assert sorted(path.name for path in (stage.root / "sub").iterdir()) == ["a"]
 
 
+@pytest.mark.parametrize("asks_of", ["what-appeared", "saving"])
+async def test_a_stopped_turn_waits_for_no_answer(stage: Stage, asks_of: str) -> None:
+    line = "n=AGENTS; printf obey > $n.md"
+    settings = stage.script(answer("", call("terminal", command=line)), answer("Done."))
+    editor = await stage.start(
+        VSCODE, settings=settings, environment=AUTO, options=opted(VSCODE, approvals=True)
+    )
+    if asks_of == "saving":
+        uri = editor.desk.open(stage.put("a.txt", "one\n"))
+        editor.desk.type(uri, "typed ", before="one")
+        editor.desk.tell()
+    started = await editor.start_turn("Run it.")
+    await editor.until(lambda: editor.questions)
+    await editor.request("turn.cancel", turn=started["turn"])
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert report["state"] == "cancelled"
+    assert await editor.request("approval.list") == []
+    assert not (stage.root / "AGENTS.md").exists()
+
+
 async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
     repository(stage)
     stage.put(".gitignore", "data/\n")
@@ -196,15 +216,18 @@ async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
     assert notice.startswith("data")
 
 
-async def test_a_command_that_only_reads_sees_what_the_editor_holds(stage: Stage) -> None:
+@pytest.mark.parametrize("saved", ["one\r\n", ""], ids=["a-line", "empty"])
+async def test_a_command_that_only_reads_sees_what_the_editor_holds(stage: Stage, saved: str) -> None:
     settings = stage.script(answer("", call("terminal", command="cat a.txt; wc -c a.txt")), answer("Done."))
     editor = await stage.start(
         VSCODE, settings=settings, environment=AUTO, options=opted(VSCODE, approvals=True)
     )
-    uri = editor.desk.open(stage.put("a.txt", "one\r\n"))
-    editor.desk.type(uri, "typed ", before="one")
+    uri = editor.desk.open(stage.put("a.txt", saved))
+    editor.desk.type(uri, "typed ", before=saved.strip())
     editor.desk.tell()
     await editor.turn("Look.")
     assert (editor.saves, editor.questions) == ([], [])
-    assert "".join(each["text"] for each in outputs(editor)) == "typed one\n11 a.txt\n"
-    assert (stage.root / "a.txt").read_bytes() == b"one\r\n"
+    held = f"typed {saved}"
+    shown = f"{held}{len(held)} a.txt\n".replace("\r", "")
+    assert "".join(each["text"] for each in outputs(editor)) == shown
+    assert (stage.root / "a.txt").read_bytes() == saved.encode()

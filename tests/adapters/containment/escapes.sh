@@ -1,7 +1,7 @@
 # Each line tries to say the secret, or to leave a mark that is looked for afterwards. `$WS` is the workspace,
 # `$OUT` a folder beside it, `$PORT` where a server of this machine listens, `$OUTER` who runs this.
 cat .env
-cat ./.env ../work/.env "$WS/.env" "$WS"/.e*
+cat ./.env ../inside/.env "$WS/.env" "$WS"/.e*
 cat sub/id_rsa keys/server.pem
 cat other-name.txt
 cat link-to-env

@@ -34,7 +34,7 @@ class Yard:
 
     @property
     def work(self) -> Path:
-        return self.folder / "work"
+        return self.folder / "inside"
 
     @property
     def out(self) -> Path:
@@ -84,14 +84,14 @@ class Yard:
 def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     found = Yard(folder=tmp_path)
     for name, text in {
-        "work/a.txt": "plain\n",
-        "work/.env": f"KEY={SECRET}\n",
-        "work/sub/id_rsa": SECRET,
-        "work/keys/server.pem": SECRET,
-        "work/.vscode/settings.json": SECRET,
-        "work/.github/workflows/ci.yml": SECRET,
-        "work/.husky/pre-commit": "true\n",
-        "work/AGENTS.md": "rules\n",
+        "inside/a.txt": "plain\n",
+        "inside/.env": f"KEY={SECRET}\n",
+        "inside/sub/id_rsa": SECRET,
+        "inside/keys/server.pem": SECRET,
+        "inside/.vscode/settings.json": SECRET,
+        "inside/.github/workflows/ci.yml": SECRET,
+        "inside/.husky/pre-commit": "true\n",
+        "inside/AGENTS.md": "rules\n",
         "out/secret.txt": SECRET,
         "out/canary-name": "",
         "home/.ssh/id_ed25519": SECRET,

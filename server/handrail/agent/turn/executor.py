@@ -99,7 +99,7 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
-        self._saver = Saver(edited=self.edited, asks=self.approvals.may_save)
+        self._saver = Saver(edited=self.edited, asks=lambda p: self._agreed(self.approvals.may_save(p)))
 
     @property
     def approvals(self) -> Approvals:
@@ -316,6 +316,10 @@ class Executor:
             ran = None if self._stop.is_set() else await self._command(ready, order)
         return ran or Done(result=output.failed_result(ready.call, output.STOPPED))
 
+    async def _agreed(self, asked: Coroutine[object, object, bool]) -> bool:
+        """Whether the user says yes before the turn is stopped, which does not wait for an answer."""
+        return bool(await unless_stopped(asked, self._stop))
+
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
         name = ready.call.id
@@ -325,7 +329,7 @@ class Executor:
             tell=live.add,
             notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
             named=self.named,
-            keeps=self.approvals.goes_on,
+            keeps=lambda subject, detail: self._agreed(self.approvals.goes_on(subject, detail)),
         )
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console, self._saver)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, Console, Printed
 from handrail.agent.turn.command import beside, saving
+from handrail.agent.turn.output import STOPPED
 from handrail.agent.turn.preimage import held, targets
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
@@ -61,6 +62,8 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         return Ran(found=_with(found, _unsaved(typed, ports)), effects=CommandEffects())
     # What is saved is saved before the snapshot: taking the command back must not take it away.
     typed = await saving.save(ports, saver)
+    if console.stop.is_set():
+        return Ran(found=STOPPED, effects=CommandEffects())
     unsaved = _unsaved(typed, ports)
     try:
         with _told_if_slow(console, "Taking the checkpoint before the command ..."):

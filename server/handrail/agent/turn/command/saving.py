@@ -75,8 +75,10 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
     unsaved = await _unsaved(ports)
     if profile is not Profile.LOOK:
         return (), [document.uri for document in unsaved]
-    files = [each for each in unsaved if each.has_file and await ports.editor.read_bytes(each.uri)]
-    seen = {each.uri: each.text.encode(each.text.content) for each in files}
+    seen = {}
+    for each in unsaved:
+        if each.has_file and await ports.editor.read_bytes(each.uri) is not None:  # it may be empty
+            seen[each.uri] = each.text.encode(each.text.content)
     found = tuple((uri, raw) for uri, raw in seen.items() if isinstance(raw, bytes))
     return found, [each.uri for each in unsaved if each.uri not in dict(found)]
 
