@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from handrail.adapters.commands import shell_parser
 from handrail.core import surfaces
 from handrail.core.failure import Failure
-from handrail.core.policy import rules, shell, verdict
+from handrail.core.policy import grants, rules, shell, verdict
 from handrail.core.policy.commands.known import Known, known
 from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
+from handrail.core.policy.containment import Available, Contained, Need, Sandbox, needs
 from handrail.core.policy.shell import ParsedCommand
 from handrail.core.results import screen
 from spec import Case, cases
@@ -25,7 +27,9 @@ def test_policy(case: Case) -> None:
     The `verdict` on a call of `tool` that touches these `places`, or runs this `command`, whose redirects
     write the last of them if it has `written=yes`.
 
-    Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before.
+    Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before, for
+    the command as it is `contained` if that is said. With `sandbox`, all can be contained that this lets; the
+    model has `declared` needs, or asks to have the places `opened`. It may be said how it is `contained`.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
@@ -37,10 +41,11 @@ def test_policy(case: Case) -> None:
     )
     assert isinstance(read, tuple), read
     granted = case["granted"].splitlines() if case.block("granted") else []
-    rights = verdict.Rights(
+    mark = {"": "", "yes": "\0work", "look": "\0look"}[case.get("granted", "contained", "")]
+    rights = grants.Rights(
         rules=read,
         grants=frozenset(
-            verdict.Grant(tool=tool, subject=f"w\n{each}" if command else each) for each in granted
+            grants.Grant(tool=tool, subject=f"w\n{each}{mark}" if command else each) for each in granted
         ),
     )
     request = verdict.Request(
@@ -51,13 +56,37 @@ def test_policy(case: Case) -> None:
         script=_script(command) if command else None,
         folder="w",
     )
-    match verdict.verdict(request, rights):
+    if case.block("sandbox"):
+        request = _contained(case, request)
+    found = verdict.verdict(request, rights)
+    if case.block("contained"):
+        case.check(contained=_shown_of(verdict.contained_of(request, verdict.script_of(request, found))))
+    match found:
         case verdict.Allow():
             case.check(verdict="allow\n")
         case verdict.Ask(subject=subject, detail=detail):
             case.check(verdict=f"ask about {surfaces.visible(subject)}: {detail}\n")
         case verdict.Block(failure=failure):
             case.check(verdict=f"block: {_failure(failure)}")
+
+
+def _contained(case: Case, request: verdict.Request) -> verdict.Request:
+    """The request where commands can be contained."""
+    assert request.command is not None
+    declared = frozenset(map(Need, case["declared"].split() if case.block("declared") else ()))
+    return replace(
+        request,
+        sandbox=Sandbox(case["sandbox"].strip()),
+        available=Available(by="a program", works=True),
+        declared=declared,
+        needs=declared | needs(part.words for part in request.command.parts),
+        opened=request.places if case.get("places", "opened") else (),
+    )
+
+
+def _shown_of(contained: Contained) -> str:
+    opened = [f"opened: {', '.join(contained.opened)}"] if contained.opened else []
+    return " ".join([contained.profile, *sorted(contained.needs), *opened]) + "\n"
 
 
 @pytest.mark.parametrize("case", cases("policy/rules"))

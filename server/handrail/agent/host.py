@@ -35,7 +35,7 @@ from handrail.core.ledger import ledger, offer
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
-from handrail.core.policy.verdict import Grant
+from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
 
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents

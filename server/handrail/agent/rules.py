@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from handrail.core.policy.verdict import Grant
+from handrail.core.policy.grants import Grant
 from handrail.ports import Grants, HandrailError
 
 

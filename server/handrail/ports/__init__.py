@@ -22,9 +22,10 @@ from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import Available, Sandbox
+from handrail.core.policy.grants import Grant
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.shell import ParsedCommand, Ran, Run
-from handrail.core.policy.verdict import Grant, Place
+from handrail.core.policy.verdict import Place
 from handrail.core.results.search import Hit, Lines, Page, Search
 from handrail.core.results.truncate import LIMIT_CHARS
 from handrail.ports.checkpoints import Checkpoints as Checkpoints

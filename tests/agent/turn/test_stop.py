@@ -17,8 +17,8 @@ from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.conversation.message import ToolCall
 from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import verdict
+from handrail.core.policy.grants import Rights
 from handrail.core.policy.rules import Decision, Rule
-from handrail.core.policy.verdict import Rights
 from handrail.testing import answer, call
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from handrail.adapters.files.files import in_thread
 from handrail.adapters.state.home import workspace_folder
-from handrail.core.policy.verdict import Grant
+from handrail.core.policy.grants import Grant
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,8 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
-from handrail.core.policy.verdict import SAVES, Ask, Grant, Rights
+from handrail.core.policy.grants import SAVES, Grant, Rights
+from handrail.core.policy.verdict import Ask
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Ports, Question
 
 SAVING = Grant(tool=SAVES, subject="")

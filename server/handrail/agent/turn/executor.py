@@ -36,7 +36,8 @@ from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
 from handrail.core.policy import schedule, verdict
-from handrail.core.policy.verdict import Allow, Ask, Block, Grant, Place, Standing
+from handrail.core.policy.grants import Grant
+from handrail.core.policy.verdict import Allow, Ask, Block, Place, Standing
 from handrail.core.results.redact import redact
 from handrail.ports import CheckpointError, Ports
 

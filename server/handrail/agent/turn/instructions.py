@@ -10,7 +10,8 @@ from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
 from handrail.core.ledger.report import Event, Notice
-from handrail.core.policy.verdict import Allow, Ask, Block, Place, Request, Rights, Standing, verdict
+from handrail.core.policy.grants import Rights
+from handrail.core.policy.verdict import Allow, Ask, Block, Place, Request, Standing, verdict
 from handrail.ports import Ports
 
 READ = "read_file"  # the tool by which a model would read the same

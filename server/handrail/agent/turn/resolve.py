@@ -20,8 +20,9 @@ from handrail.core.patches import file_names
 from handrail.core.patches.signed import exclusive
 from handrail.core.policy import verdict
 from handrail.core.policy.containment import NOTHING_AVAILABLE, Sandbox, needs
+from handrail.core.policy.grants import Rights
 from handrail.core.policy.schedule import Touch
-from handrail.core.policy.verdict import Allow, Place, Request, Rights
+from handrail.core.policy.verdict import Allow, Place, Request
 from handrail.ports import Document, Ports
 
 
@@ -164,6 +165,7 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
         available=available,
         sandbox=sandbox,
         needs=known | action.needs,
+        declared=action.needs,
         opened=tuple(ready.places[path] for path in action.opened),
         reason=action.reason,
     )

@@ -9,7 +9,7 @@ it. Asking is done elsewhere, and only for the verdict `Ask`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from handrail.core.failure import Code, Failure
@@ -25,10 +25,9 @@ from handrail.core.policy.containment import (
     Profile,
     Sandbox,
 )
-from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.grants import OPENED_MARK, Grant, Rights
+from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
-
-SAVES = "save"  # no tool: what the user allows before commands
 
 
 class Standing(StrEnum):
@@ -63,37 +62,6 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """What a user has allowed before: a tool on one document, or one command line in one folder."""
-
-    tool: str
-    subject: str
-
-    @property
-    def in_words(self) -> str:
-        """What it allows, for people."""
-        if self.tool == SAVES:
-            return "documents may be saved before a command"
-        if not self.subject:
-            return f"{self.tool} may be used"
-        subject, _, opened = self.subject.partition(OPENED_MARK)
-        folder, is_command, line = subject.partition("\n")
-        takes_paths = any(self.tool in tools for tools in rules.GROUPS.values())  # which may have line ends
-        if is_command and not takes_paths:
-            given = f" (opened: {opened})" if opened else ""
-            return f"{self.tool} may run, in {folder}{given}, exactly: {line}"
-        return f"{self.tool} may be used on {self.subject}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rights:
-    """What the user has set and allowed: the strict things in it hold before the lenient ones."""
-
-    rules: tuple[Rule, ...] = ()
-    grants: frozenset[Grant] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
     What is to be judged.
@@ -108,8 +76,9 @@ class Request:
         beneath: Protected files in folders that a command reads whole, which containment hides.
         available: What the machine can contain.
         sandbox: What the user has set of it.
-        needs: What a command asks to be opened in its containment.
-        opened: The places among those.
+        needs: What a command needs to be opened in its containment.
+        declared: What of that the model has asked for.
+        opened: The places that it has asked for.
         reason: Why it needs them, in the model's words.
     """
 
@@ -123,6 +92,7 @@ class Request:
     available: Available = NOTHING_AVAILABLE
     sandbox: Sandbox = Sandbox.OFF
     needs: frozenset[Need] = frozenset()
+    declared: frozenset[Need] = frozenset()
     opened: tuple[Place, ...] = ()
     reason: str = ""
 
@@ -236,7 +206,7 @@ def contained_of(request: Request, script: Script | None) -> Contained:
         return FREE
     named = (place for place in _asked_of_work(request) if place.standing in OPENED_BY_NAME)
     opened = tuple(place.uri for place in (*named, *request.opened))
-    return Contained(profile=Profile.WORK, needs=request.needs, opened=opened)
+    return Contained(profile=Profile.WORK, needs=_needs_of_work(request), opened=opened)
 
 
 def denied(ask: Ask, *, answered: bool) -> Failure:
@@ -270,7 +240,6 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
 
 BY_RULE = "Your setting handrail.approvals says so."
 OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER, Standing.OUTSIDE})
-OPENED_MARK = "\0"  # between a command line, which cannot have it, and what is opened for it
 
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
@@ -294,20 +263,23 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_blocked(command.line, ""))
-    grant = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}{_opening(request)}")
-    is_sure = line is Decision.ALLOW and Decision.ASK not in said
-    if grant in rights.grants or (is_sure and Need.MACHINE not in request.needs and not request.opened):
-        return Allow()
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = why_not_read_only(command, request.script, allowed)
-    is_work = why is not None and request.works
+    is_work = request.works and not (request.script is not None and request.script.is_read_only)
+    free = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
+    grant = replace(free, subject=free.subject + _held(request, is_work=is_work))
+    asks_for_more = is_work and (Need.MACHINE in request.declared or bool(request.opened))
+    is_sure = line is Decision.ALLOW and Decision.ASK not in said and not asks_for_more
+    if is_sure or not rights.grants.isdisjoint({grant, free}):
+        return Allow()
+    is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
         why = BY_RULE
     elif is_work and request.sandbox is Sandbox.AUTO:
         why = None
     reasons = [why] if why else []
     if is_work:
-        reasons += _opened(request)
+        reasons += () if is_by_rule else _opened(request)
         asked = list(_asked_of_work(request))
     else:
         places = request.places if request.looks else (*request.places, *request.beneath)
@@ -323,17 +295,25 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     )
 
 
-def _opening(request: Request) -> str:
-    """What a yes to a line covers besides it; nothing where the line runs with all rights anyway."""
-    if not request.works:
+def _held(request: Request, *, is_work: bool) -> str:
+    """How a line is contained, which a yes to it covers; nothing where it has all rights."""
+    if not is_work:
+        return f"{OPENED_MARK}{Profile.LOOK}" if request.looks else ""
+    if Need.MACHINE in request.needs:
         return ""
-    opened = [*sorted(request.needs), *sorted(place.identity for place in request.opened)]
-    return f"{OPENED_MARK}{' '.join(opened)}" if opened else ""
+    opened = [*sorted(_needs_of_work(request)), *sorted(place.identity for place in request.opened)]
+    return "".join(f"{OPENED_MARK}{each}" for each in (Profile.WORK, *opened))
+
+
+def _needs_of_work(request: Request) -> frozenset[Need]:
+    """What a contained command gets: the repository too where a file of it is named."""
+    named = any(place.standing is Standing.VERSION_CONTROL for place in _asked_of_work(request))
+    return request.needs | {Need.REPOSITORY} if named else request.needs
 
 
 def _opened(request: Request) -> Iterator[str]:
     """What a contained command would get, for people."""
-    yield from (OPENS[need] for need in Need if need in request.needs)
+    yield from (OPENS[need] for need in Need if need in _needs_of_work(request))
     yield from (f"It may read and write {place.path}." for place in request.opened)
     if request.reason and (request.needs or request.opened):
         yield f"The model says why: {request.reason}"

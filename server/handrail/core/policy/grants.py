@@ -1,0 +1,57 @@
+"""
+What a user has allowed before, and what the rules say beside it.
+
+A yes that is to hold longer covers what was asked about and no more: a document, or one command line as it
+was contained then. A yes to a line that nothing held covers it contained as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from handrail.core.policy import rules
+from handrail.core.policy.containment import Profile
+from handrail.core.policy.rules import Rule
+
+SAVES = "save"  # no tool: what the user allows before commands
+OPENED_MARK = "\0"  # between a command line, which cannot have it, how it is contained, and what is opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a user has allowed before: a tool on one document, or one command line in one folder."""
+
+    tool: str
+    subject: str
+
+    @property
+    def in_words(self) -> str:
+        """What it allows, for people."""
+        if self.tool == SAVES:
+            return "documents may be saved before a command"
+        if not self.subject:
+            return f"{self.tool} may be used"
+        subject, *held = self.subject.split(OPENED_MARK)
+        folder, is_command, line = subject.partition("\n")
+        takes_paths = any(self.tool in tools for tools in rules.GROUPS.values())  # which may have line ends
+        if is_command and not takes_paths:
+            return f"{self.tool} may run, in {folder}{_in_words(held)}, exactly: {line}"
+        return f"{self.tool} may be used on {self.subject}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rights:
+    """What the user has set and allowed: the strict things in it hold before the lenient ones."""
+
+    rules: tuple[Rule, ...] = ()
+    grants: frozenset[Grant] = frozenset()
+
+
+def _in_words(held: Sequence[str]) -> str:
+    """How a line that was allowed is contained, for people."""
+    if not held:
+        return ""
+    profile, *opened = held
+    how = "contained" if profile == Profile.WORK else "only to read"
+    return f" ({how}; opened: {', '.join(opened)})" if opened else f" ({how})"
