@@ -35,7 +35,7 @@ export type Tier = "safe" | "normalised" | "anchored";
 
 export type PathChange = "created" | "changed" | "deleted";
 
-export type ApprovalKind = "command" | "file" | "outside" | "tool" | "question" | "saving";
+export type ApprovalKind = "command" | "file" | "outside" | "tool" | "question" | "saving" | "appeared";
 
 export type ApprovalEnd = "answered" | "timedOut" | "withdrawn";
 
@@ -348,7 +348,7 @@ export interface CheckpointSoundness {
 
 /** An open question. Everything in it is text of a model, a file or a command: show it, never interpret it. */
 export interface Approval {
-  /** *command* may this line run; *file* may the tool use these files; *outside* the same outside the workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved. */
+  /** *command* may this line run; *file* may the tool use these files; *outside* the same outside the workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved; *appeared* may these files stay, which appeared while a command ran. */
   kind: ApprovalKind;
   /** Names it in `approval.answer` and `approval.show`. */
   id: string;

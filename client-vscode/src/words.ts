@@ -17,6 +17,7 @@ const HEADINGS: Record<ApprovalKind, string> = {
   tool: "May this be done?",
   question: "The model asks:",
   saving: "May these documents be saved?",
+  appeared: "May these files stay?",
 };
 
 const SUBJECTS: Record<ApprovalKind, string> = {
@@ -26,6 +27,7 @@ const SUBJECTS: Record<ApprovalKind, string> = {
   tool: "What would be done:",
   question: "The question:",
   saving: "The documents:",
+  appeared: "The files, which appeared while a command ran:",
 };
 
 const TITLES: Record<string, string> = {

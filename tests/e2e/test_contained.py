@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -180,8 +182,9 @@ async def test_a_repository_that_a_command_makes_by_hand_is_taken_away(stage: St
     repository(stage)
     stage.put(".gitignore", "sub/\n" if ignored else "")
     line = "g=.g v=.vs; mkdir -p sub/${g}it ${v}code; touch sub/${g}it/config ${v}code/settings.json sub/a"
-    editor, _ = await turn(stage, line, says=("deny", "deny"))
-    assert {each["subject"].split()[1] for each in editor.questions} == {".vscode,", "sub/.git,"}
+    editor, _ = await turn(stage, line, says=("deny",))
+    (asked,) = editor.questions
+    assert (asked["kind"], asked["subject"]) == ("appeared", ".vscode, sub/.git")
     assert not (stage.root / ".vscode").exists()
     assert sorted(path.name for path in (stage.root / "sub").iterdir()) == ["a"]
 
@@ -204,6 +207,68 @@ async def test_a_stopped_turn_waits_for_no_answer(stage: Stage, asks_of: str) ->
     assert report["state"] == "cancelled"
     assert await editor.request("approval.list") == []
     assert not (stage.root / "AGENTS.md").exists()
+
+
+async def running(stage: Stage, line: str, says: str = "deny") -> tuple[Editor, Json]:
+    """A turn with a command that waits, when it has begun, for a file `go`, and then runs *line*."""
+    waits = f"echo began; while [ ! -e go ]; do sleep 0.02; done; {line}"
+    settings = stage.script(answer("", call("terminal", command=waits)), answer("Done."))
+    editor = await stage.start(
+        VSCODE, settings=settings, environment=AUTO, options=opted(VSCODE, approvals=True)
+    )
+    editor.answers = [says]
+    started = await editor.start_turn("Run it.")
+    await editor.until(lambda: outputs(editor))
+    return editor, started
+
+
+async def test_what_the_user_saves_meanwhile_stays_unasked(stage: Stage) -> None:
+    editor, started = await running(stage, "true")
+    uri = editor.desk.open(stage.put(".env", "KEY=1\n"))
+    editor.desk.type(uri, "MORE=2\n", before="KEY")
+    editor.desk.tell()
+    editor.desk.save(uri)
+    stage.put("go", "")
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert editor.questions == []
+    assert [each["uri"] for each in report["outcomes"]] == [(stage.root / "go").as_uri()]
+    assert (stage.root / ".env").read_text() == "MORE=2\nKEY=1\n"
+
+
+async def test_what_another_program_makes_meanwhile_is_never_lost(stage: Stage) -> None:
+    editor, started = await running(stage, "true")
+    stage.put(".vscode/settings.json", "{}\n")
+    stage.put("go", "")
+    await editor.request("turn.wait", turn=started["turn"])
+    (asked,) = editor.questions
+    assert asked["diff"] == "--- /dev/null\n+++ b/.vscode/settings.json\n@@ -0,0 +1,1 @@\n+{}\n"
+    assert not (stage.root / ".vscode").exists()
+    notices = [each["event"]["text"] for each in editor.updates if each["event"]["kind"] == "notice"]
+    (told,) = [each for each in notices if each.startswith(".vscode")]
+    lies_in = Path(told.partition("30 days: ")[2])
+    await editor.leave()
+    await editor.ended_quietly()
+    assert (lies_in / "settings.json").read_text() == "{}\n"
+
+
+async def test_documents_of_ours_that_are_written_meanwhile_stay(stage: Stage) -> None:
+    editor, started = await running(stage, "true")
+    stage.put(".handrail/questions/q-1.md", "Whether?\n")
+    stage.put("go", "")
+    await editor.request("turn.wait", turn=started["turn"])
+    assert editor.questions == []
+    assert (stage.root / ".handrail/questions/q-1.md").exists()
+
+
+async def test_hooks_that_appear_in_an_open_repository_are_taken_away(stage: Stage) -> None:
+    repository(stage)
+    shutil.rmtree(stage.root / ".git/hooks")
+    line = "git init -q new; h=.g; h=${h}it/hooks; mkdir $h; echo exit 1 > $h/pre-commit"
+    editor, _ = await turn(stage, line, says=("allow", "deny"))
+    assert editor.questions[1]["subject"] == ".git/hooks"
+    assert "exit 1" in editor.questions[1]["diff"]
+    assert not (stage.root / ".git/hooks").exists()
+    assert (stage.root / "new/.git/HEAD").exists(), "to make a repository was allowed"
 
 
 async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:

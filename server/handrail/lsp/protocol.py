@@ -20,7 +20,7 @@ Mode = Literal["edit", "ask", "plan"]
 Status = Literal["landed", "already", "failed", "denied"]
 Tier = Literal["safe", "normalised", "anchored"]
 PathChange = Literal["created", "changed", "deleted"]
-ApprovalKind = Literal["command", "file", "outside", "tool", "question", "saving"]
+ApprovalKind = Literal["command", "file", "outside", "tool", "question", "saving", "appeared"]
 ApprovalEnd = Literal["answered", "timedOut", "withdrawn"]
 RuleScope = Literal["session", "workspace"]
 
@@ -454,7 +454,8 @@ class Approval:
     Attributes:
         id: Names it in `approval.answer` and `approval.show`.
         kind: *command* may this line run; *file* may the tool use these files; *outside* the same outside the
-            workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved.
+            workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved;
+            *appeared* may these files stay, which appeared while a command ran.
         subject: All of what it is about: the command line, the paths, or the question itself.
         detail: Why it is asked.
         folder: The folder in which a command runs, as people read it.

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     TOOL = "tool"
     QUESTION = "question"
     SAVING = "saving"
+    APPEARED = "appeared"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class Question:
         choices: What can be answered, `DENY` first.
         folder: Where a command runs.
         rules: What a lasting yes adds, in words.
-        diff: What would be written.
+        diff: What would be written, or has appeared.
     """
 
     id: str

@@ -358,7 +358,7 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         async for _ in remote.complete(HELLO, []):
             pass
     assert str(told.value) == (
-        f"There is no key for {kind}:m: set the environment variable {name}_API_KEY, or put it into the "
+        f"The key for {kind}:m is missing: set the environment variable {name}_API_KEY, or put it into the "
         f"system's keyring (service handrail, user name {name}_API_KEY)."
     )
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from handrail.adapters.containment.containment import Holding
+from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 

@@ -18,7 +18,8 @@ from handrail.adapters.commands import environment, output, repository, shell_pa
 from handrail.adapters.commands.ending import MARK, end_all
 from handrail.adapters.commands.playing import Playing
 from handrail.adapters.commands.prepare import Programs, prepared
-from handrail.adapters.containment.containment import CannotContainError, Containment, Holding
+from handrail.adapters.containment.containment import CannotContainError, Containment
+from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
@@ -97,6 +98,25 @@ class Processes:
             holding = await self._containment.hold(run.contained) if self._containment is not None else None
         except CannotContainError as problem:
             return _uncontained(str(problem))
+        if holding is None or self._containment is None:
+            return await self._run(run, folder, None, stop, tell)
+        try:
+            found = await self._run(run, folder, holding, stop, tell)
+            return found if isinstance(found, Failure) else await in_thread(self._searched, found, holding)
+        except asyncio.CancelledError:
+            await in_thread(self._containment.take_away, holding)
+            raise
+        finally:
+            await in_thread(self._containment.release, holding)
+
+    async def _run(
+        self,
+        run: Run,
+        folder: Path,
+        holding: Holding | None,
+        stop: asyncio.Event,
+        tell: Callable[[str], None],
+    ) -> Ran | Failure:
         mark = secrets.token_hex(16)
         environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
@@ -124,19 +144,16 @@ class Processes:
         if end is End.EXITED and not is_held:
             return _uncontained(screen.plain(printed.text()).strip())
         if holding is not None and (path := holding.replaced()) is not None:
-            await in_thread(self._with_what_appeared, Ran(end=end, code=None, output=""), holding)
-            return _uncovered(path)
+            return Ran(end=End.UNCOVERED, code=None, output="", uncovered=path)
         code = task.result() if end is End.EXITED else None
-        ran = Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
-        return await in_thread(self._with_what_appeared, ran, holding)
+        return Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
 
-    def _with_what_appeared(self, ran: Ran, holding: Holding | None) -> Ran:
+    def _searched(self, ran: Ran, holding: Holding) -> Ran:
         """*ran* with what a contained command has written apart from files that are simply its."""
-        if holding is None or self._containment is None:
-            return ran
+        assert self._containment is not None
         layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())
-        appeared = tuple(map(uri_of, self._containment.take_away(holding)))
-        return replace(ran, layers=layers, appeared=appeared)
+        appeared, unsearched = self._containment.take_away(holding)
+        return replace(ran, layers=layers, appeared=appeared, unsearched=unsearched)
 
     def _environments(
         self, folder: Path, secrets: Sequence[str], mark: str, *, is_held: bool
@@ -196,17 +213,6 @@ def _uncontained(why: str) -> Failure:
         code=Code.TOOL_FAILED,
         message=f"The command was not run, as it could not be contained: {why}.",
         steps=("Go on without it.", "Or ask for it with needs: machine, which the user is asked about."),
-    )
-
-
-def _uncovered(path: str) -> Failure:
-    return Failure(
-        code=Code.TOOL_FAILED,
-        message=(
-            f"The protected file {path} was replaced while the command ran, and could then be read or "
-            "changed by it. So the command was ended, and what it had printed is withheld."
-        ),
-        steps=("Run it again.",),
     )
 
 

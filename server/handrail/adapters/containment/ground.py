@@ -31,7 +31,8 @@ class Kind(Enum):
     ASKED = "asked"  # asked about before it is read; in folders that are dependencies it is harmless
     LATER = "later"  # runs later: not written
     KEPT = "kept"  # version control's own
-    SPECIAL = "special"  # a socket or FIFO: nobody is talked to
+    SPECIAL = "special"  # a socket or FIFO: behind it may be a program with all rights
+    OWN = "own"  # ours: hidden, and made by us at any time
 
 
 class TooLargeError(Exception):
@@ -40,7 +41,7 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A path that is no open one, and whether it is a folder."""
+    """A path that is hidden or kept, and whether it is a folder."""
 
     path: str
     kind: Kind
@@ -69,7 +70,7 @@ class Ground:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def marked(self, roots: Sequence[Path]) -> list[Marked]:
-        """All paths below *roots* that are no open ones. Raises TooLargeError."""
+        """All paths below *roots* but the open ones. Raises TooLargeError."""
         with self._lock:
             seen: dict[str, _Folder] = {}
             found = [each for root in roots for each in self._below(os.path.realpath(root), seen)]

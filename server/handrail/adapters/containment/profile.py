@@ -21,7 +21,7 @@ ALONE = (
     *("--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-pid", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL", "--disable-userns", "--new-session", "--die-with-parent"),
 )
-HIDDEN_IN_LAYERS = frozenset({Kind.SECRET, Kind.SPECIAL})
+HIDDEN_IN_LAYERS = frozenset({Kind.SECRET, Kind.SPECIAL, Kind.OWN})
 GIT_RUNS = ("hooks", "config", "config.worktree", "info/attributes", "modules")  # not even after a yes
 
 # Made anew by what made them, so that nothing is lost with them.
@@ -59,7 +59,7 @@ class View:
         kept: What the snapshot does not cover, and no layer does: not written.
         repositories: The folders of git's that lie outside the workspace but belong to it.
         temporary: The folder that it has as `/tmp`; None for an empty one.
-        hidden: An empty file that nobody can read, which lies over hidden ones.
+        hidden: An empty file without any permission, which lies over hidden ones.
         overlays: Whether layers can be had.
         copies: What lies over files, by path, so that unsaved text is seen.
     """

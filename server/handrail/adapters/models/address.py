@@ -77,7 +77,7 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
     if not found.key and not found.base_url and found.kind in KEYS:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
-            f"There is no key for {choice.model}: set the environment variable {name}, or put it into the "
+            f"The key for {choice.model} is missing: set the environment variable {name}, or put it into the "
             f"system's keyring (service {SERVICE}, user name {name})."
         )
     return found

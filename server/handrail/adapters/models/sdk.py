@@ -1,9 +1,9 @@
 """
 The SDKs' clients, which here send the long parts of a request as they are.
 
-The SDKs look through each request for keys that Python spells otherwise. There are none in what pydantic-ai
-gives them; and of a long conversation that takes a hundred times as long as to send it. What is an extra part
-of the body goes around it.
+The SDKs look through each request for keys that Python spells otherwise. What pydantic-ai gives them has no
+such keys, and the search takes a hundred times as long as sending a long conversation. Extra parts of the
+body are not searched.
 """
 
 from __future__ import annotations

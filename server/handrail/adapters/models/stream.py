@@ -234,7 +234,7 @@ def _model(address: Address) -> Model:
             return OpenAIResponsesModel(address.name, provider=provider)
         case kind if kind == ANTHROPIC:
             if key is None:
-                raise exceptions.UserError("There is no key: set ANTHROPIC_API_KEY.")
+                raise exceptions.UserError("The key is missing: set ANTHROPIC_API_KEY.")
             anthropic = sdk.Anthropic(**there, http_client=client())
             return AnthropicModel(address.name, provider=AnthropicProvider(anthropic_client=anthropic))
         case _:

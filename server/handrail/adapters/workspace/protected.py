@@ -169,7 +169,7 @@ def kind_of(path: Path) -> Kind:
     if name in VERSION_CONTROL:
         return Kind.KEPT
     if name == OWN_FOLDER:
-        return Kind.SECRET
+        return Kind.OWN
     found = protection_of(path)
     if found is None:
         return Kind.OPEN

@@ -19,6 +19,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.patches.notations import FilePatch
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained, Need
+from handrail.core.policy.shell import Appeared
 from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
@@ -80,7 +81,7 @@ class Inquiry:
         return f"Ask: {self.question}"
 
 
-async def _never(_: str, __: str) -> bool:
+async def _never(_: str, __: str, ___: str) -> bool:
     return False
 
 
@@ -96,7 +97,7 @@ class Console:
         named: The paths of which the user has been told that no snapshot covers them.
         script: What runs in place of a shell; None for a shell.
         contained: What the command sees and may change.
-        keeps: Asks the user whether something that the command has written may stay.
+        keeps: Asks the user whether files that have appeared may stay: their paths, why, and what is in them.
     """
 
     tell: Callable[[str], None]
@@ -105,7 +106,7 @@ class Console:
     named: set[str]
     script: Script | None = None
     contained: Contained = FREE
-    keeps: Callable[[str, str], Awaitable[bool]] = _never
+    keeps: Callable[[str, str, str], Awaitable[bool]] = _never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +117,14 @@ class Printed:
     Attributes:
         layers: What it changed only in layers; see `Ran`.
         appeared: What has appeared and was taken away; see `Ran`.
+        unsearched: Why it is not known what has appeared; see `Ran`.
     """
 
     text: str
     failure: Failure | None = None
     layers: tuple[tuple[str, str], ...] = ()
-    appeared: tuple[str, ...] = ()
+    appeared: tuple[Appeared, ...] = ()
+    unsearched: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """
 Run a call that only reads, and leave it alone when the turn is stopped: a search may take its whole time.
 
-Nothing is changed by what still runs then, so nobody has to wait for it.
+What still runs then changes nothing, so it is not waited for.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-LEFT: set[asyncio.Future[Any]] = set()  # tasks that nobody waits for would be collected
+LEFT: set[asyncio.Future[Any]] = set()  # a task without a reference would be collected
 
 
 async def unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> T | None:

@@ -22,6 +22,7 @@ from handrail.ports import Ports
 TITLE_CHARS = 80
 NEEDS = frozenset(Need)
 # What programs say when containment denies them something.
+HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
     Need.NETWORK: re.compile(
         r"network is unreachable|could not resolve|name or service not known|temporary failure in name"
@@ -31,7 +32,7 @@ SIGNS: Mapping[Need, re.Pattern[str]] = {
     ),
     Need.MACHINE: re.compile(
         r"read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM"
-        r"|no such file or directory|not found",
+        rf"|{HIDDEN}[^\n]*no such file|no such file[^\n]*{HIDDEN}",
         re.IGNORECASE,
     ),
 }
@@ -70,7 +71,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         if isinstance(ran, Failure):
             return ran
         shown = _shown(ran, timeout_s, console.contained)
-        return replace(shown, layers=ran.layers, appeared=ran.appeared)
+        return replace(shown, layers=ran.layers, appeared=ran.appeared, unsearched=ran.unsearched)
 
     first = line.strip().partition("\n")[0]
     title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"
@@ -87,6 +88,9 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
 
 def _shown(ran: Ran, timeout_s: float, contained: Contained) -> Printed:
     """How the command ended, then what it printed."""
+    if ran.end is End.UNCOVERED:
+        failure = _uncovered(ran.uncovered)
+        return Printed(text=sanitize.result_text(failure), failure=failure)
     if ran.end is not End.EXITED:
         failure = _ended(ran.end, timeout_s)
         printed = f"It had printed:\n{ran.output}" if ran.output else "It had printed nothing."
@@ -113,6 +117,18 @@ def _denied(output: str, contained: Contained) -> str:
         "It ran contained: without network; outside the workspace only the system and toolchains are there; "
         "protected files are hidden; .git and files that run later cannot be changed. If it needs one of "
         "these, call it once more with `needs` and `why`: the user is asked."
+    )
+
+
+def _uncovered(path: str) -> Failure:
+    """Why a command was ended that might have seen what it must not."""
+    return Failure(
+        code=Code.TOOL_FAILED,
+        message=(
+            f"The protected file {path} was replaced while the command ran, and could then be read or "
+            "changed by it. So the command was ended, and what it had printed is withheld."
+        ),
+        steps=("Run it again.",),
     )
 
 

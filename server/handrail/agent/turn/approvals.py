@@ -98,6 +98,22 @@ class Approvals:
             self.granted.add(SAVING)
         return answer in YES
 
+    async def keeps(self, paths: str, why: str, content: str) -> bool:
+        """Whether files that have appeared while a command ran may stay."""
+        question = Question(
+            id=self.new_id("q"),
+            session=self.session,
+            turn=self.turn,
+            call="",
+            tool="terminal",
+            kind=Kind.APPEARED,
+            subject=paths,
+            detail=why,
+            choices=(DENY, ALLOW),
+            diff=content,
+        )
+        return await self._ask(question) == ALLOW
+
     async def goes_on(self, subject: str, detail: str) -> bool:
         """Whether the user lets the turn go on."""
         question = Question(

@@ -330,7 +330,7 @@ class Executor:
             tell=live.add,
             notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
             named=self.named,
-            keeps=lambda subject, detail: self._agreed(self.approvals.goes_on(subject, detail)),
+            keeps=lambda *what: self._agreed(self.approvals.keeps(*what)),
         )
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console, self._saver)

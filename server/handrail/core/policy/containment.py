@@ -43,7 +43,7 @@ OPENS: Mapping[Need, str] = {
         "It gets the network, and so all that listens on this machine. What it installs in folders of "
         "packages (node_modules, .venv) stays: no checkpoint covers them."
     ),
-    Need.REPOSITORY: "It may change the repository itself (.git), which no checkpoint brings back.",
+    Need.REPOSITORY: "It may change the repository itself (.git), which no checkpoint brings back, or make one.",
     Need.MACHINE: "It runs with all your rights: nothing holds it, and not all of it can be taken back.",
 }
 
@@ -106,8 +106,8 @@ BY_WORDS: Mapping[Need, str] = {
     """,
     Need.REPOSITORY: """
         git add, git am, git apply --index, git bisect, git branch, git checkout, git cherry-pick, git clean,
-        git commit, git config, git fetch, git gc, git init, git lfs, git maintenance, git merge, git mv,
-        git notes, git prune, git pull, git push, git read-tree, git rebase, git reflog, git remote,
+        git clone, git commit, git config, git fetch, git gc, git init, git lfs, git maintenance, git merge,
+        git mv, git notes, git prune, git pull, git push, git read-tree, git rebase, git reflog, git remote,
         git repack, git replace, git reset, git restore, git revert, git rm, git stash, git submodule,
         git switch, git tag, git update-index, git update-ref, git worktree, git write-tree,
         pre-commit install

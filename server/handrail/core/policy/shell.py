@@ -84,11 +84,29 @@ class Run:
 
 
 class End(StrEnum):
-    """How a command ended: by itself, for want of time, or because it was to be stopped."""
+    """How a command ended: by itself, for want of time, as it was to be stopped, or saw what it must not."""
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
     STOPPED = "stopped"
+    UNCOVERED = "uncovered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Appeared:
+    """
+    What runs later, holds keys or is version control's own, and has appeared while a command ran.
+
+    Attributes:
+        uri: Where it was.
+        lies_in: The path that it was moved to, until `put_back`; empty if it could not be moved.
+        files: The files in it, by their paths below it (empty for a file itself), with their text; None for
+            what cannot be shown.
+    """
+
+    uri: str
+    lies_in: str = ""
+    files: tuple[tuple[str, str | None], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +119,9 @@ class Ran:
         output: What it printed, on both channels, as a terminal would show it.
         left_processes: How many processes it left behind, which have been ended.
         layers: What was changed only in a layer: the URI of each folder, and where the layer lies.
-        appeared: The URIs of what runs later, holds keys or is version control's own, and has appeared: it is
-            taken away, until `put_back`.
+        appeared: What has appeared meanwhile, and must not be there before the user has said yes.
+        unsearched: Why it is not known what has appeared; empty if it is.
+        uncovered: The path of a file that was hidden or kept, and was replaced meanwhile.
     """
 
     end: End
@@ -110,7 +129,9 @@ class Ran:
     output: str
     left_processes: int = 0
     layers: tuple[tuple[str, str], ...] = ()
-    appeared: tuple[str, ...] = ()
+    appeared: tuple[Appeared, ...] = ()
+    unsearched: str = ""
+    uncovered: str = ""
 
 
 def paths(command: ParsedCommand) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ HEADINGS = {
     Kind.TOOL: "May handrail go on?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May these documents be saved?",
+    Kind.APPEARED: "May these files stay?",
 }
 SUBJECT_CHARS = 160  # of a subject in a message
 TITLE_CHARS = 80  # of a subject in the title of a code action
@@ -83,7 +84,8 @@ def document(question: Question) -> str:
     if question.detail:
         parts += ["Why this is asked:", surfaces.block(question.detail, "text")]
     if question.diff:
-        parts += ["What it would write:", surfaces.block(question.diff, "diff")]
+        what = "What is in them:" if question.kind is Kind.APPEARED else "What it would write:"
+        parts += [what, surfaces.block(question.diff, "diff")]
     if not question.asks_leave:
         parts += [
             "The answers to choose from:",

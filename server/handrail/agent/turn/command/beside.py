@@ -12,8 +12,14 @@ from dataclasses import replace
 
 from handrail.agent.tools.call import Console, Printed
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
+from handrail.core.documents import diff
+from handrail.core.documents.text import Text
+from handrail.core.policy.shell import Appeared
 from handrail.core.policy.verdict import ASKED, Place
-from handrail.ports import CheckpointError, Ports
+from handrail.ports import CheckpointError, Document, Ports
+
+APPEARED = "It has appeared while a command ran, and was moved away until you answer."
+NOTHING_CHANGED = CommandEffects()
 
 
 def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
@@ -32,8 +38,7 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
     """The paths of which a command changed something in a layer only; the user is told once of each."""
     paths = []
     for uri, layer in printed.layers:
-        place = ports.workspace.resolve(uri)
-        path = place.path if isinstance(place, Place) else uri
+        path = _path(uri, ports)
         paths.append(path)
         if layer not in console.named:
             console.named.add(layer)
@@ -42,31 +47,92 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
     return tuple(paths)
 
 
-async def put_back(
+async def leave_what_was_saved(printed: Printed, began: Sequence[Document], ports: Ports) -> Printed:
+    """Have be there again what the user's editor has saved meanwhile; the rest of what has appeared."""
+    if not printed.appeared:
+        return printed
+    known = {document.uri: document.saved for document in began}
+    now = await ports.editor.opened()  # by what the editor told: the files themselves are away
+    saved = [each.uri for each in now if each.saved is not None and each.saved is not known.get(each.uri)]
+    left = []
+    for each in printed.appeared:
+        is_theirs = bool(each.lies_in) and any(_is_below(uri, each.uri) for uri in saved)
+        if not is_theirs or await ports.process.put_back(each.uri) is not None:
+            left.append(each)
+    return replace(printed, appeared=tuple(left))
+
+
+async def ask(
     printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
 ) -> tuple[CommandEffects, tuple[str, ...]]:
     """
     Ask about what has appeared and was taken away, and have be there again what the user allows.
 
     Returns:
-        The effects, with what is there again; and the paths of what is not.
+        The effects, with what is there again; and what is to be said of the rest.
     """
-    places = [found for uri in printed.appeared if isinstance(found := ports.workspace.resolve(uri), Place)]
-    left = []
-    for place in places:
-        why = place.why or ASKED.get(place.standing, "")
-        if not await console.keeps(f"Keep {place.path}, which a command has written?", why):
-            left.append(place.path)
-            continue
-        try:
-            snapshot = await ports.checkpoints.before_command(step)
-            is_back = await ports.process.put_back(place.uri) is None
-            again = await ports.checkpoints.after_command(step, snapshot, NOTHING)
-        except CheckpointError:  # then it could not be taken back
-            is_back = False
-        else:
-            changes = (*effects.changes, *again.changes)
-            effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
-        if not is_back:
-            left.append(place.path)
-    return effects, tuple(left)
+    notes = []
+    if printed.unsearched:
+        notes.append(f"What has appeared and runs later was not looked for: {printed.unsearched}.")
+    if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
+        notes.append(f"It runs later or holds keys, and could not be taken away: {', '.join(stuck)}.")
+    for note in notes:
+        console.notice(note, True)
+    moved = [each for each in printed.appeared if each.lies_in]
+    if not moved:
+        return effects, tuple(notes)
+    paths = ", ".join(_path(each.uri, ports) for each in moved)
+    content = "".join(_content(each, ports) for each in moved)
+    away: Sequence[Appeared] = moved
+    if await console.keeps(paths, f"{_why(moved, ports)} {APPEARED}", content):
+        again, away = await _put_back(moved, ports, step)
+        changes = (*effects.changes, *again.changes)
+        effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
+    for each in away:
+        path = _path(each.uri, ports)
+        console.notice(f"{path} was taken away, and lies here for 30 days: {each.lies_in}", False)
+    if away:
+        paths = ", ".join(_path(each.uri, ports) for each in away)
+        notes.append(f"Taken away again, since it runs later and the user did not allow it: {paths}.")
+    return effects, tuple(notes)
+
+
+async def _put_back(
+    moved: Sequence[Appeared], ports: Ports, step: StepId
+) -> tuple[CommandEffects, Sequence[Appeared]]:
+    """What it changes that these are there again; and those that are not."""
+    try:
+        snapshot = await ports.checkpoints.before_command(step)
+    except CheckpointError:  # then it could not be taken back
+        return NOTHING_CHANGED, moved
+    left = [each for each in moved if await ports.process.put_back(each.uri) is not None]
+    try:
+        return await ports.checkpoints.after_command(step, snapshot, NOTHING), left
+    except CheckpointError:
+        return NOTHING_CHANGED, left
+
+
+def _why(moved: Sequence[Appeared], ports: Ports) -> str:
+    """Why files are not simply there, for people."""
+    places = (ports.workspace.resolve(each.uri) for each in moved)
+    found = (place.why or ASKED.get(place.standing, "") for place in places if isinstance(place, Place))
+    return " ".join(dict.fromkeys(why for why in found if why))
+
+
+def _content(each: Appeared, ports: Ports) -> str:
+    """What has appeared, as a diff for people."""
+    top = _path(each.uri, ports)
+    parts = []
+    for name, text in each.files:
+        path = f"{top}/{name}" if name else top
+        parts.append(f"# {path}: not shown\n" if text is None else diff.created(path, Text(text)))
+    return "".join(parts)
+
+
+def _path(uri: str, ports: Ports) -> str:
+    place = ports.workspace.resolve(uri)
+    return place.path if isinstance(place, Place) else uri
+
+
+def _is_below(uri: str, top: str) -> bool:
+    return uri == top or uri.startswith(f"{top}/")

@@ -56,10 +56,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     """
     console = replace(console, script=action.script, contained=action.contained)
     if action.is_read_only:
-        seen, typed = await saving.copies(ports, action.contained.profile)
-        console = replace(console, contained=replace(action.contained, copies=seen))
-        found = await action.run(ready.places, ports, console)
-        return Ran(found=_with(found, _unsaved(typed, ports)), effects=CommandEffects())
+        return await _look(ready, action, ports, console)
     # What is saved is saved before the snapshot: taking the command back must not take it away.
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
@@ -83,6 +80,8 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         _name(snapshot.not_covered, console)
     began = await ports.editor.opened()
     found = await action.run(ready.places, ports, console)
+    if isinstance(found, Printed):
+        found = await beside.leave_what_was_saved(found, began, ports)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
             meanwhile = await _meanwhile(typed, began, ports)
@@ -90,7 +89,8 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
-        return Ran(found=_with(found, note, unsaved), effects=effects)
+        ran = Ran(found=_with(found, note), effects=effects)
+        return await _with_what_is_beside(ran, unsaved, ports, step, console)
     if not works:
         said = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
         return Ran(found=_with(found, *said), effects=effects)
@@ -98,13 +98,21 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
 
 
+async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
+    """Run a command that only reads: it sees what the editor holds, as far as that can be had."""
+    seen, typed = await saving.copies(ports, action.contained.profile)
+    console = replace(console, contained=replace(action.contained, copies=seen))
+    found = await action.run(ready.places, ports, console)
+    return Ran(found=_with(found, _unsaved(typed, ports)), effects=CommandEffects())
+
+
 async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
     """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
     if isinstance(ran.found, Failure):
         return replace(ran, found=_with(ran.found, _changed(ran.effects.changes), unsaved))
-    effects, left = await beside.put_back(ran.found, ran.effects, ports, step, console)
+    effects, notes = await beside.ask(ran.found, ran.effects, ports, step, console)
     layered = beside.tell_layers(ran.found, ports, console)
-    said = (_changed(effects.changes), _taken_away(left), _layered(layered), unsaved)
+    said = (_changed(effects.changes), *notes, _layered(layered), unsaved)
     return Ran(found=_with(ran.found, *said), effects=effects)
 
 
@@ -173,11 +181,6 @@ def _with(found: Printed | Failure, *notes: str) -> Printed | Failure:
 def _changed(changes: Sequence[CommandChange]) -> str:
     names = [f"{change.path} ({change.change})" for change in changes]
     return f"Files that changed meanwhile: {_some(names)}." if names else ""
-
-
-def _taken_away(paths: Sequence[str]) -> str:
-    said = f"Taken away again, since it runs later and the user did not allow it: {_some(paths)}."
-    return said if paths else ""
 
 
 def _layered(paths: Sequence[str]) -> str:

@@ -1,0 +1,113 @@
+"""
+How one command is held, and what must not have changed or appeared when it has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handrail.adapters.containment.ground import INSTALLED, Kind, Marked
+from handrail.adapters.containment.profile import GIT_RUNS, Layer
+from handrail.core.policy.containment import Need
+
+LIMIT_PROCESSES = 4_000
+# Forks without end are ended with the command, and the machine can be worked with until then.
+BOUNDED = f'{{ ulimit -u {LIMIT_PROCESSES} || ulimit -p {LIMIT_PROCESSES}; }} 2>/dev/null; exec "$@"'
+Identity = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """
+    How one command is held.
+
+    Attributes:
+        mounted: The files that others lie over, by what they were.
+        layers: The folders that are changed only beside.
+        copies: The folder of the copies that lie over files.
+        needs: What is open for it.
+        roots: The workspace folders, without links.
+        marked: What was hidden or kept in the workspace when it began; None if it cannot add to that.
+        git_runs: What git runs or obeys in each repository of the workspace, and was there when it began.
+    """
+
+    program: str
+    arguments: tuple[str, ...]
+    takes_name: bool
+    is_bounded: bool
+    mounted: Mapping[str, Identity]
+    layers: tuple[Layer, ...] = ()
+    copies: Path | None = None
+    needs: frozenset[Need] = frozenset()
+    roots: tuple[str, ...] = ()
+    marked: frozenset[str] | None = None
+    git_runs: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def changed_layers(self) -> list[Layer]:
+        """The layers in which something was written, by this command or an earlier one."""
+        return [layer for layer in self.layers if _is_filled(layer.upper)]
+
+    def wrapped(self, program: str, name: str, arguments: Sequence[str], folder: str) -> tuple[str, ...]:
+        """What starts *program* by *name* in *folder*, held."""
+        named = ("--argv0", name) if self.takes_name and not self.is_bounded else ()
+        bounded = ("/bin/sh", "-c", BOUNDED, "sh") if self.is_bounded else ()
+        return (*self.arguments, *named, "--chdir", folder, "--", *bounded, program, *arguments)
+
+    def replaced(self) -> str | None:
+        """A file that was hidden or kept, and is another one now: that is not hidden."""
+        return next((path for path, was in self.mounted.items() if _identity(path) not in {was, None}), None)
+
+    def is_taken(self, each: Marked) -> bool:
+        """Whether what is there now is to be taken away: it is new, and none of what the command may make."""
+        if self.marked is None or each.path in self.marked or each.kind in {Kind.SPECIAL, Kind.OWN}:
+            return False
+        if each.kind is Kind.KEPT and Need.REPOSITORY in self.needs:
+            return False
+        return not (Need.NETWORK in self.needs and is_installed(each, self.roots))
+
+    def new_git_runs(self) -> list[str]:
+        """What git runs or obeys, and has appeared in a repository that was there."""
+        now = {folder: _git_runs(folder) - were for folder, were in self.git_runs.items()}
+        return sorted(path for paths in now.values() for path in paths)
+
+
+def identities(paths: Iterable[str]) -> dict[str, Identity]:
+    """What each path is now; one that is not there is left out."""
+    found = {path: _identity(path) for path in paths}
+    return {path: was for path, was in found.items() if was is not None}
+
+
+def git_runs(marked: Iterable[Marked]) -> dict[str, frozenset[str]]:
+    """What git runs or obeys in each repository of the workspace."""
+    return {each.path: _git_runs(each.path) for each in marked if each.kind is Kind.KEPT and each.is_folder}
+
+
+def is_installed(each: Marked, roots: Sequence[str]) -> bool:
+    """Whether a path runs later, and a package manager writes it."""
+    if each.kind is not Kind.LATER:
+        return False
+    home = next((root for root in roots if each.path.startswith(f"{root}/")), "")
+    return not INSTALLED.isdisjoint(Path(each.path[len(home) + 1 :]).parts)
+
+
+def _git_runs(folder: str) -> frozenset[str]:
+    paths = (os.path.join(folder, name) for name in GIT_RUNS)
+    return frozenset(path for path in paths if os.path.lexists(path))
+
+
+def _is_filled(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
+
+
+def _identity(path: str) -> Identity | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -1,0 +1,131 @@
+"""
+What has appeared while a contained command ran, and must not be there before the user has said yes.
+
+It may as well be the user's own, made by another program meanwhile. So it is moved to a folder of the state
+folder, where it stays for 30 days, and nothing of it is ever removed before.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handrail.adapters.containment.scratch import remove
+from handrail.adapters.files.files import uri_of
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.shell import Appeared
+
+FOLDER = "taken-away"
+KEPT_S = 30 * 24 * 3600
+LIMIT_FILES, LIMIT_BYTES = 20, 65_536  # that are shown
+
+
+@dataclass(kw_only=True)
+class TakenAway:
+    """
+    What was taken away.
+
+    Attributes:
+        state: Gives the state folder.
+    """
+
+    state: Callable[[], Path]
+    _moved: dict[Path, Path] = field(default_factory=dict)
+
+    def folder(self) -> Path:
+        """A new folder to move things to. Raises OSError, CheckpointError."""
+        above = self.state() / FOLDER
+        above.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for old in list(above.iterdir()):
+            with suppress(OSError):
+                if old.stat().st_mtime < time.time() - KEPT_S:
+                    remove(old)
+        folder = above / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(4)}"
+        folder.mkdir(mode=0o700)
+        return folder
+
+    def take(self, path: Path, folder: Path) -> Appeared:
+        """Move *path* into *folder*; where that cannot be done, it is still there."""
+        beside = folder / path.name
+        if os.path.lexists(beside):
+            beside = folder / secrets.token_hex(4) / path.name
+        try:
+            beside.parent.mkdir(exist_ok=True)
+            _move(path, beside)
+        except OSError:
+            return Appeared(uri=uri_of(path))
+        self._moved[path] = beside
+        return Appeared(uri=uri_of(path), lies_in=os.fspath(beside), files=tuple(_shown(beside)))
+
+    def put_back(self, path: Path) -> Failure | None:
+        """Have *path* be there again, unless something is there by now."""
+        beside = self._moved.get(path)
+        if beside is None or os.path.lexists(path):
+            return Failure(
+                code=Code.STALE_DOCUMENT, message=f"{path} is there already, or is not kept any more."
+            )
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _move(beside, path)
+        except OSError as error:
+            return Failure(code=Code.STALE_DOCUMENT, message=f"{path} could not be put back: {error}.")
+        del self._moved[path]
+        with suppress(OSError):
+            beside.parent.rmdir()
+        return None
+
+
+def _move(path: Path, to: Path) -> None:
+    """Move a file or folder, also out of a folder that the command has closed. Raises OSError."""
+    try:
+        os.rename(path, to)
+    except PermissionError:
+        for closed in (path.parent, path):
+            if stat.S_ISDIR(mode := os.lstat(closed).st_mode):
+                os.chmod(closed, stat.S_IMODE(mode) | stat.S_IRWXU)
+        os.rename(path, to)
+    except OSError:  # the state folder lies on another disk
+        shutil.move(path, to)
+
+
+def _shown(top: Path) -> Iterator[tuple[str, str | None]]:
+    """The files of what was moved, as far as they can be shown."""
+    left = LIMIT_BYTES
+    for count, path in enumerate(_files(top)):
+        if count >= LIMIT_FILES:
+            yield "...", None
+            return
+        name = os.path.relpath(path, top) if path != top else ""
+        text = _text(path, left)
+        left -= len(text or "")
+        yield name, text
+
+
+def _files(top: Path) -> Iterator[Path]:
+    if top.is_symlink() or not top.is_dir():
+        yield top
+        return
+    for at, folders, names in os.walk(top):
+        folders.sort()
+        linked = [name for name in folders if os.path.islink(os.path.join(at, name))]
+        yield from (Path(at, name) for name in sorted((*names, *linked)))
+
+
+def _text(path: Path, limit: int) -> str | None:
+    """What stands in a file; where a link leads; None for what is too long, or no text."""
+    try:
+        if path.is_symlink():
+            return f"a link to {os.readlink(path)}\n"
+        if not path.is_file() or path.stat().st_size > limit:
+            return None
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    return None if b"\0" in raw else raw.decode("utf-8", "replace")
