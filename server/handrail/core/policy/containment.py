@@ -43,7 +43,7 @@ OPENS: Mapping[Need, str] = {
         "It gets the network, and so all that listens on this machine. What it installs in folders of "
         "packages (node_modules, .venv) stays: no checkpoint covers them."
     ),
-    Need.REPOSITORY: "It may change the repository itself (.git), which no checkpoint brings back, or make one.",
+    Need.REPOSITORY: "It may change the repository itself (.git) or make one; no checkpoint brings it back.",
     Need.MACHINE: "It runs with all your rights: nothing holds it, and not all of it can be taken back.",
 }
 
