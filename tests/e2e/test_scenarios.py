@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -36,6 +37,7 @@ SECONDS = float(os.environ.get("HANDRAIL_SCENARIOS_S", "8"))
 AT_ONCE = 25  # scenarios, before the time is looked at
 SEEDS = 26  # the most that are played among the tests; the command finds untrue verdicts beyond these
 SHRINKS = 40  # plays to make one example smaller
+ROUND = 250  # scenarios of one theatre: each leaves a turn behind, and all turns are looked at
 
 IN_FLIGHT = ("", "", "type far away", "type above", "type in the old line", "save")
 BEFORE_THE_ECHO = (
@@ -183,9 +185,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     began = time.monotonic()
+    seed = random.randrange(1_000_000) if options.seed is None else options.seed
     with silence(), asyncio.Runner() as runner:
         record = Record(Theatre(), runner)
-        play_some(record, options.scenarios, options.seed)
+        for part, start in enumerate(range(0, options.scenarios, ROUND)):
+            if part:
+                runner.run(record.theatre.close())
+                record.theatre = Theatre()
+            play_some(record, min(ROUND, options.scenarios - start), seed * 1_000 + part)
+            print(f"{record.scenes} played, {len(record.examples)} complaints", file=sys.stderr, flush=True)
         print(record)
         for complaint in sorted(record.examples, key=lambda each: record.examples[each].size):
             print(told(record, complaint))

@@ -181,7 +181,7 @@ async def test_copies_of_unsaved_text_go_with_their_command(root: Path) -> None:
     found = await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), told)
     assert isinstance(found, Ran)
     assert found.output == "unsaved\n"
-    assert list((root.parent / "state" / "contained").rglob("copies-*")) == []
+    assert list((root.parent / "state" / "contained").rglob("command-*")) == []
     held.close()
 
 

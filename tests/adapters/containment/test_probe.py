@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.containment import probe
+from handrail.adapters.containment import enter, landlock, probe
 from handrail.adapters.containment.probe import Bubblewrap, find
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 pytestmark = linux
 
+BECOMES_THE_COMMAND = "import os, sys; at = sys.argv.index('--') + 1; os.execv(sys.argv[at], sys.argv[at:])"
 AFTER_THE_ARGUMENTS = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"'
 VERSION = 'if [ "$1" = --version ]; then echo bubblewrap 0.11.0; exit; fi'
 
@@ -29,9 +30,11 @@ def op(code, jt, jf, k):
     return struct.pack("HBBI", code, jt, jf, k)
 LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06
 NEW_USER, REFUSED, NO_CALL, ALLOWED = 0x10000000, 0x00050001, 0x00050026, 0x7fff0000
+refuses_landlock = sys.argv.pop(1) == "landlock"
 program = b"".join([
     op(LOAD, 0, 0, 0),
-    op(EQUAL, 5, 0, 272),  # unshare
+    op(EQUAL, 6, 0, 272),  # unshare
+    op(EQUAL, 6, 0, 444 if refuses_landlock else 435),  # landlock_create_ruleset
     op(EQUAL, 5, 0, 435),  # clone3
     op(EQUAL, 0, 2, 56),  # clone
     op(LOAD, 0, 0, 16),
@@ -128,9 +131,32 @@ def test_a_bubblewrap_that_lets_one_thing_through_is_not_used(
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the filter is written for this processor")
-def test_where_the_kernel_refuses_namespaces_nothing_is_contained_and_the_doctor_says_so(place: Path) -> None:
-    command = [sys.executable, "-c", REFUSES_NAMESPACES, sys.executable, "-m", "handrail", "doctor"]
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("nothing", "ok commands are contained by Landlock"),
+        ("landlock", "-  commands are not contained:"),
+    ],
+)
+def test_the_doctor_says_what_there_is_where_the_kernel_refuses_namespaces(
+    place: Path, more: str, says: str
+) -> None:
+    if not enter.version():
+        pytest.skip("this kernel has no Landlock")
+    command = [sys.executable, "-c", REFUSES_NAMESPACES, more, sys.executable, "-m", "handrail", "doctor"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=place / "work")
     (line,) = [each for each in done.stdout.splitlines() if "contained" in each]
-    assert line.startswith("-  commands are not contained:"), done.stdout
-    assert "those that may change files are asked about" in line
+    assert line.strip().startswith(says), done.stdout
+
+
+def test_a_landlock_that_holds_nothing_is_refused(
+    place: Path, port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the kernel takes the rules, and something before it does not pass them on."""
+    monkeypatch.setattr(enter, "version", lambda: 7)
+    monkeypatch.setattr(landlock.Landlock, "arguments", lambda *_: ("-I", "-S", "-c", BECOMES_THE_COMMAND))
+    folder = place / "trial"
+    folder.mkdir()
+    found, why = landlock.find([place / "work"], folder, port)
+    assert found is None
+    assert "does not hold: it never hides files" in why

@@ -134,8 +134,7 @@ class Playing:
             self._told.append(ours)
             told = [theirs]
             runs = self.holding.program
-            held = self.holding.wrapped(program, name, arguments, at)
-            started = (runs, "--json-status-fd", str(theirs), *held)
+            started = (runs, *self.holding.wrapped(program, name, arguments, at, theirs))
         try:
             process = await asyncio.create_subprocess_exec(
                 *started,
@@ -158,7 +157,7 @@ class Playing:
         """End this; returns whether all that has run by now was held as it should be."""
         said = [_said_by(each) for each in self._told]
         _close(*self._told)
-        return all(b"exit-code" in each for each in said)
+        return all(map(Holding.was_held, said))
 
 
 def shell(line: str) -> tuple[str, ...]:

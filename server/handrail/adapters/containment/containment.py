@@ -1,18 +1,21 @@
-"""Contain commands: what each may see and change is worked out anew, and bubblewrap holds it to that."""
+"""
+Contain commands: what each may see and change is worked out anew; bubblewrap or Landlock holds it to that.
+"""
 
 from __future__ import annotations
 
 import os
-import secrets
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from handrail.adapters.containment import landlock
 from handrail.adapters.containment.ground import INSTALLED, Ground, Kind, Marked, TooLargeError
 from handrail.adapters.containment.holding import Holding, git_runs, identities, is_installed
+from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
 from handrail.adapters.containment.profile import (
     LIMIT_MOUNTS,
@@ -52,7 +55,7 @@ class Containment:
     roots: Callable[[], Sequence[Path]]
     kind_of: Callable[[Path], Kind]
     state: Callable[[], Path]
-    _found: dict[tuple[Path, ...], tuple[Bubblewrap | None, str]] = field(default_factory=dict)
+    _found: dict[tuple[Path, ...], tuple[Bubblewrap | Landlock | None, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: set[str] = field(default_factory=set)
 
@@ -80,13 +83,15 @@ class Containment:
     # ---- What there is -----------------------------------------------------------------------------
 
     def _available(self) -> Available:
-        found, why = self._bubblewrap()
+        found, why = self._by()
         if found is None:
             return Available(why_not=why)
         try:
             self._hold(Contained(profile=Profile.LOOK))
         except CannotContainError as error:
             return Available(why_not=str(error))
+        if isinstance(found, Landlock):
+            return Available(by=f"Landlock (version {found.version})", mounts=False, why_not=why)
         version = ".".join(map(str, found.version))
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
@@ -94,7 +99,8 @@ class Containment:
             return Available(by=by, works=True, why_not="without layers, ignored folders are not written")
         return Available(by=by, works=not why, why_not=why)
 
-    def _bubblewrap(self) -> tuple[Bubblewrap | None, str]:
+    def _by(self) -> tuple[Bubblewrap | Landlock | None, str]:
+        """What contains commands in the workspace, and why it is no bubblewrap."""
         roots = tuple(self.roots())
         with self._lock:
             if roots not in self._found:
@@ -104,12 +110,16 @@ class Containment:
                     self._found[roots] = None, f"the state folder cannot be used: {error}"
             return self._found[roots]
 
-    def _tried(self, roots: Sequence[Path]) -> tuple[Bubblewrap | None, str]:
-        folder = self._scratch.folder() / f"trial-{secrets.token_hex(4)}"
-        folder.mkdir()
+    def _tried(self, roots: Sequence[Path]) -> tuple[Bubblewrap | Landlock | None, str]:
+        folder = self._scratch.of_command()
         listener = socket.create_server(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
         try:
-            return find(roots, folder, listener.getsockname()[1])
+            found, why = find(roots, folder, port)
+            if found is not None:
+                return found, ""
+            other, why_neither = landlock.find(roots, folder, port)
+            return other, "; ".join(each for each in (why, why_neither) if each)
         finally:
             listener.close()
             remove(folder)
@@ -136,7 +146,7 @@ class Containment:
         return next((path for path in opened if any(Path(each).is_relative_to(path) for each in whole)), "")
 
     def _hold(self, contained: Contained) -> Holding | None:
-        found, why = self._bubblewrap()
+        found, why = self._by()
         if found is None:
             raise CannotContainError(why)
         roots = [os.path.realpath(root) for root in self.roots()]
@@ -145,7 +155,11 @@ class Containment:
             if not works:  # it only reads, and the user has said yes to this
                 return None
             raise CannotContainError(f"{above} holds the workspace or the home folder")
+        if works and isinstance(found, Landlock):
+            raise CannotContainError(why)
         try:
+            if isinstance(found, Landlock):
+                return self._locked(contained, found, roots)
             return self._held(contained, found, roots, is_work=works)
         except TooLargeError as error:
             raise CannotContainError("the workspace has too many folders to look through") from error
@@ -156,40 +170,39 @@ class Containment:
         except (OSError, CheckpointError) as error:
             raise CannotContainError(f"the state folder cannot be used: {error}") from error
 
+    def _locked(self, contained: Contained, found: Landlock, roots: Sequence[str]) -> Holding:
+        """How Landlock holds a command that only reads."""
+        marked = self._ground.marked(self.roots())
+        folder = self._scratch.of_command()
+        with ExitStack() as undo:
+            undo.callback(remove, folder)
+            arguments = found.arguments(self._view(contained, marked, roots), folder)
+            undo.pop_all()
+        return Holding(
+            program=found.program,
+            arguments=arguments,
+            takes_name=True,
+            is_bounded=False,
+            mounted={},
+            folder=folder,
+            roots=tuple(roots),
+        )
+
     def _held(
         self, contained: Contained, found: Bubblewrap, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
+        """How bubblewrap holds a command."""
         marked = self._ground.marked(self.roots())
-        repositories = _repositories(marked, roots)
-        installs = is_work and Need.NETWORK in contained.needs
         with ExitStack() as undo:
             layers, kept = self._layers(contained, found) if is_work else ((), ())
             undo.callback(self._scratch.give_back, layers, None)
-            copies, beside = self._scratch.copied(_by_path(contained.copies))
-            undo.callback(self._scratch.give_back, (), beside)
-            view = View(
-                roots=roots,
-                home=home_of(
-                    self.environ.get("PATH", ""),
-                    self.environ.get("HOME", ""),
-                    [os.path.join(root, name, "pyvenv.cfg") for root in roots for name in (".venv", "venv")],
-                ),
-                hidden=hidden_file(self._scratch.folder()),
-                is_writable=is_work,
-                needs=contained.needs if is_work else frozenset(),
-                marked=[
-                    *(each for each in marked if not (installs and is_installed(each, roots))),
-                    *(Marked(path, Kind.KEPT, is_folder=True) for path in repositories),
-                ],
-                opened=_real(contained.opened),
-                layers=layers,
-                kept=kept,
-                repositories=repositories,
-                temporary=self._scratch.temporary() if is_work else None,
-                overlays=found.overlays and is_work,
-                copies=copies,
-            )
-            result = made(view)
+            copies, folder = self._scratch.copied(_by_path(contained.copies))
+            undo.callback(self._scratch.give_back, (), folder)
+            view = self._view(contained, marked, roots)
+            if is_work:
+                temporary, overlays = self._scratch.temporary(), found.overlays
+                view = replace(view, layers=layers, kept=kept, temporary=temporary, overlays=overlays)
+            result = made(replace(view, copies=copies))
             undo.pop_all()
         return Holding(
             program=found.program,
@@ -198,11 +211,32 @@ class Containment:
             is_bounded=is_work,
             mounted=identities(result.mounted),
             layers=layers,
-            copies=beside,
+            folder=folder,
             needs=contained.needs,
             roots=tuple(roots),
             marked=frozenset(each.path for each in marked) if is_work else None,
             git_runs=git_runs(marked) if is_work else {},
+        )
+
+    def _view(self, contained: Contained, marked: Sequence[Marked], roots: Sequence[str]) -> View:
+        """What a command sees, but for what is made for it alone."""
+        works = contained.profile is Profile.WORK
+        repositories = _repositories(marked, roots)
+        installs = works and Need.NETWORK in contained.needs
+        settings = [os.path.join(root, name, "pyvenv.cfg") for root in roots for name in (".venv", "venv")]
+        return View(
+            roots=roots,
+            home=home_of(self.environ.get("PATH", ""), self.environ.get("HOME", ""), settings),
+            hidden=hidden_file(self._scratch.folder()),
+            is_writable=works,
+            needs=contained.needs if works else frozenset(),
+            marked=[
+                *(each for each in marked if not (installs and is_installed(each, roots))),
+                *(Marked(path, Kind.KEPT, is_folder=True) for path in repositories),
+            ],
+            opened=_real(contained.opened),
+            repositories=repositories,
+            overlays=False,
         )
 
     def take_away(self, holding: Holding) -> tuple[tuple[Appeared, ...], str]:
@@ -226,7 +260,7 @@ class Containment:
 
     def release(self, holding: Holding) -> None:
         """A command that was held has ended."""
-        self._scratch.give_back(holding.layers, holding.copies)
+        self._scratch.give_back(holding.layers, holding.folder)
 
     def _layers(self, contained: Contained, found: Bubblewrap) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
         """What is changed only beside, and what is not changed at all."""

@@ -27,7 +27,7 @@ class Holding:
     Attributes:
         mounted: The files that others lie over, by what they were.
         layers: The folders that are changed only beside.
-        copies: The folder of the copies that lie over files.
+        folder: What is kept on disk for it alone.
         needs: What is open for it.
         roots: The workspace folders, without links.
         marked: What was hidden or kept in the workspace when it began; None if it cannot add to that.
@@ -40,21 +40,29 @@ class Holding:
     is_bounded: bool
     mounted: Mapping[str, Identity]
     layers: tuple[Layer, ...] = ()
-    copies: Path | None = None
+    folder: Path | None = None
     needs: frozenset[Need] = frozenset()
     roots: tuple[str, ...] = ()
     marked: frozenset[str] | None = None
     git_runs: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    @staticmethod
+    def was_held(told: bytes) -> bool:
+        """Whether a command was held to its end, or for good, by what was written of it."""
+        return b"exit-code" in told or b"landlocked" in told
+
     def changed_layers(self) -> list[Layer]:
         """The layers in which something was written, by this command or an earlier one."""
         return [layer for layer in self.layers if _is_filled(layer.upper)]
 
-    def wrapped(self, program: str, name: str, arguments: Sequence[str], folder: str) -> tuple[str, ...]:
-        """What starts *program* by *name* in *folder*, held."""
+    def wrapped(
+        self, program: str, name: str, arguments: Sequence[str], folder: str, told: int
+    ) -> tuple[str, ...]:
+        """What starts *program* by *name* in *folder*, held; the descriptor *told* is told of it."""
         named = ("--argv0", name) if self.takes_name and not self.is_bounded else ()
         bounded = ("/bin/sh", "-c", BOUNDED, "sh") if self.is_bounded else ()
-        return (*self.arguments, *named, "--chdir", folder, "--", *bounded, program, *arguments)
+        telling = ("--json-status-fd", str(told))
+        return (*self.arguments, *telling, *named, "--chdir", folder, "--", *bounded, program, *arguments)
 
     def replaced(self) -> str | None:
         """A file that was hidden or kept, and is another one now: that is not hidden."""

@@ -64,14 +64,19 @@ class Scratch:
         """Files that hold what *texts* say, by the paths over which they lie, and the folder of them."""
         if not texts:
             return {}, None
-        beside = self.folder() / f"copies-{secrets.token_hex(8)}"
-        beside.mkdir(mode=0o700)
+        beside = self.of_command()
         found = {}
         for number, (path, raw) in enumerate(texts):
             copy = beside / str(number)
             copy.write_bytes(raw)
             found[path] = os.fspath(copy)
         return found, beside
+
+    def of_command(self) -> Path:
+        """A new folder for one command."""
+        folder = self.folder() / f"command-{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
+        return folder
 
     def layer(self, path: str) -> Layer | None:
         """The layer over a folder, taken until it is given back; None while another command has it."""
@@ -84,12 +89,12 @@ class Scratch:
             self._in_use.add(path)
         return Layer(folder=path, upper=f"{at}/upper", work=f"{at}/work")
 
-    def give_back(self, layers: Sequence[Layer], copies: Path | None) -> None:
+    def give_back(self, layers: Sequence[Layer], folder: Path | None) -> None:
         """A command has ended that had these."""
         with self._lock:
             self._in_use.difference_update(layer.folder for layer in layers)
-        if copies is not None:
-            remove(copies)
+        if folder is not None:
+            remove(folder)
 
     def close(self) -> None:
         """Remove it."""

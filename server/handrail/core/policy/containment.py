@@ -56,11 +56,13 @@ class Available:
     Attributes:
         by: What contains it, for people; empty if nothing does.
         works: Whether there is *work*, and not only *look*.
+        mounts: Whether unsaved text can lie over files.
         why_not: Why there is no more, for people; empty if there is all.
     """
 
     by: str = ""
     works: bool = False
+    mounts: bool = True
     why_not: str = ""
 
 

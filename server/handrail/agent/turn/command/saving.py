@@ -73,7 +73,7 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
         What is seen of each in place of its file, by URI; and the URIs of those of which the disk is seen.
     """
     unsaved = await _unsaved(ports)
-    if profile is not Profile.LOOK:
+    if profile is not Profile.LOOK or not (await ports.process.available()).mounts:
         return (), [document.uri for document in unsaved]
     seen = {}
     for each in unsaved:

@@ -1,0 +1,191 @@
+"""
+Close a process to what it must not reach, by Landlock and a filter of system calls, and become a command.
+
+A program of its own, which needs nothing but the standard library: it is started for each command, and what
+it closes stays closed for all that the command starts. Sources: landlock(7), seccomp(2), capabilities(7).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import platform
+import stat
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # and to truncate, and to control devices
+RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}  # by the first version
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on every processor
+ASKS_VERSION, PATH_BENEATH = 1, 1
+NO_TCP, NO_SOCKETS_OR_SIGNALS = 3, 3
+DECIDES_TCP, DECIDES_SIGNALS = 4, 6  # from these versions on
+
+NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
+DROP_BOUND, AMBIENT, CLEAR_ALL = 24, 47, 4
+CAPABILITIES_V3, LAST_CAPABILITY = 0x20080522, 63
+
+# What Landlock does not decide: sockets, modes and times of files, other processes, and new namespaces. Each
+# with its numbers on x86_64 and aarch64.
+DENIED = """
+    socket 41 198, ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kill 62 129,
+    tkill 200 130, rt_sigqueueinfo 129 138, rt_tgsigqueueinfo 297 240, pidfd_send_signal 424 424,
+    pidfd_getfd 438 438, io_uring_setup 425 425, chmod 90 -, fchmod 91 52, fchmodat 268 53,
+    fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54, utime 132 -,
+    utimes 235 -, futimesat 261 -, utimensat 280 88, setxattr 188 5, lsetxattr 189 6, fsetxattr 190 7,
+    removexattr 197 14, lremovexattr 198 15, fremovexattr 199 16, setxattrat 463 463,
+    removexattrat 466 466, file_setattr 469 469, truncate 76 45, unshare 272 97, setns 308 268,
+    mount 165 40, umount2 166 39, pivot_root 155 41, chroot 161 51, move_mount 429 429,
+    open_tree 428 428, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433,
+    mount_setattr 442 442, bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, keyctl 250 219,
+    add_key 248 217, request_key 249 218, open_by_handle_at 304 265, msgget 68 186, semget 64 190,
+    shmget 29 194, mq_open 240 180, kexec_load 246 104, init_module 175 105, finit_module 313 273,
+    delete_module 176 106, acct 163 89, swapon 167 224, swapoff 168 225, reboot 169 142,
+    sethostname 170 161, setdomainname 171 162, quotactl 179 60, fanotify_init 300 262
+"""
+DECIDED_BY_ARGUMENTS = "clone 56 220, clone3 435 435, ioctl 16 29, tgkill 234 131"
+MACHINES = ("x86_64", "aarch64")
+AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+X32 = 0x40000000  # from here on, x86_64 has its other numbers
+NEW_USER = 0x10000000  # of clone
+# To type into a terminal, to control a console, and to change attributes of files.
+CONTROLS = (0x5412, 0x541C, 0x40086602, 0x40046602, 0x401C5820)
+
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+NUMBER_AT, ARCHITECTURE_AT, FIRST_AT, SECOND_AT = 0, 4, 16, 24  # in the data that a filter sees
+Instruction = tuple[int, int, int, int]
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def version() -> int:
+    """The version of the kernel's Landlock; 0 if there is none."""
+    found: int = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASKS_VERSION)
+    return max(found, 0)
+
+
+def is_known() -> bool:
+    """Whether the numbers of this processor's system calls are known."""
+    return platform.machine() in MACHINES
+
+
+def restrict(rules: Sequence[tuple[str, int]]) -> None:
+    """
+    Close all of the file system but *rules*: paths with the rights to what is below them. Raises OSError.
+
+    Paths that are not there are left out.
+    """
+    has = version()
+    handled = next(rights for since, rights in sorted(RIGHTS.items(), reverse=True) if since <= has)
+    attributes = struct.pack("=Q", handled)
+    attributes += struct.pack("=Q", NO_TCP) if has >= DECIDES_TCP else b""
+    attributes += struct.pack("=Q", NO_SOCKETS_OR_SIGNALS) if has >= DECIDES_SIGNALS else b""
+    ruleset = _checked(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
+    for path, rights in rules:
+        try:
+            at = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError:
+            continue
+        mode = os.fstat(at).st_mode
+        allowed = rights & handled if stat.S_ISDIR(mode) else rights & handled & OF_FILES
+        if not stat.S_ISLNK(mode):  # what it leads to has a rule of its own, if any
+            rule = struct.pack("=Qi", allowed, at)
+            _checked(libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0))
+        os.close(at)
+    _checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _checked(libc.syscall(RESTRICT_SELF, ruleset, 0))
+    os.close(ruleset)
+
+
+def drop_capabilities() -> None:
+    """Give up all that root has beside its files, for good. Raises OSError."""
+    for number in range(LAST_CAPABILITY + 1):
+        libc.prctl(DROP_BOUND, number, 0, 0, 0)  # fails without the right to, and then there is none
+    libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
+    _checked(libc.capset(struct.pack("=Ii", CAPABILITIES_V3, 0), struct.pack("=6I", *[0] * 6)))
+
+
+def filter_calls() -> None:
+    """Refuse the system calls that Landlock does not decide about. Raises OSError."""
+    program = b"".join(struct.pack("=HBBI", *each) for each in _filter(platform.machine()))
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
+    _checked(libc.prctl(SET_SECCOMP, FILTER, header, 0, 0))
+
+
+def _filter(machine: str) -> list[Instruction]:
+    denied = list(_numbers(DENIED, machine).values())
+    numbers = _numbers(DECIDED_BY_ARGUMENTS, machine)
+    if version() < DECIDES_SIGNALS:
+        denied.append(numbers["tgkill"])
+    return [
+        (LOAD, 0, 0, ARCHITECTURE_AT),
+        (EQUAL, 1, 0, AUDIT[machine]),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER_AT),
+        *(((AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)) if machine == "x86_64" else ()),
+        *(each for number in denied for each in _refused(number)),
+        (EQUAL, 0, 1, numbers["clone3"]),
+        (RETURN, 0, 0, FAIL | errno.ENOSYS),  # its flags lie in memory; libraries then call clone
+        (EQUAL, 0, 4, numbers["clone"]),
+        (LOAD, 0, 0, FIRST_AT),
+        (ANY_BIT, 0, 1, NEW_USER),
+        (RETURN, 0, 0, FAIL | errno.EPERM),
+        (RETURN, 0, 0, ALLOW),
+        (EQUAL, 0, 1 + 2 * len(CONTROLS), numbers["ioctl"]),
+        (LOAD, 0, 0, SECOND_AT),
+        *(each for control in CONTROLS for each in _refused(control)),
+        (RETURN, 0, 0, ALLOW),
+    ]
+
+
+def _numbers(table: str, machine: str) -> dict[str, int]:
+    """The system calls of a table that this processor has."""
+    rows = (row.split() for row in table.split(","))
+    found = {name: numbers[MACHINES.index(machine)] for name, *numbers in rows}
+    return {name: int(number) for name, number in found.items() if number != "-"}
+
+
+def _refused(value: int) -> Iterator[Instruction]:
+    yield EQUAL, 0, 1, value
+    yield RETURN, 0, 0, FAIL | errno.EPERM
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+def main() -> None:
+    """`enter.py RULES [--json-status-fd N] [--argv0 NAME] --chdir FOLDER -- PROGRAM [ARGUMENT ...]`."""
+    given, options = sys.argv[1:], dict[str, str]()
+    with open(given.pop(0), encoding="utf-8", errors="surrogateescape") as file:
+        rules = json.load(file)
+    while (name := given.pop(0)) != "--":
+        options[name] = given.pop(0)
+    program, *arguments = given
+    os.chdir(options["--chdir"])
+    if "temporary" in rules:
+        os.environ["TMPDIR"] = rules["temporary"]
+    restrict([(path, rights) for path, rights in rules["paths"]])
+    drop_capabilities()
+    filter_calls()
+    if told := options.get("--json-status-fd"):
+        os.set_inheritable(int(told), False)
+        os.write(int(told), b'{"landlocked": true}')
+    try:
+        os.execv(program, [options.get("--argv0", program), *arguments])
+    except OSError as error:
+        os.write(2, os.fsencode(f"{program}: {error.strerror}\n"))
+        sys.exit(126)
+
+
+if __name__ == "__main__":
+    main()
