@@ -99,4 +99,5 @@ def test_the_other_names_of_a_hidden_file_are_hidden(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("x")
     (tmp_path / ".env.local").symlink_to("real.txt")
     found = marked(Ground(kind_of=kind_of), tmp_path)
-    assert {name for name, _ in found} == {".env", "deep/notes.txt", "real.txt"}
+    hidden = {name for name, kind in found if kind is Kind.SECRET}
+    assert hidden == {".env", "deep/notes.txt", "real.txt"}

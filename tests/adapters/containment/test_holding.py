@@ -18,10 +18,10 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import ground
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.containment.taken_away import TakenAway
-from handrail.adapters.files.files import uri_of
+from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.failure import Failure
-from handrail.core.policy.containment import Contained, Profile
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import End, Ran, Run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
@@ -33,9 +33,9 @@ from pathlib import Path
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import ground
 from handrail.adapters.containment.containment import Containment
-from handrail.adapters.files.files import uri_of
+from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
-from handrail.core.policy.containment import Contained, Profile
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import Run
 root, state = map(Path, sys.argv[1:])
 held = Containment(environ=os.environ, roots=lambda: (root,), kind_of=kind_of, state=lambda: state)
@@ -225,3 +225,64 @@ def test_closed_folders_hold_nothing_back(root: Path) -> None:
     (root / "d").chmod(0o500)
     assert away.take(root / "d" / ".vscode", away.folder()).lies_in
     assert os.listdir(root / "d") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("ln -s a.txt ${m}AGENTS.md", {"AGENTS.md"}),
+        ("mkdir x; echo x > x/config; ln -s x ${m}.git", {".git"}),
+        ("mkdir x; echo x > x/settings.json; ln -s x ${m}.vscode", {".vscode"}),
+        ("ln -sf a.txt ${m}CLAUDE.md", {"CLAUDE.md"}),
+        ("rm ${m}CLAUDE.md; echo obey > ${m}CLAUDE.md", {"CLAUDE.md"}),
+        ("mv sub sub2; mkdir sub; echo obey > sub/${m}AGENTS.md", {"sub/AGENTS.md"}),
+        ("mv sub sub2", set()),
+        ("mkdir -p x; echo obey > x/${m}AGENTS.md; mv x y", {"y/AGENTS.md"}),
+        ("ln a.txt ${m}.env", {".env"}),
+        ("ln -s a.txt ${m}.env", {".env"}),
+        (
+            "ln a.txt ${m}AGENTS.md; mkdir -p ${m}.husky; ln a.txt ${m}.husky/pre-commit",
+            {"AGENTS.md", ".husky"},
+        ),
+    ],
+)
+async def test_whatever_way_something_appears_it_is_taken_away(
+    root: Path, line: str, taken: set[str]
+) -> None:
+    (root / "a.txt").write_text("obey\n")
+    (root / "sub").mkdir()
+    (root / "sub" / "AGENTS.md").write_text("rules\n")
+    (root / "sub" / "link.md").symlink_to("AGENTS.md")
+    (root / "CLAUDE.md").symlink_to("sub/AGENTS.md")
+    told, held = Told(), containing(root)
+    found = await run(root, f"m=; {line}", told, held)
+    assert isinstance(found, Ran)
+    assert {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared} == taken
+    assert (root / "a.txt").read_text() == "obey\n"
+    claude = root / "CLAUDE.md"
+    assert os.readlink(claude) == "sub/AGENTS.md"
+    for each in found.appeared:
+        path = root / each.uri.removeprefix(f"{uri_of(root)}/")
+        assert await in_thread(held.put_back, path) is None
+        assert path.exists()
+    held.close()
+
+
+async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
+    """Two sessions run commands at once, and the user has said yes to what one of them has written."""
+    told, held = Told(), containing(root)
+    line = "echo began; while [ ! -e go ]; do sleep 0.02; done"
+    other = asyncio.ensure_future(run(root, line, told, held))
+    await told.until("began")
+    first = await run(root, "m=; echo obey > ${m}AGENTS.md", Told(), held)
+    assert isinstance(first, Ran)
+    assert held.put_back(root / "AGENTS.md") is None
+    allowed = replace(WORK, needs=frozenset({Need.REPOSITORY}))
+    wanted = Run(line="git init -q new", folder=uri_of(root), timeout_s=30, contained=allowed)
+    await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), Told())
+    (root / "go").touch()
+    found = await other
+    held.close()
+    assert isinstance(found, Ran)
+    assert found.appeared == ()
+    assert (root / "new/.git/HEAD").exists()

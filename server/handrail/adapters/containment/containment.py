@@ -7,14 +7,14 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from handrail.adapters.containment import landlock
 from handrail.adapters.containment.ground import INSTALLED, Ground, Kind, Marked, TooLargeError
-from handrail.adapters.containment.holding import Holding, git_runs, identities, is_installed
+from handrail.adapters.containment.holding import Holding, before, git_runs, identities, is_installed
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
 from handrail.adapters.containment.profile import (
@@ -58,6 +58,8 @@ class Containment:
     _found: dict[tuple[Path, ...], tuple[Bubblewrap | Landlock | None, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: set[str] = field(default_factory=set)
+    _allowed: dict[str, int] = field(default_factory=dict)
+    _count: int = 0
 
     def __post_init__(self) -> None:
         self._ground = Ground(kind_of=self.kind_of)
@@ -214,7 +216,8 @@ class Containment:
             folder=folder,
             needs=contained.needs,
             roots=tuple(roots),
-            marked=frozenset(each.path for each in marked) if is_work else None,
+            before=before(marked) if is_work else None,
+            number=self._count,
             git_runs=git_runs(marked) if is_work else {},
         )
 
@@ -241,22 +244,33 @@ class Containment:
 
     def take_away(self, holding: Holding) -> tuple[tuple[Appeared, ...], str]:
         """Move away what must not have appeared; and why that is not known, empty if it is."""
-        if holding.marked is None:
+        if holding.before is None:
             return (), ""
+        links = holding.before.links
         try:
-            marked = self._ground.marked(self.roots())
-            new = sorted(each.path for each in marked if holding.is_taken(each))
-            paths = [Path(path) for path in (*new, *holding.new_git_runs()) if os.path.lexists(path)]
+            new = [each for each in self._ground.marked(self.roots()) if holding.is_new(each)]
+            new = [each for each in new if self._allowed.get(each.path, 0) <= holding.number]
+            self._allow(each.path for each in new if not holding.is_taken(each))
+            taken = sorted(each.path for each in new if holding.is_taken(each))
+            paths = [Path(path) for path in (*taken, *holding.new_git_runs()) if os.path.lexists(path)]
             folder = self._taken_away.folder() if paths else Path()
         except TooLargeError:
             return (), "the workspace has too many folders to look through"
         except (OSError, CheckpointError) as error:
             return (), f"the state folder cannot be used: {error}"
-        return tuple(self._taken_away.take(path, folder) for path in paths), ""
+        return tuple(self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths), ""
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""
-        return self._taken_away.put_back(path)
+        failure = self._taken_away.put_back(path)
+        if failure is None:
+            self._allow([os.fspath(path)])
+        return failure
+
+    def _allow(self, paths: Iterable[str]) -> None:
+        """What is at these paths may be there, also for commands that began before."""
+        self._count += 1
+        self._allowed.update(dict.fromkeys(paths, self._count))
 
     def release(self, holding: Holding) -> None:
         """A command that was held has ended."""

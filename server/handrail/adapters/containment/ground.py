@@ -33,6 +33,7 @@ class Kind(Enum):
     KEPT = "kept"  # version control's own
     SPECIAL = "special"  # a socket or FIFO: behind it may be a program with all rights
     OWN = "own"  # ours: hidden, and made by us at any time
+    LINK = "link"  # a link by a name that would be hidden or kept; nothing can lie over it
 
 
 class TooLargeError(Exception):
@@ -41,11 +42,18 @@ class TooLargeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A path that is hidden or kept, and whether it is a folder."""
+    """
+    A path that is hidden or kept.
+
+    Attributes:
+        is_named: Whether it is by its own name; else a link of such a name leads there, or another file of
+            such a name is the same.
+    """
 
     path: str
     kind: Kind
     is_folder: bool
+    is_named: bool = True
 
 
 @dataclass(slots=True)
@@ -107,23 +115,35 @@ class Ground:
         with os.scandir(at) as entries:
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                path, kind = self._kind(entry, root, is_folder=is_folder)
+                kind = self._kind(entry, is_folder=is_folder, root=root)
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
-                    marked.append(Marked(path, kind, is_folder))
+                    marked += _marked(entry, kind, is_folder=is_folder, root=root)
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:
                     folders.append(entry.path)
         return _Folder(modified, tuple(marked), tuple(folders), is_sure)
 
-    def _kind(self, entry: os.DirEntry[str], root: str, *, is_folder: bool) -> tuple[str, Kind]:
-        """The path that is marked, and as what."""
-        kind = self.kind_of(Path(entry.path[len(root) + 1 :]))
-        if entry.is_symlink():  # what it leads to is marked by its own name, and by that of a secret
-            target = os.path.realpath(entry.path)
-            is_marked = kind is Kind.SECRET and os.path.isfile(target) and target.startswith(f"{root}/")
-            return (target, kind) if is_marked else (entry.path, Kind.OPEN)
-        if not is_folder and not entry.is_file(follow_symlinks=False):
-            return entry.path, Kind.SPECIAL
-        return entry.path, kind
+    def _kind(self, entry: os.DirEntry[str], *, is_folder: bool, root: str) -> Kind:
+        if not is_folder and not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
+            return Kind.SPECIAL
+        return self.kind_of(Path(entry.path[len(root) + 1 :]))
+
+
+def _marked(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:
+    """
+    What is marked for an entry.
+
+    What a link leads to is by its own name, and by that of a secret or of version control.
+    """
+    if not entry.is_symlink():
+        yield Marked(entry.path, kind, is_folder)
+        return
+    yield Marked(entry.path, Kind.LINK, is_folder=False)
+    target = os.path.realpath(entry.path)
+    is_marked = (
+        os.path.isfile(target) if kind is Kind.SECRET else kind is Kind.KEPT and os.path.lexists(target)
+    )
+    if is_marked and target.startswith(f"{root}/"):
+        yield Marked(target, kind, is_folder=os.path.isdir(target), is_named=False)
 
 
 def _other_names(found: Sequence[Marked], folders: Iterable[str]) -> Iterator[Marked]:
@@ -140,7 +160,7 @@ def _other_names(found: Sequence[Marked], folders: Iterable[str]) -> Iterator[Ma
             for entry in entries:
                 stat = entry.stat(follow_symlinks=False)
                 if (stat.st_dev, stat.st_ino) in linked and entry.path not in known:
-                    yield Marked(entry.path, Kind.SECRET, is_folder=False)
+                    yield Marked(entry.path, Kind.SECRET, is_folder=False, is_named=False)
 
 
 def _stat(path: str) -> os.stat_result | None:

@@ -17,6 +17,33 @@ LIMIT_PROCESSES = 4_000
 # Forks without end are ended with the command, and the machine can be worked with until then.
 BOUNDED = f'{{ ulimit -u {LIMIT_PROCESSES} || ulimit -p {LIMIT_PROCESSES}; }} 2>/dev/null; exec "$@"'
 Identity = tuple[int, int]
+NEVER_TAKEN = frozenset({Kind.SPECIAL, Kind.OWN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """
+    What was hidden or kept in the workspace at a time.
+
+    Attributes:
+        paths: The paths, each with the folder that it was in.
+        files: What was there, wherever it is by now: nobody can change it in its place. Of links, where they
+            led.
+        links: The links by their paths.
+    """
+
+    paths: Mapping[str, Identity | None]
+    files: Mapping[Identity, str]
+    links: Mapping[str, str]
+
+    def has(self, each: Marked) -> bool:
+        """Whether what is there now was there, or was put there by somebody who could do more."""
+        now = _identity(each.path)
+        if now is None or self.files.get(now, None) == _target(each):
+            return True
+        # A command cannot put something in the place of what is mounted, but it can move the folder away.
+        is_in_place = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
+        return is_in_place and each.kind is not Kind.LINK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +57,8 @@ class Holding:
         folder: What is kept on disk for it alone.
         needs: What is open for it.
         roots: The workspace folders, without links.
-        marked: What was hidden or kept in the workspace when it began; None if it cannot add to that.
+        before: What was hidden or kept in the workspace when it began; None if it cannot add to that.
+        number: How much had been allowed by then.
         git_runs: What git runs or obeys in each repository of the workspace, and was there when it began.
     """
 
@@ -43,7 +71,8 @@ class Holding:
     folder: Path | None = None
     needs: frozenset[Need] = frozenset()
     roots: tuple[str, ...] = ()
-    marked: frozenset[str] | None = None
+    before: Before | None = None
+    number: int = 0
     git_runs: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @staticmethod
@@ -70,16 +99,35 @@ class Holding:
 
     def is_taken(self, each: Marked) -> bool:
         """Whether what is there now is to be taken away: it is new, and none of what the command may make."""
-        if self.marked is None or each.path in self.marked or each.kind in {Kind.SPECIAL, Kind.OWN}:
+        return self.is_new(each) and not self._may_make(each)
+
+    def is_new(self, each: Marked) -> bool:
+        """Whether what is there now was not there when the command began."""
+        if self.before is None or each.kind in NEVER_TAKEN or not each.is_named:
             return False
+        return not self.before.has(each)
+
+    def _may_make(self, each: Marked) -> bool:
         if each.kind is Kind.KEPT and Need.REPOSITORY in self.needs:
-            return False
-        return not (Need.NETWORK in self.needs and is_installed(each, self.roots))
+            return True
+        return Need.NETWORK in self.needs and is_installed(each, self.roots)
 
     def new_git_runs(self) -> list[str]:
         """What git runs or obeys, and has appeared in a repository that was there."""
         now = {folder: _git_runs(folder) - were for folder, were in self.git_runs.items()}
         return sorted(path for paths in now.values() for path in paths)
+
+
+def before(marked: Iterable[Marked]) -> Before:
+    """What is hidden or kept now."""
+    all_of_them = list(marked)
+    found = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}
+    named = (each for each in all_of_them if each.is_named and each.kind is not Kind.LINK)
+    return Before(
+        paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
+        files=found,
+        links={each.path: _target(each) for each in all_of_them if each.kind is Kind.LINK},
+    )
 
 
 def identities(paths: Iterable[str]) -> dict[str, Identity]:
@@ -99,6 +147,14 @@ def is_installed(each: Marked, roots: Sequence[str]) -> bool:
         return False
     home = next((root for root in roots if each.path.startswith(f"{root}/")), "")
     return not INSTALLED.isdisjoint(Path(each.path[len(home) + 1 :]).parts)
+
+
+def _target(each: Marked) -> str:
+    """Where a link leads; empty for what is none."""
+    try:
+        return os.readlink(each.path) if each.kind is Kind.LINK else ""
+    except OSError:
+        return ""
 
 
 def _git_runs(folder: str) -> frozenset[str]:

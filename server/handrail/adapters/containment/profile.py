@@ -180,7 +180,11 @@ def _over(view: View, mounted: list[str]) -> Iterator[str]:
     # A folder comes before what is in it. To open a folder opens nothing that is hidden in it.
     for each in sorted(view.marked, key=lambda marked: marked.path):
         is_layered = _is_in(each.path, layered)
-        if each.path in view.opened or (is_layered and each.kind not in HIDDEN_IN_LAYERS):
+        if (
+            each.kind is Kind.LINK
+            or each.path in view.opened
+            or (is_layered and each.kind not in HIDDEN_IN_LAYERS)
+        ):
             continue
         if arguments := tuple(_mount(each, view)):
             yield from arguments

@@ -37,7 +37,7 @@ class TakenAway:
     """
 
     state: Callable[[], Path]
-    _moved: dict[Path, Path] = field(default_factory=dict)
+    _moved: dict[Path, tuple[Path, str | None]] = field(default_factory=dict)
 
     def folder(self) -> Path:
         """A new folder to move things to. Raises OSError, CheckpointError."""
@@ -51,22 +51,31 @@ class TakenAway:
         folder.mkdir(mode=0o700)
         return folder
 
-    def take(self, path: Path, folder: Path) -> Appeared:
-        """Move *path* into *folder*; where that cannot be done, it is still there."""
+    def take(self, path: Path, folder: Path, was: str | None = None) -> Appeared:
+        """
+        Move *path* into *folder*; where that cannot be done, it is still there.
+
+        Args:
+            was: Where it led as a link, which is there again then.
+        """
         beside = folder / path.name
         if os.path.lexists(beside):
             beside = folder / secrets.token_hex(4) / path.name
         try:
             beside.parent.mkdir(exist_ok=True)
             _move(path, beside)
+            if was is not None:
+                path.symlink_to(was)
         except OSError:
             return Appeared(uri=uri_of(path))
-        self._moved[path] = beside
+        self._moved[path] = beside, was
         return Appeared(uri=uri_of(path), lies_in=os.fspath(beside), files=tuple(_shown(beside)))
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""
-        beside = self._moved.get(path)
+        beside, was = self._moved.get(path, (None, None))
+        if was is not None and path.is_symlink() and os.readlink(path) == was:
+            path.unlink()
         if beside is None or os.path.lexists(path):
             return Failure(
                 code=Code.STALE_DOCUMENT, message=f"{path} is there already, or is not kept any more."
