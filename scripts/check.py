@@ -25,7 +25,12 @@ EXTRAS = ("dev", "editors")
 PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
 LARGE = "vscode or emacs or releases or model"
 # The long searches' share; what has begun takes up to half a minute more. Tests have small ones by default.
-SEARCHES = {"HANDRAIL_MACHINE_S": "80", "HANDRAIL_SCENARIOS_S": "60", "HANDRAIL_REPLAY_FILES": "120"}
+SEARCHES = {
+    "HANDRAIL_MACHINE_S": "80",
+    "HANDRAIL_SCENARIOS_S": "60",
+    "HANDRAIL_REPLAY_FILES": "120",
+    "HANDRAIL_LINES": "1500",
+}
 CORE = ("tests/core", "tests/test_standard_streams.py")
 
 Command = tuple[str, ...]

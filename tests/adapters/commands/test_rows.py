@@ -20,9 +20,10 @@ from pathlib import Path
 import pytest
 
 from handrail.core.policy.commands.known import Known, known
-from handrail.core.policy.commands.options import SIGNS, Below, Row
+from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.table import TABLE
 from handrail.testing import snapshot
+from shell_lines import options
 
 # `date` could set the clock if its row were wrong; the others have rows that say nothing.
 LEFT_OUT = frozenset({"date", "echo", "printf", "test", "[", "true", "false", "pwd", "expr", "find", "sed"})
@@ -58,17 +59,6 @@ VALUES = (
     "",
 )
 OPERANDS = ("a.py", "b.txt", "sub", ".", "new", "*", "1", "./-n", "text", "sub/c.py", "..", "link", "folder")
-
-
-def options(row: Row) -> list[tuple[str, str]]:
-    """The options of a row, one by one, with their signs."""
-    found = []
-    for each in row.options.split():
-        name = each.rstrip(SIGNS)
-        signs = each[len(name) :]
-        is_word = name.startswith("--") or name == "-#" or (signs and len(name) > 2)
-        found += [(name, signs)] if is_word else [(f"-{letter}", signs) for letter in name[1:]]
-    return found
 
 
 def lines(random: random.Random, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
