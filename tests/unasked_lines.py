@@ -284,18 +284,9 @@ def _complaints(played: Played) -> Iterator[str]:
         yield "connects to a socket"
 
 
-def smallest(line: str) -> str:
-    """A part of *line* about which there is still a complaint."""
-    size = max(1, len(line) // 2)
-    while size:
-        parts = list(dict.fromkeys(line[:at] + line[at + size :] for at in range(0, len(line), size)))
-        shorter = next((part for part, _ in tried(parts).complaints.items()), None)
-        if shorter is None:
-            size //= 2
-        else:
-            line = shorter
-            size = min(size, max(1, len(line) // 2))
-    return line
+def first_bad(wanted: Sequence[str]) -> str | None:
+    """The first of *wanted* about which there is a complaint."""
+    return next(iter(tried(wanted).complaints), None)
 
 
 # ---- In processes of an ordinary user -------------------------------------------------------------------

@@ -78,13 +78,14 @@ class Yard:
         found = {}
         for place in places:
             for file in (place, *sorted(place.rglob("*"))) if place.is_dir() else (place,):
-                found[str(file)] = file.read_bytes() if file.is_file() else b""
+                if os.path.lexists(file):
+                    found[str(file)] = file.read_bytes() if file.is_file() else b"no file"
         return found
 
 
-@pytest.fixture
-def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
-    found = Yard(folder=tmp_path)
+def laid_out(folder: Path) -> Yard:
+    """A yard in *folder*."""
+    found = Yard(folder=folder)
     for name, text in {
         "inside/a.txt": "plain\n",
         "inside/.env": f"KEY={SECRET}\n",
@@ -101,7 +102,7 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
         "home/.netrc": SECRET,
         "home/.config/token": SECRET,
     }.items():
-        path = tmp_path / name
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     work = found.work
@@ -114,9 +115,15 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     subprocess.run([*git, "commit", "-qm", "first"], check=True)
     found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(work / "talk.sock"))
     found.listen(socket.AF_UNIX, socket.SOCK_STREAM, str(found.out / "talk.sock"))
-    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, f"\0handrail-{tmp_path.name}-{os.getpid()}")
+    found.listen(socket.AF_UNIX, socket.SOCK_STREAM, f"\0handrail-{folder.name}-{os.getpid()}")
     port = found.listen(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
     found.listen(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", port))
+    return found
+
+
+@pytest.fixture
+def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
+    found = laid_out(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CANARY_KEY", SECRET)
     yield found

@@ -23,7 +23,8 @@ import traced
 from handrail.adapters.commands.ending import MARK
 from handrail.adapters.files.files import uri_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
-from unasked_lines import Ground, Judged, ran, search, smallest
+from shrink import smallest
+from unasked_lines import Ground, Judged, first_bad, ran, search
 
 COUNT = int(os.environ.get("HANDRAIL_LINES", "150"))  # more with `scripts/check.py --all`
 linux = pytest.mark.skipif(sys.platform != "linux", reason="what processes do is seen on Linux only")
@@ -87,7 +88,7 @@ def main() -> int:
     for line, complaint in list(found.complaints.items())[:20]:
         print(f"{line!r}\n  {complaint}", flush=True)
         if not asked.whole:
-            print(f"  smallest: {smallest(line)!r}", flush=True)
+            print(f"  smallest: {smallest(line, first_bad)!r}", flush=True)
     return int(bool(found.complaints))
 
 
