@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -86,7 +88,7 @@ async def test_output_is_read_as_utf_8_and_as_a_terminal_shows_it(tmp_path: Path
 
 
 async def test_a_command_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    ran = await run(tmp_path, "echo begun; sleep 60; echo never", timeout_s=0.3)
+    ran = await run(tmp_path, "echo begun; sleep 60; echo never", timeout_s=1.5)
     assert (ran.end, ran.code, ran.output) == (End.TIMED_OUT, None, "begun\n")
 
 
@@ -112,6 +114,10 @@ async def test_a_command_that_does_not_want_to_end_is_ended(
         pytest.param("sh -c 'sleep 300 & echo $!; wait'", id="other shell"),
         pytest.param("setsid sleep 300 & echo $!; wait", id="session of its own", marks=linux),
         pytest.param("(setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 300", id="daemon", marks=linux),
+        pytest.param("env -i setsid sh -c 'echo $$; exec sleep 300' & wait", id="no mark", marks=linux),
+        pytest.param(
+            "(env -i setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 300", id="unmarked daemon", marks=linux
+        ),
     ],
 )
 async def test_stopping_a_command_ends_everything_it_has_started(tmp_path: Path, line: str) -> None:
@@ -130,6 +136,57 @@ async def test_what_a_command_leaves_behind_is_ended_and_counted(tmp_path: Path)
     assert not is_running(int(ran.output))
     if sys.platform == "linux":
         assert ran.left_processes == 1
+
+
+@linux
+async def test_what_has_left_its_session_and_its_environment_is_ended_and_counted(tmp_path: Path) -> None:
+    """The shell that started it has ended by then."""
+    ran = await run(tmp_path, "(env -i setsid sh -c 'echo $$; exec sleep 300' & )")
+    assert (ran.end, ran.code, ran.left_processes) == (End.EXITED, 0, 1)
+    assert not is_running(int(ran.output))
+
+
+SERVER = """
+import asyncio, os, sys
+from handrail.adapters.commands.process import Processes
+from handrail.core.policy.shell import Run
+run = Run(line=sys.argv[2], folder=sys.argv[1], timeout_s=1000)
+asyncio.run(Processes(os.environ).run(run, asyncio.Event(), lambda text: print(text, end="", flush=True)))
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("echo $$; exec sleep 300", id="the command"),
+        pytest.param("sleep 300 & echo $!; wait", id="child"),
+        pytest.param("trap '' TERM HUP INT; echo $$; while :; do sleep 0.1; done", id="does not want to"),
+        pytest.param("setsid sh -c 'echo $$; exec sleep 300' & wait", id="session of its own", marks=linux),
+        pytest.param(
+            "(env -i setsid sh -c 'echo $$; exec sleep 300' &) ; sleep 300", id="no mark", marks=linux
+        ),
+    ],
+)
+def test_nothing_of_a_command_outlives_a_server_that_is_killed(tmp_path: Path, line: str) -> None:
+    command = [sys.executable, "-c", SERVER, uri_of(tmp_path), line]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        pid = int(server.stdout.readline())
+        assert is_running(pid)
+        os.kill(server.pid, signal.SIGKILL)
+    while is_running(pid):
+        os.sched_yield()
+
+
+async def test_a_command_sees_and_does_what_it_would_without_a_keeper(tmp_path: Path) -> None:
+    """Python adds to its environment, and ignores signals that others do not."""
+    given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    wanted = Run(line="env; kill -PIPE $$; echo no", folder=uri_of(tmp_path), timeout_s=20)
+    ran = await Processes(given).run(wanted, asyncio.Event(), Told())
+    assert isinstance(ran, Ran)
+    assert ran.code == -signal.SIGPIPE
+    names = {row.partition("=")[0] for row in ran.output.splitlines()}
+    assert names - {"_", "SHLVL", "PWD", "OLDPWD"} == set(environment.of_commands(given)) | {ending.MARK}
 
 
 async def test_a_cancelled_wait_ends_the_command(tmp_path: Path) -> None:

@@ -333,7 +333,7 @@ def complaint(wanted: Sequence[str], profile: Profile) -> str:
 
 
 def _holding_secret(folder: Path) -> set[Path]:
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    files = (path for path in folder.rglob("*") if not path.is_symlink() and path.is_file())
     return {path for path in files if SECRET in path.read_text("latin-1")}
 
 

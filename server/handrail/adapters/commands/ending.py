@@ -1,5 +1,8 @@
 """
-End processes, and all that they have started: each process of a command carries a mark in its environment.
+End processes, and all that they have started.
+
+What runs below a keeper is ended by that. Besides, each process of a command carries a mark in its
+environment.
 """
 
 from __future__ import annotations
@@ -12,19 +15,33 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
+from handrail.adapters.commands.kept import Kept
 from handrail.adapters.files.files import in_thread
 
+Process = asyncio.subprocess.Process | Kept
 MARK = "HANDRAIL_COMMAND"  # in the environment of all that a command starts; how it is found again
 GRACE_S = 2.0  # between asking processes to end and ending them
 POLL_S = 0.02  # how often it is looked whether they have
 FINDS_ALL = sys.platform.startswith("linux")  # elsewhere only what stays in the command's groups is ended
 
 
-async def end_all(processes: Sequence[asyncio.subprocess.Process], mark: str) -> int:
+async def end_all(processes: Sequence[Process], mark: str) -> int:
     """End *processes* and all that they have started; returns how many of them all still ran."""
-    left = await in_thread(_marked, mark)
+    kept = [process for process in processes if isinstance(process, Kept)]
+    others = [process for process in processes if not isinstance(process, Kept)]
+    keepers = frozenset(each.pid for each in kept)
+    left = [pid for pid in await in_thread(_marked, mark) if pid not in keepers]
+    below = sum(await asyncio.gather(*(each.end() for each in kept)))
+    await _end_marked(others, left, mark)
+    return max(len(left), below)
+
+
+async def _end_marked(
+    processes: Sequence[asyncio.subprocess.Process], left: Sequence[int], mark: str
+) -> None:
+    """End *processes*, and what carries *mark*, of which *left* did before."""
     if _have_ended(processes) and not left and FINDS_ALL:
-        return 0
+        return
     known = frozenset(left)
     _signal(processes, known, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
@@ -40,7 +57,6 @@ async def end_all(processes: Sequence[asyncio.subprocess.Process], mark: str) ->
         await asyncio.sleep(POLL_S)
     if not FINDS_ALL:
         _signal(processes, known, signal.SIGKILL)
-    return len(left)
 
 
 def _have_ended(processes: Sequence[asyncio.subprocess.Process]) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
+from handrail.adapters.commands import ending, kept
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
@@ -34,12 +35,14 @@ class Playing:
         output: The file descriptor to which they print.
         processes: All that were started; each leads a session.
         holding: What they are held by; None for nothing.
+        is_kept: Whether what is not held runs below a keeper.
     """
 
     environments: Mapping[Environment | None, Mapping[str, str]]
     output: int
-    processes: list[asyncio.subprocess.Process] = field(default_factory=list)
+    processes: list[ending.Process] = field(default_factory=list)
     holding: Holding | None = None
+    is_kept: bool = False
     _told: list[int] = field(default_factory=list)
 
     async def shell(self, line: str, folder: str) -> int:
@@ -64,7 +67,7 @@ class Playing:
 
     async def _pipeline(self, step: Step) -> int:
         """Run the stages of *step* at once; returns the exit code of the last one."""
-        running: list[asyncio.subprocess.Process | int] = []
+        running: list[ending.Process | int] = []
         with _nowhere() as nowhere:
             source = os.dup(nowhere)
             for number, stage in enumerate(step.stages, 1):
@@ -80,9 +83,7 @@ class Playing:
         codes = [each if isinstance(each, int) else await each.wait() for each in running]
         return codes[-1]
 
-    async def _stage(
-        self, stage: Stage, given: tuple[int, int, int], nowhere: int
-    ) -> asyncio.subprocess.Process | int:
+    async def _stage(self, stage: Stage, given: tuple[int, int, int], nowhere: int) -> ending.Process | int:
         """Start one command; its exit code if there is nothing to run."""
         streams = list(given)
         for redirect in stage.redirects:
@@ -125,8 +126,13 @@ class Playing:
         streams: tuple[int, int, int],
         folder: str,
         environment: Environment | None,
-    ) -> asyncio.subprocess.Process:
+    ) -> ending.Process:
         at = _path(folder)
+        seen = {**self.environments[environment], "PWD": at}
+        if self.is_kept and self.holding is None:
+            words = (name, *arguments)
+            self.processes.append(await kept.start(program, words, streams, at, seen, ending.GRACE_S))
+            return self.processes[-1]
         started, runs, told = (name, *arguments), program, list[int]()
         if self.holding is not None:
             ours, theirs = os.pipe()
@@ -140,7 +146,7 @@ class Playing:
                 *started,
                 executable=runs,
                 cwd=at,
-                env={**self.environments[environment], "PWD": at},
+                env=seen,
                 stdin=streams[0],
                 # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
                 stdout=streams[1],

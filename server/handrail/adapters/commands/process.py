@@ -120,7 +120,8 @@ class Processes:
         mark = secrets.token_hex(16)
         environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
-        playing = Playing(environments=environments, output=theirs, holding=holding)
+        is_kept = os.name == "posix"
+        playing = Playing(environments=environments, output=theirs, holding=holding, is_kept=is_kept)
         printed = output.Output(tell=tell)
         reading = asyncio.ensure_future(output.read(ours, printed))
         work = playing.script(run.script) if run.script is not None else playing.shell(run.line, run.folder)
