@@ -53,7 +53,7 @@ FILES = {
     "w/sp ace": "one\n",
     "w/names": ".env\0keys/server.pem\0",
     "w/opts": "@.env\n",
-    "w/dates": f"date of {SECRET}\n",
+    "w/dates": "no date\n",
     "w/.env": f"{SECRET}\n",
     "w/keys/.env": f"{SECRET}\n",
     "w/keys/server.pem": f"{SECRET}\n",

@@ -116,6 +116,8 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
     each = _as_left(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, found)
+    elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
+        await _take_back_bytes(ports, each, CHANGED_AGAIN, found)
     elif (before := _text(each.before, now.text)) is None:
         reason = "The document was no text before; it was left alone."
         if now.is_open:
@@ -127,6 +129,23 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
         if await _take_back_mode(ports, each) and each.uri in found.unchanged:
             found.unchanged.remove(each.uri)
             found.restored.append(each.uri)
+
+
+def _is_more_than_text(each: Restoration) -> bool:
+    """Whether the turn changed the line ends or the encoding as well, which texts are compared without."""
+    if each.gaps or each.after is None or each.before.unsaved is not None:
+        return False
+    texts = [Text.parse(raw) for raw in (each.before.raw, each.after.raw) if raw is not None]
+    kinds = {
+        (text.encoding, text.bom, frozenset(filter(None, text.eols)))
+        for text in texts
+        if isinstance(text, Text)
+    }
+    return len(kinds) > 1
+
+
+async def _is_as_left(ports: Ports, each: Restoration) -> bool:
+    return each.after is not None and await ports.editor.read_bytes(each.uri) == each.after.raw
 
 
 async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: Found) -> None:

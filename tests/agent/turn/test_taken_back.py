@@ -1,0 +1,203 @@
+"""
+What contained commands do unasked is taken back byte for byte; what no snapshot covers stays as it was.
+
+Commands are drawn at random, up to three a turn; each turn is taken back by its checkpoint.
+`HANDRAIL_COMMANDS` says how many turns.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adapters.namespaces import allowed
+from bench import Bench, Yes
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment.containment import Containment
+from handrail.adapters.workspace.protected import kind_of
+from handrail.core.policy.containment import Sandbox
+from handrail.ports import DENY, Ports, Terms
+from handrail.testing import answer, call, lay_out
+
+COUNT = int(os.environ.get("HANDRAIL_COMMANDS", "6"))
+pytestmark = pytest.mark.skipif(
+    not allowed(), reason="the kernel of this machine allows no namespaces of one's own"
+)
+FILES = {
+    "a.txt": b"one\ntwo\nthree\n",
+    "crlf.txt": b"one\r\ntwo\r\n",
+    "raw.bin": bytes(range(256)) * 40,
+    "latin.txt": b"caf\xe9\n",
+    "empty": b"",
+    "bom.txt": b"\xef\xbb\xbfone\n",
+    "sp ace.txt": b"one\n",
+    "src/main.py": b"print('one')\n",
+    "src/deep/er/util.py": b"# two\n",
+    "docs/b.md": b"# B\n",
+    "run.sh": b"#!/bin/sh\necho run\n",
+    ".hidden": b"hidden\n",
+    ".gitignore": b"data/\n*.log\nlarge/\n",
+    "data/kept.csv": b"1,2\n3,4\n",
+    "data/deep/kept.bin": b"\0\1\2" * 100,
+    "one.log": b"ignored, and alone\n",
+    "src/two.log": b"ignored\n",
+    "large/file": b"0" * 21_000_000,
+}
+PLACES = (
+    *(name for name in FILES if name != ".gitignore"),
+    "new.txt",
+    "src/new.py",
+    "new/deep/file",
+    "link",
+    "data/new",
+    "big",
+)
+# What commands do to a path, or to two of them.
+ACTS = """
+echo changed > {a}
+echo more >> {a}
+printf 'x\\0y\\r\\n' > {a}
+: > {a}
+rm -f {a}
+rm -rf $(dirname {a})
+rm -rf src docs
+mv -f {a} {b}
+cp -f {a} {b}
+cp -r src copy
+mkdir -p {a}.d && touch {a}.d/x
+mkdir -p new/deep && cp {a} new/deep/
+ln -sfn {b} {a}
+chmod +x {a}
+chmod 600 {a}
+truncate -s 7 {a}
+sed -i s/o/0/g {a}
+tee {a} {b} < run.sh
+dd if=raw.bin of={a} bs=100 count=3 conv=notrunc status=none
+find . -name '*.txt' -not -path './data/*' -delete
+for f in *.txt; do mv "$f" "$f.old"; done
+tar cf all.tar src && rm -rf src && tar xf all.tar && rm all.tar
+mv src moved && mkdir src && mv moved/main.py src/other.py
+rm -rf data; mkdir data; echo new > data/kept.csv
+find data -type f -exec sh -c 'echo spoiled > "$1"' _ {} ';'
+mv data/kept.csv data/moved.csv; cp data/moved.csv taken.csv
+touch -d '2001-01-01' {a}
+head -c 100000 /dev/zero > big
+python3 -c 'import pathlib, sys; pathlib.Path(sys.argv[1]).write_bytes(b"\\xff" * 99)' {a}
+"""
+
+
+class Contained(Bench):
+    """A bench whose commands are contained, and in which every question is answered with no."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.containment = Containment(
+            environ=os.environ,
+            roots=lambda: self.folders.roots,
+            kind_of=kind_of,
+            state=lambda: self.state.parent / "contained",
+        )
+
+    def ports(self) -> Ports:
+        process = Processes(os.environ, lambda: self.folders.roots, self.containment)
+        return replace(super().ports(), process=process)
+
+
+@pytest.fixture
+def contained(tmp_path: Path) -> Iterator[Contained]:
+    root = tmp_path / "work"
+    lay_out(root, FILES)
+    (root / "run.sh").chmod(0o755)
+    (root / "link").symlink_to("a.txt")
+    git = ("git", "-C", root, "-c", "user.name=u", "-c", "user.email=e")
+    for arguments in (["init", "-q"], ["add", "a.txt", "src", "run.sh"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *arguments], check=True)
+    found = Contained(
+        root, tmp_path / "state", approver=Yes(DENY), terms=Terms(sandbox=Sandbox.AUTO, timeout_s=60)
+    )
+    yield found
+    found.containment.close()
+
+
+def state(root: Path) -> dict[str, object]:
+    """Every file and link below *root*, with its rights, but for git's."""
+    found: dict[str, object] = {}
+    for path in root.rglob("*"):
+        name = path.relative_to(root).as_posix()
+        if name.startswith(".git/") or (path.is_dir() and not path.is_symlink()):
+            continue
+        rights = stat.S_IMODE(path.lstat().st_mode)
+        found[name] = (
+            os.readlink(path) if path.is_symlink() else (rights, path.is_file() and path.read_bytes())
+        )
+    return found
+
+
+def lines(chance: random.Random) -> list[str]:
+    """The commands of a turn."""
+    rows = ACTS.strip().splitlines()
+    made = []
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        acts = [chance.choice(rows) for _ in range(chance.choice((1, 2, 3)))]
+        made.append("; ".join(_about(chance, act) for act in acts))
+    return made
+
+
+def _about(chance: random.Random, act: str) -> str:
+    for name in ("{a}", "{b}"):
+        act = act.replace(name, f"'{chance.choice(PLACES)}'")
+    return act
+
+
+async def test_what_contained_commands_do_is_taken_back(contained: Contained) -> None:
+    chance = random.Random(3)
+    before = state(contained.root)
+    ran = changed = 0
+    for _ in range(COUNT):
+        wanted = lines(chance)
+        contained.says(*(answer("", call("terminal", command=line)) for line in wanted), answer("Done."))
+        report = await contained.turn()
+        after = state(contained.root)
+        ran, changed = ran + len(wanted), changed + (after != before)
+        apart = {name for name in before if name.startswith(("data/", "large/"))}
+        assert {name for name in apart if after.get(name) != before[name]} == set(), wanted
+        if report.checkpoint is not None:
+            restored = await contained.restore(report.checkpoint)
+            assert not restored.conflicts, wanted
+        assert difference(before, state(contained.root)) == {}, wanted
+    assert contained.approver.asked == []
+    assert changed > COUNT // 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["echo changed > crlf.txt"],
+        ["rm crlf.txt", "echo changed > crlf.txt"],
+        ["sed -i 's/\\r//' crlf.txt"],
+        ["printf 'one\\r\\n' > a.txt"],
+        ["printf 'one\\n' > bom.txt"],
+    ],
+)
+async def test_line_ends_and_marks_that_a_command_changed_are_taken_back(
+    contained: Contained, lines: list[str]
+) -> None:
+    before = state(contained.root)
+    contained.says(*(answer("", call("terminal", command=line)) for line in lines), answer("Done."))
+    report = await contained.turn()
+    assert difference(before, state(contained.root)) != {}
+    assert report.checkpoint is not None
+    await contained.restore(report.checkpoint)
+    assert difference(before, state(contained.root)) == {}
+
+
+def difference(before: dict[str, object], after: dict[str, object]) -> dict[str, tuple[object, object]]:
+    names = {name for name in {**before, **after} if before.get(name) != after.get(name)}
+    return {name: (str(before.get(name))[:80], str(after.get(name))[:80]) for name in sorted(names)}
