@@ -112,9 +112,8 @@ async def contained(folder: Path) -> None:
             acts[f"{profile}, {mounts} mounts"] = partial(place.run, Contained(profile=profile))
     found = await times(acts)
     print(", ".join(f"{name} {value:.1f} ms" for name, value in found.items()))
-    print(
-        "\n| what is added, as a multiple of what a bare bubblewrap adds | ratio | bound | |\n|---|---|---|---|"
-    )
+    print("\n| what is added, as a multiple of what a bare bubblewrap adds | ratio | bound | |")
+    print("|---|---|---|---|")
     yardstick = found["bwrap true"] - found["true"]
     for mounts, place in places.items():
         for profile in (Profile.LOOK, Profile.WORK):

@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import platform
+import signal
 import stat
 import struct
 import sys
@@ -25,6 +26,7 @@ ASKS_VERSION, PATH_BENEATH = 1, 1
 NO_TCP, NO_SOCKETS_OR_SIGNALS = 3, 3
 DECIDES_TCP, DECIDES_SIGNALS = 4, 6  # from these versions on
 
+DIES_WITH_PARENT = 1
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
 DROP_BOUND, AMBIENT, CLEAR_ALL = 24, 47, 4
 CAPABILITIES_V3, LAST_CAPABILITY = 0x20080522, 63
@@ -174,6 +176,7 @@ def main() -> None:
     os.chdir(options["--chdir"])
     if "temporary" in rules:
         os.environ["TMPDIR"] = rules["temporary"]
+    libc.prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     restrict([(path, rights) for path, rights in rules["paths"]])
     drop_capabilities()
     filter_calls()
