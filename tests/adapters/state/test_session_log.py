@@ -16,7 +16,7 @@ from bench import Bench
 from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, UnknownSession
-from handrail.core.conversation import journal
+from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
@@ -80,7 +80,7 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
         log.append("s-1", [entry])
     read = await log.load("s-1")
     assert read is not None
-    assert [journal.line(entry) for entry in read] == [journal.line(entry) for entry in ENTRIES]
+    assert [as_json.line(entry) for entry in read] == [as_json.line(entry) for entry in ENTRIES]
     (info,) = await log.list()
     assert (info.id, info.title, info.turns) == ("s-1", "Do", 2)
 
@@ -109,7 +109,7 @@ async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> N
 
 
 async def test_an_id_leads_to_no_other_file(log: SessionLog, tmp_path: Path) -> None:
-    (tmp_path / "secret.jsonl").write_text(journal.line(ENTRIES[0]) + "\n")
+    (tmp_path / "secret.jsonl").write_text(as_json.line(ENTRIES[0]) + "\n")
     for wrong in ("../secret", "", ".", "a/b", "x" * 99):
         log.append(wrong, ENTRIES)
         assert await log.load(wrong) is None

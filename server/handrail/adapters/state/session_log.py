@@ -19,7 +19,7 @@ from pathlib import Path
 
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread
-from handrail.core.conversation import journal
+from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import Begun, Entry
 from handrail.core.conversation.label import label_of
 from handrail.core.results.redact import redact
@@ -28,7 +28,7 @@ from handrail.ports.sessions import Release, SessionInfo
 logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-BEGUN = journal.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
+BEGUN = as_json.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
 
 
 class SessionLog:
@@ -53,7 +53,7 @@ class SessionLog:
             await asyncio.shield(asyncio.wrap_future(self._last))
 
     def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:
-        raw = "".join(redact(journal.line(entry), self._secrets()) + "\n" for entry in entries).encode()
+        raw = "".join(redact(as_json.line(entry), self._secrets()) + "\n" for entry in entries).encode()
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
@@ -159,6 +159,6 @@ def _entries(file: Path, beginning: bytes = b"") -> Iterator[Entry]:
         logger.warning("The journal %s cannot be read: %s", file, error)
         return
     for line in raw.split(b"\n"):
-        entry = journal.read(line.decode("utf-8", "replace")) if line.startswith(beginning) else None
+        entry = as_json.read(line.decode("utf-8", "replace")) if line.startswith(beginning) else None
         if entry is not None:
             yield entry
