@@ -226,14 +226,19 @@ export interface TurnSteerParams {
   text: string;
 }
 
-/** All sessions of the workspace. */
-export type SessionListParams = Record<string, never>;
+/** Sessions of the workspace: the newest `limit` of them, else all. */
+export interface SessionListParams {
+  limit?: number;
+}
 
-/** A session: the first line of its first prompt, when it was last written to (RFC 3339), its turns. */
+/** A session. */
 export interface SessionInfo {
   session: string;
+  /** As the user has named it, else the first line of its first prompt. */
   title: string;
+  /** When it was last written to, RFC 3339. */
   time: string;
+  /** How many turns it has. */
   turns: number;
 }
 
@@ -250,6 +255,17 @@ export interface SessionForkParams {
 
 /** The new session. */
 export interface SessionForkResult {
+  session: string;
+}
+
+/** Give a session another title. */
+export interface SessionRenameParams {
+  session: string;
+  title: string;
+}
+
+/** Remove the conversation of a session for good; checkpoints of its turns stay. */
+export interface SessionDeleteParams {
   session: string;
 }
 
@@ -687,6 +703,12 @@ export const SESSION_RESUME = "handrail/session/resume";
 
 /** Begins a new session with the conversation up to the end of a turn. */
 export const SESSION_FORK = "handrail/session/fork";
+
+/** Gives a session another title. */
+export const SESSION_RENAME = "handrail/session/rename";
+
+/** Removes a session for good; checkpoints of its turns stay. */
+export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */
 export const FAILURE_LIST = "handrail/failure/list";

@@ -36,7 +36,15 @@ async def test_a_session_lives_longer_than_its_server(stage: Stage, habits: Habi
     fork = await second.request("session.fork", session=session, turn=report["turn"])
     assert fork["session"] != session
     assert (await second.turn("Go elsewhere.", session=fork["session"]))["answer"] == "Second."
-    assert len(await second.request("session.list")) == 2
+    await second.request("session.rename", session=session, title="The first one")
+    assert sorted(each["title"] for each in await second.request("session.list")) == [
+        "Do it.",
+        "The first one",
+    ]
+    assert len(await second.request("session.list", limit=1)) == 1
+    await second.request("session.delete", session=session)
+    (left,) = await second.request("session.list")
+    assert left["session"] == fork["session"]
 
 
 async def test_a_session_goes_back_with_its_documents(stage: Stage, habits: Habits) -> None:
@@ -137,10 +145,14 @@ async def test_what_is_not_there_is_refused(stage: Stage, habits: Habits) -> Non
     for name, params in (
         ("session.resume", {"session": "s-9"}),
         ("session.fork", {"session": "s-9", "turn": "t-9"}),
+        ("session.rename", {"session": "s-9", "title": "x"}),
+        ("session.delete", {"session": "s-9"}),
         ("turn.steer", {"turn": "t-9", "text": "x"}),
     ):
         with refused(REQUEST_FAILED, "There is no"):
             await editor.request(name, **params)
+    with refused(-32602, "params.title"):
+        await editor.request("session.rename", session="s-9", title=" ")
 
 
 @vscode

@@ -22,12 +22,14 @@ from handrail.core.conversation.journal import (
     Begun,
     Entry,
     Over,
+    Renamed,
     Replaced,
     Rewound,
     Said,
     Told,
     Touched,
 )
+from handrail.core.conversation.label import shortened
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -139,6 +141,23 @@ class Archive:
         self.keep(found)
         self.over(name, Over(turn=last.turn, state=last.state or "stopped"))
         return found
+
+    async def renamed(self, session: str, title: str) -> None:
+        """Give a session another title. Raises UnknownSession."""
+        await self._entries(session)
+        self.journals.append(session, [Renamed(title=shortened(" ".join(title.split())))])
+        await self.journals.written()
+
+    async def deleted(self, session: str) -> None:
+        """Remove a session's journal for good. Raises UnknownSession, Busy."""
+        await self._entries(session)  # to claim a journal makes it
+        release = self.claimed(session)
+        try:
+            if not await self.journals.remove(session):
+                raise UnknownSession(f"Session {session!r} stays: its journal cannot be removed.")
+            self._written.pop(session, None)
+        finally:
+            release()
 
     async def of_turn(self, turn: str) -> tuple[str, list[str]] | None:
         """The session in which a turn was begun, and all that were, in order."""

@@ -147,6 +147,12 @@ class Host:
         self.sessions[name] = await self.archive.forked(session, turn, name, self.ports())
         return name
 
+    async def delete(self, session: str) -> None:
+        """Remove a session for good. Raises UnknownId, UnknownSession, Busy."""
+        self._at_rest(session)
+        await self.archive.deleted(session)
+        self.sessions.pop(session, None)
+
     def _at_rest(self, session: str) -> None:
         if session in self.rewinding:
             raise UnknownId(f"Session {session!r} is going back to an earlier turn; wait until it has.")
@@ -316,12 +322,7 @@ class Host:
         self.on_ledger(self.ledger)
 
     async def apply(self, failure: str, candidate: int) -> Fixed:
-        """
-        Make the edit of an open failure at one of its candidates (index into them).
-
-        Returns:
-            What came of it. Raises UnknownId, CheckpointError.
-        """
+        """Make an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
         known, ports = self.failure(failure), self.ports()
         if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
             raise UnknownId(f"Failure {failure!r} has no candidate {candidate}.")

@@ -274,12 +274,21 @@ class TurnSteerParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionListParams:
-    """All sessions of the workspace."""
+    """Sessions of the workspace: the newest `limit` of them, else all."""
+
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
-    """A session: the first line of its first prompt, when it was last written to (RFC 3339), its turns."""
+    """
+    A session.
+
+    Attributes:
+        title: As the user has named it, else the first line of its first prompt.
+        time: When it was last written to, RFC 3339.
+        turns: How many turns it has.
+    """
 
     session: str
     title: str
@@ -305,6 +314,21 @@ class SessionForkParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForkResult:
     """The new session."""
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRenameParams:
+    """Give a session another title."""
+
+    session: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionDeleteParams:
+    """Remove the conversation of a session for good; checkpoints of its turns stay."""
 
     session: str
 
@@ -907,6 +931,18 @@ SESSION_FORK = Request(
     result=SessionForkResult,
     does="Begins a new session with the conversation up to the end of a turn.",
 )
+SESSION_RENAME = Request(
+    name="session.rename",
+    params=SessionRenameParams,
+    result=None,
+    does="Gives a session another title.",
+)
+SESSION_DELETE = Request(
+    name="session.delete",
+    params=SessionDeleteParams,
+    result=None,
+    does="Removes a session for good; checkpoints of its turns stay.",
+)
 TURN_CANCEL = Request(
     name="turn.cancel",
     params=TurnCancelParams,
@@ -1010,6 +1046,8 @@ REQUESTS = (
     SESSION_LIST,
     SESSION_RESUME,
     SESSION_FORK,
+    SESSION_RENAME,
+    SESSION_DELETE,
     FAILURE_LIST,
     FAILURE_DISMISS,
     FAILURE_APPLY,

@@ -62,6 +62,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.SESSION_LIST, session.list_),
     (protocol.SESSION_RESUME, session.resume),
     (protocol.SESSION_FORK, session.fork),
+    (protocol.SESSION_RENAME, session.rename),
+    (protocol.SESSION_DELETE, session.delete),
     (protocol.FAILURE_LIST, failure.list_),
     (protocol.FAILURE_DISMISS, failure.dismiss),
     (protocol.FAILURE_APPLY, failure.apply),

@@ -16,7 +16,7 @@ class SessionInfo:
 
     Attributes:
         id: Names it.
-        title: The first line of its first prompt.
+        title: As the user has named it, else the first line of its first prompt.
         time: When it was last written to, RFC 3339 with offset.
         turns: How many turns it has.
     """
@@ -31,7 +31,7 @@ Release = Callable[[], None]
 
 
 class Sessions(Protocol):
-    """Keeps the journals of sessions; nothing is ever taken out of one."""
+    """Keeps the journals of sessions; nothing is ever taken out of one, but one may be removed."""
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written at the end of a session's journal, in order; what cannot be is logged."""
@@ -45,8 +45,12 @@ class Sessions(Protocol):
         """All entries of a session, as far as they can be read; None if there is no such session."""
         ...
 
-    async def list(self) -> tuple[SessionInfo, ...]:
-        """All sessions, newest first."""
+    async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """All sessions, newest first; only the newest *limit* of them, if given."""
+        ...
+
+    async def remove(self, session: str) -> bool:
+        """Remove a session's journal for good; returns whether there is none now."""
         ...
 
     async def of_turn(self, turn: str) -> str | None:
@@ -75,9 +79,13 @@ class Unwritten:
         """There is no session."""
         return None
 
-    async def list(self) -> tuple[SessionInfo, ...]:
+    async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """There is no session."""
         return ()
+
+    async def remove(self, session: str) -> bool:
+        """There is no session."""
+        return True
 
     async def of_turn(self, turn: str) -> str | None:
         """There is no session."""

@@ -15,13 +15,15 @@ import pytest
 from bench import Bench
 from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
-from handrail.agent.archive import Archive, UnknownSession
+from handrail.agent.archive import Archive, Busy, UnknownSession
+from handrail.agent.host import UnknownId
 from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
     Begun,
     Over,
+    Renamed,
     Replaced,
     Rewound,
     Said,
@@ -54,6 +56,7 @@ ENTRIES = (
     Replaced(messages=(UserMessage(text="short"),)),
     Over(turn="t-1", state="finished", reason=None),
     Rewound(id="r-1", before="t-1", call="c1"),
+    Renamed(title="Do \u2028 it"),
     Over(
         turn="t-1",
         state="failed",
@@ -82,7 +85,51 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
     assert read is not None
     assert [as_json.line(entry) for entry in read] == [as_json.line(entry) for entry in ENTRIES]
     (info,) = await log.list()
-    assert (info.id, info.title, info.turns) == ("s-1", "Do", 2)
+    assert (info.id, info.title, info.turns) == ("s-1", "Do \u2028 it", 2)
+
+
+async def test_the_newest_sessions_are_listed_by_their_last_title(log: SessionLog, tmp_path: Path) -> None:
+    for number in range(5):
+        log.append(f"s-{number}", ENTRIES[:1])
+        await log.written()
+        os.utime(tmp_path / "sessions" / f"s-{number}.jsonl", (number, number))
+    (tmp_path / "sessions" / "s-9.jsonl").write_text("no entry\n")
+    (tmp_path / "sessions" / "gone.jsonl").symlink_to("nowhere")
+    assert [each.id for each in await log.list(limit=2)] == ["s-4", "s-3"]
+    log.append("s-0", [Renamed(title="One"), Renamed(title="Two")])
+    titles = [(each.id, each.title) for each in await log.list()]
+    assert titles == [("s-0", "Two"), *((f"s-{number}", "Do") for number in (4, 3, 2, 1))]
+    assert await log.list(limit=0) == ()
+
+
+async def test_a_session_is_removed_for_good(log: SessionLog, tmp_path: Path) -> None:
+    log.append("s-1", ENTRIES)
+    assert await log.remove("s-1")
+    assert await log.load("s-1") is None
+    assert await log.remove("s-1"), "it is gone already"
+    assert await log.remove("../s-1"), "there is none"
+    (tmp_path / "sessions" / "s-2.jsonl").mkdir()
+    assert not await log.remove("s-2")
+
+
+async def test_a_session_that_is_in_use_is_not_deleted(kept: Bench) -> None:
+    kept.says(answer("First."), answer("Second."))
+    report = await kept.turn()
+    release = kept.host.archive.journals.claim(report.session)
+    assert release is not None
+    with pytest.raises(Busy):
+        await kept.host.delete(report.session)
+    release()
+    await kept.host.archive.renamed(report.session, "  The\nfirst ")
+    assert [each.title for each in await kept.host.archive.journals.list()] == ["The first"]
+    await kept.host.delete(report.session)
+    assert await kept.host.archive.journals.list() == ()
+    for work in (kept.host.delete(report.session), kept.host.archive.renamed(report.session, "x")):
+        with pytest.raises(UnknownSession):
+            await work
+    assert not list((kept.state.parent / "sessions").iterdir())
+    with pytest.raises(UnknownId):
+        kept.host.start("Go on.", report.session)
 
 
 async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:

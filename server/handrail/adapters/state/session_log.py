@@ -14,13 +14,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread
 from handrail.core.conversation import as_json
-from handrail.core.conversation.journal import Begun, Entry
+from handrail.core.conversation.journal import Begun, Entry, Renamed
 from handrail.core.conversation.label import label_of
 from handrail.core.results.redact import redact
 from handrail.ports.sessions import Release, SessionInfo
@@ -29,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 BEGUN = as_json.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
+RENAMED = as_json.line(Renamed(title="")).partition(",")[0].encode()
 
 
 class SessionLog:
@@ -80,10 +82,19 @@ class SessionLog:
         entries, self._sizes[file] = found
         return entries
 
-    async def list(self) -> tuple[SessionInfo, ...]:
-        """All sessions, newest first."""
+    async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """All sessions, newest first; only the newest *limit* are read, if given."""
         await self.written()
-        return await in_thread(_list, self._folder())
+        return await in_thread(_list, self._folder(), limit)
+
+    async def remove(self, session: str) -> bool:
+        """Remove a journal."""
+        await self.written()
+        file = self._file(session)
+        if file is None:
+            return True
+        self._sizes.pop(file, None)
+        return await in_thread(_removed, file)
 
     async def of_turn(self, turn: str) -> str | None:
         """The session that has begun a turn."""
@@ -134,24 +145,48 @@ def _size(file: Path) -> int:
 
 def _of_turn(folder: Path, turn: str) -> str | None:
     for file in folder.glob("*.jsonl"):
-        for entry in _entries(file, BEGUN):
+        for entry in _entries(file, (BEGUN,)):
             if isinstance(entry, Begun) and entry.turn == turn and not entry.is_copied:
                 return file.stem
     return None
 
 
-def _list(folder: Path) -> tuple[SessionInfo, ...]:
-    found = []
-    for file in folder.glob("*.jsonl"):
-        prompts = [entry.prompt for entry in _entries(file, BEGUN) if isinstance(entry, Begun)]
+def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
+    found: list[SessionInfo] = []
+    for modified, file in _journals(folder):
+        if limit is not None and len(found) >= limit:
+            break
+        entries = list(_entries(file, (BEGUN, RENAMED)))
+        prompts = [entry.prompt for entry in entries if isinstance(entry, Begun)]
+        titles = [entry.title for entry in entries if isinstance(entry, Renamed)]
         if prompts:
-            time = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat()
-            title = label_of(prompts[0])
+            time = datetime.fromtimestamp(modified, UTC).isoformat()
+            title = titles[-1] if titles else label_of(prompts[0])
             found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
-    return tuple(sorted(found, key=lambda each: each.time, reverse=True))
+    return tuple(found)
 
 
-def _entries(file: Path, beginning: bytes = b"") -> Iterator[Entry]:
+def _journals(folder: Path) -> list[tuple[float, Path]]:
+    """All journals of a folder and when they were last written to, newest first; none is opened."""
+    found = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".jsonl"):
+                with suppress(OSError):  # another process has just removed it
+                    found.append((entry.stat().st_mtime, Path(entry.path)))
+    return sorted(found, reverse=True)
+
+
+def _removed(file: Path) -> bool:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        logger.warning("The journal %s cannot be removed: %s", file, error)
+        return False
+    return True
+
+
+def _entries(file: Path, beginning: tuple[bytes, ...] = (b"",)) -> Iterator[Entry]:
     """The entries of a file whose lines begin so; a line at a time, since others run beside this thread."""
     try:
         raw = file.read_bytes()

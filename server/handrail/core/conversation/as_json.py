@@ -10,6 +10,7 @@ from handrail.core.conversation.journal import (
     Begun,
     Entry,
     Over,
+    Renamed,
     Replaced,
     Rewound,
     Said,
@@ -70,6 +71,8 @@ def _written(entry: Entry) -> Json:
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
         case Rewound(id=name, before=before, call=call):
             return {"kind": "rewound", "id": name, "before": before, "call": call}
+        case Renamed(title=title):
+            return {"kind": "renamed", "title": title}
 
 
 def _message(message: Message) -> Json:
@@ -146,6 +149,8 @@ def _read(found: Mapping[str, object]) -> Entry:
             return Rewound(
                 id=_str(found["id"]), before=_str(found["before"]), call=_str(found.get("call", ""))
             )
+        case "renamed":
+            return Renamed(title=_str(found["title"]))
         case _:
             raise ValueError("an entry of an unknown kind")
 

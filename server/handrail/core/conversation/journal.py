@@ -92,7 +92,14 @@ class Rewound:
     call: str = ""
 
 
-Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """The user has given the session a title."""
+
+    title: str
+
+
+Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound | Renamed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
