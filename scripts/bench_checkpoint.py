@@ -30,7 +30,7 @@ from handrail.adapters.checkpoints.limits import used_bytes
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.files import uri_of
-from handrail.cli import SWITCH_S
+from handrail.cli.serve import SWITCH_S
 from handrail.core.checkpoint import Intended, StepId, Target
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update

@@ -22,7 +22,7 @@ FORKS = sys.platform == "linux"
 NURSERY = """
 import json, os, signal, socket, sys
 import handrail.adapters.files.disk, handrail.adapters.models.providers, handrail.adapters.checkpoints.port
-import handrail.adapters.files.watch, handrail.cli, handrail.lsp.server, lsprotocol.converters
+import handrail.adapters.files.watch, handrail.cli.serve, handrail.lsp.server, lsprotocol.converters
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[1]))

@@ -1,0 +1,114 @@
+"""Adapters joined to a server: `handrail serve`, and what contains commands."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from handrail.core.policy.containment import Sandbox
+
+if TYPE_CHECKING:
+    from handrail.adapters.containment.containment import Containment
+
+SANDBOX = "HANDRAIL_SANDBOX"  # in the environment: decides how commands are contained
+SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
+
+
+def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None) -> int:
+    """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
+    from handrail.adapters.checkpoints.port import ShadowRepo
+    from handrail.adapters.clock import FileClock, SystemClock
+    from handrail.adapters.commands.environment import Environ
+    from handrail.adapters.commands.process import Processes
+    from handrail.adapters.connection import Messages, Watchdog
+    from handrail.adapters.files.disk import Disk
+    from handrail.adapters.files.watch import FileWatch, stamp
+    from handrail.adapters.models.keys import Keys
+    from handrail.adapters.models.providers import Providers
+    from handrail.adapters.served.folder import ServedFolder
+    from handrail.adapters.state.grant_file import GrantFile
+    from handrail.adapters.state.home import state_folder, workspace_folder
+    from handrail.adapters.state.session_log import SessionLog
+    from handrail.adapters.state.spill_folder import SpillFolder
+    from handrail.adapters.surroundings import Here
+    from handrail.adapters.workspace.folders import Folders
+    from handrail.headless.summary import VERIFIER
+    from handrail.lsp.apply_edit import Patience
+    from handrail.lsp.server import create_server
+    from handrail.lsp.state import World
+
+    folders, keys, environ = Folders(()), Keys(os.environ), Environ(os.environ)
+    _log_without(keys.secrets)
+    containment = containment_of(lambda: folders.roots, lambda: state_folder() / "handrail")
+    world = World(
+        disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
+        workspace=folders,
+        checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
+        provider=Providers(keys),
+        sessions=SessionLog(
+            lambda: workspace_folder(state_folder(), folders.roots) / "sessions", keys.secrets
+        ),
+        clock=SystemClock() if clock is None else FileClock(clock),
+        served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
+        surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
+        secrets=keys.secrets,
+        watch=FileWatch(),
+        process=Processes(environ, lambda: folders.roots, containment),
+        add_to_environment=environ.add,
+        grants=GrantFile(state_folder(), lambda: folders.roots),
+        spills=SpillFolder(state_folder() / "handrail" / "outputs"),
+        stamp=stamp,
+        diagnostics=_verifier(os.environ.get(VERIFIER)),
+        sandbox=_sandbox(os.environ.get(SANDBOX)),
+        patience=Patience(
+            answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s
+        ),
+    )
+    server = create_server(world)
+    gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
+    sys.setswitchinterval(SWITCH_S)
+    watchdog = Watchdog()
+    server.client_left = watchdog.begin
+    try:
+        server.start_io(Messages(sys.stdin.buffer, watchdog.begin))  # type: ignore[arg-type]  # all of it that is read
+    finally:
+        containment.close()
+    return 0 if server.was_told_to_end else 1
+
+
+def _log_without(secrets: Callable[[], Sequence[str]]) -> None:
+    """Log to standard error, without keys."""
+    from handrail.core.results.redact import redact
+
+    class Formatter(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return redact(super().format(record), secrets())
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
+
+
+def _verifier(value: str | None) -> bool | None:
+    """What the environment says of failure diagnostics: on, off, or nothing."""
+    return {"0": False, "1": True}.get((value or "").strip())
+
+
+def _sandbox(value: str | None) -> Sandbox | None:
+    """What the variable says of containment; None if it says nothing, or nothing that is known."""
+    return Sandbox(value) if value in frozenset(Sandbox) else None
+
+
+def containment_of(roots: Callable[[], Sequence[Path]], state: Callable[[], Path]) -> Containment:
+    """What contains commands."""
+    from handrail.adapters.containment.containment import Containment
+    from handrail.adapters.workspace.protected import kind_of
+
+    return Containment(environ=os.environ, roots=roots, kind_of=kind_of, state=state)
