@@ -68,7 +68,9 @@ wait_for(lambda message: message.get("method") == "exit")
 
 DRIVER = """
 import asyncio, json, pathlib, sys
-from handrail.headless.run import *
+from handrail.headless.commands.checkpoints import list_checkpoints, restore_checkpoint
+from handrail.headless.commands.stage import Options
+from handrail.headless.commands.turn import RunOptions, run
 options = json.loads(sys.argv[1])
 options["workspace"] = pathlib.Path(options["workspace"])
 options["server"] = tuple(options["server"])
@@ -76,9 +78,9 @@ checkpoint = options.pop("checkpoint", None)
 if "prompt" in options:
     command = run(RunOptions(**options))
 elif checkpoint:
-    command = restore_checkpoint(WorkspaceOptions(**options), {"checkpoint": checkpoint})
+    command = restore_checkpoint(Options(**options), {"checkpoint": checkpoint})
 else:
-    command = list_checkpoints(WorkspaceOptions(**options))
+    command = list_checkpoints(Options(**options))
 sys.exit(asyncio.run(command))
 """
 

@@ -54,7 +54,7 @@ BREAKS = [
         "Adapters know ports and core, not the agent",
     ),
     (
-        "headless/run.py",
+        "headless/commands/turn.py",
         "import handrail.core.documents.text",
         "The headless client shares no code with the server",
     ),

@@ -34,8 +34,9 @@ from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.ledger.report import CallFailed, Event, Superseded, TurnReport
 from handrail.headless import terminal, values
+from handrail.headless.commands.stage import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, workspace_folder
+from handrail.headless.commands.turn import exit_code
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
-from handrail.headless.run import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, exit_code, workspace_folder
 from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
 from handrail.lsp import convert, wire

@@ -44,14 +44,14 @@ def _command(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from handrail.headless.run import RunOptions, run
+    from handrail.headless.commands.turn import RunOptions, run
 
     return asyncio.run(
         run(
             RunOptions(
                 workspace=options.workspace,
                 prompt=options.prompt,
-                model=options.model,
+                settings={} if options.model is None else {"model": options.model},
                 session=options.session,
                 as_json=options.json,
                 yes=options.yes,
@@ -84,19 +84,20 @@ def _apply(options: argparse.Namespace) -> int:
 
 
 def _checkpoint(options: argparse.Namespace) -> int:
-    from handrail.headless import run
+    from handrail.headless.commands import checkpoints
+    from handrail.headless.commands.stage import Options
 
-    chosen = run.WorkspaceOptions(workspace=options.workspace, as_json=options.json, yes=options.yes)
+    chosen = Options(workspace=options.workspace, as_json=options.json, yes=options.yes)
     match options.action:
         case "list":
-            command = run.list_checkpoints(chosen)
+            command = checkpoints.list_checkpoints(chosen)
         case "show":
-            command = run.show_checkpoint(chosen, options.id)
+            command = checkpoints.show_checkpoint(chosen, options.id)
         case "diff":
             uri = options.file and _uri(options.workspace / options.file)
             asked = {"against": options.against, "uri": uri}
             wish = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
-            command = run.diff_checkpoint(chosen, wish)
+            command = checkpoints.diff_checkpoint(chosen, wish)
         case "restore":
             uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
             wish = {
@@ -107,20 +108,21 @@ def _checkpoint(options: argparse.Namespace) -> int:
                 "range": options.lines,
                 **uris,
             }
-            command = run.restore_checkpoint(chosen, wish)
+            command = checkpoints.restore_checkpoint(chosen, wish)
         case "prune":
-            command = run.prune_checkpoints(chosen, options.ids)
+            command = checkpoints.prune_checkpoints(chosen, options.ids)
         case _:
-            command = run.verify_checkpoints(chosen)
+            command = checkpoints.verify_checkpoints(chosen)
     return asyncio.run(command)
 
 
 def _rules(options: argparse.Namespace) -> int:
-    from handrail.headless import run
+    from handrail.headless.commands import rules
+    from handrail.headless.commands.stage import Options
 
-    chosen = run.WorkspaceOptions(workspace=options.workspace, as_json=options.json)
+    chosen = Options(workspace=options.workspace, as_json=options.json)
     is_list = options.action == "list"
-    return asyncio.run(run.list_rules(chosen) if is_list else run.remove_rules(chosen, options.ids))
+    return asyncio.run(rules.list_rules(chosen) if is_list else rules.remove_rules(chosen, options.ids))
 
 
 def _uri(file: Path) -> str:

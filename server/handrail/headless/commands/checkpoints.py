@@ -1,0 +1,141 @@
+"""List, show, compare, restore, remove and check checkpoints."""
+
+from typing import Any
+
+from handrail.headless import terminal, values
+from handrail.headless.client import Client
+from handrail.headless.commands.stage import (
+    ALL_LANDED,
+    SOMETHING_FAILED,
+    STORE_TIMEOUT_S,
+    Options,
+    Stage,
+    client_of,
+    on_stage,
+    typed,
+)
+from handrail.headless.errors import HeadlessError, RequestRefusedError
+
+REQUEST_FAILED = -32803  # LSP's code for an unknown id, among others
+
+
+async def list_checkpoints(options: Options) -> int:
+    """Show what can be taken back, newest turn first; returns the exit code."""
+    return await on_stage(options, lambda stage: _list(options, stage))
+
+
+async def restore_checkpoint(options: Options, wish: dict[str, Any]) -> int:
+    """Take a turn back; *wish* is the request's params; returns the exit code."""
+    return await on_stage(options, lambda stage: _restore(options, wish, stage))
+
+
+async def show_checkpoint(options: Options, checkpoint: str) -> int:
+    """Show one checkpoint and what its turn changed; returns the exit code."""
+    return await on_stage(options, lambda stage: _show(options, checkpoint, stage))
+
+
+async def diff_checkpoint(options: Options, wish: dict[str, str]) -> int:
+    """Show a checkpoint as a unified diff; *wish* is the request's params; returns the exit code."""
+    return await on_stage(options, lambda stage: _diff(options, wish, stage))
+
+
+async def prune_checkpoints(options: Options, checkpoints: list[str]) -> int:
+    """Remove checkpoints, or what the limits do not allow; returns the exit code."""
+    return await on_stage(options, lambda stage: _prune(options, checkpoints, stage))
+
+
+async def verify_checkpoints(options: Options) -> int:
+    """Say whether all that is kept can be read; returns the exit code."""
+    return await on_stage(options, lambda stage: _verify(options, stage))
+
+
+async def _list(options: Options, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_checkpoints(client))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        stage.show.checkpoints([values.checkpoint(checkpoint) for checkpoint in json])
+    return ALL_LANDED
+
+
+async def _show(options: Options, checkpoint: str, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        found = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
+        known = await stage.interrupts.guard(_checkpoints(client))
+    one = next(each for each in known if checkpoint in values.checkpoint(each).ids)
+    if options.as_json:
+        stage.show.json({**one, "diff": values.diff(found)})
+    else:
+        stage.show.checkpoints([values.checkpoint(one)])
+        stage.show.diff(values.diff(found))
+    return ALL_LANDED
+
+
+async def _diff(options: Options, wish: dict[str, str], stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "diff", wish))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        stage.show.diff(values.diff(json))
+    return ALL_LANDED
+
+
+async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
+    if checkpoints and not options.yes:
+        question = f"Remove {', '.join(checkpoints)} for ever? [y/N]"
+        answer = await typed(question, stage) if terminal.can_ask() else None
+        if answer is None or answer.strip().lower() not in ("y", "yes"):
+            raise HeadlessError("Nothing was removed: say yes, or give --yes.")
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
+    stage.show.pruned(*values.pruned(json))
+    if options.as_json:
+        stage.show.json(json)
+    return ALL_LANDED
+
+
+async def _verify(options: Options, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "verify", {}))
+    count, problems = values.soundness(json)
+    stage.show.soundness(count, problems)
+    if options.as_json:
+        stage.show.json(json)
+    return SOMETHING_FAILED if problems else ALL_LANDED
+
+
+async def _restore(options: Options, wish: dict[str, Any], stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_take_back(client, wish))
+        report = values.restore_report(json)
+    stage.show.restored(report)
+    if options.as_json:
+        stage.show.json(json)
+    is_whole = not (client.workspace.is_dirty or report.partial or report.conflicts)
+    return ALL_LANDED if is_whole else SOMETHING_FAILED
+
+
+async def _checkpoints(client: Client) -> list[Any]:
+    found = await client.request("handrail/checkpoint/list", {}, timeout_s=STORE_TIMEOUT_S)
+    return found if isinstance(found, list) else []
+
+
+async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
+    return await client.request(f"handrail/checkpoint/{about}", params, timeout_s=STORE_TIMEOUT_S)
+
+
+async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
+    """Restore; an unknown id is answered with those that exist."""
+    checkpoint = wish["checkpoint"]
+    try:
+        return await _ask(client, "restore", wish)
+    except RequestRefusedError as refusal:
+        if refusal.code != REQUEST_FAILED:
+            raise
+        known = [values.checkpoint(found) for found in await _checkpoints(client)]
+        if any(checkpoint in found.ids for found in known):
+            raise
+        exist = ", ".join(found.id for found in known) or "none yet"
+        raise HeadlessError(f"There is no checkpoint `{checkpoint}`. Those that exist: {exist}.") from refusal

@@ -1,0 +1,49 @@
+"""List and remove the rules that answers have added."""
+
+from typing import Any
+
+from handrail.headless import values
+from handrail.headless.client import Client
+from handrail.headless.commands.stage import (
+    ALL_LANDED,
+    STORE_TIMEOUT_S,
+    Options,
+    Stage,
+    client_of,
+    on_stage,
+)
+
+
+async def list_rules(options: Options) -> int:
+    """Show the rules that answers have added for good; returns the exit code."""
+    return await on_stage(options, lambda stage: _list_rules(options, stage))
+
+
+async def remove_rules(options: Options, rules: list[str]) -> int:
+    """Remove rules that answers have added; returns the exit code."""
+    return await on_stage(options, lambda stage: _remove_rules(options, rules, stage))
+
+
+async def _list_rules(options: Options, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_rules(client, "list", {}))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        stage.show.rules(values.rules(json))
+    return ALL_LANDED
+
+
+async def _remove_rules(options: Options, rules: list[str], stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        for rule in rules:
+            await stage.interrupts.guard(_rules(client, "remove", {"rule": rule}))
+        json = await stage.interrupts.guard(_rules(client, "list", {}))
+    stage.show.rules(values.rules(json))
+    if options.as_json:
+        stage.show.json(json)
+    return ALL_LANDED
+
+
+async def _rules(client: Client, about: str, params: dict[str, str]) -> Any:
+    return await client.request(f"handrail/rules/{about}", params, timeout_s=STORE_TIMEOUT_S)

@@ -1,0 +1,99 @@
+"""Run one turn, and say with the exit code what became of it."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from handrail.headless import terminal, values
+from handrail.headless.client import Client
+from handrail.headless.commands.stage import (
+    ALL_LANDED,
+    ANSWER_TIMEOUT_S,
+    COULD_NOT_RUN,
+    SOMETHING_FAILED,
+    STORE_TIMEOUT_S,
+    Options,
+    Stage,
+    client_of,
+    on_stage,
+)
+from handrail.headless.errors import InterruptedByUserError, ServerSilentError
+from handrail.headless.values import TurnReport
+
+CANCEL_TIMEOUT_S = 30.0  # for a cancelled turn to end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions(Options):
+    """
+    One turn.
+
+    Attributes:
+        prompt: What is asked; `-` reads it from standard input.
+        session: The session to go on with; None begins a new one.
+    """
+
+    prompt: str
+    session: str | None = None
+
+
+async def run(options: RunOptions) -> int:
+    """Run one turn and show what became of it; returns the exit code."""
+    return await on_stage(options, lambda stage: _run(options, stage))
+
+
+async def _run(options: RunOptions, stage: Stage) -> int:
+    prompt = await stage.interrupts.guard(terminal.read_prompt(options.prompt))
+    async with client_of(options, stage) as client:
+        asked = {"prompt": prompt} if options.session is None else await _resume(client, options, prompt)
+        json = await _take_turn(client, asked, stage)
+        report = values.turn_report(json)
+    stage.show.report(report)
+    if report.state in ("failed", "cancelled"):
+        stage.show.session(report.session)
+    if options.as_json:
+        stage.show.json(json)
+    return SOMETHING_FAILED if client.workspace.is_dirty else exit_code(report, stage.show.superseded)
+
+
+def exit_code(report: TurnReport, superseded: set[str]) -> int:
+    """
+    Say in one number what became of a turn.
+
+    Args:
+        report: As the server gave it.
+        superseded: Ids of failures that a later step of the turn made good.
+    """
+    for outcome in report.outcomes:
+        good = outcome.failure is not None and outcome.failure.id in superseded
+        if outcome.status not in ("landed", "already") and not good:
+            return SOMETHING_FAILED
+    return ALL_LANDED if report.state == "finished" else COULD_NOT_RUN
+
+
+async def _resume(client: Client, options: RunOptions, prompt: str) -> dict[str, Any]:
+    """Take a session up again; the params of a turn that goes on with it."""
+    session = {"session": options.session}
+    await client.request("handrail/session/resume", session, timeout_s=STORE_TIMEOUT_S)
+    return {"prompt": prompt, **session}
+
+
+async def _take_turn(client: Client, asked: dict[str, Any], stage: Stage) -> Any:
+    """Start a turn and wait for its report; an interrupt cancels the turn, a second one stops waiting."""
+    guard = stage.interrupts.guard
+    start = client.request("handrail/turn/start", asked, timeout_s=ANSWER_TIMEOUT_S)
+    turn = {"turn": values.turn_id(await guard(start))}
+    waiting = asyncio.create_task(client.request("handrail/turn/wait", turn, timeout_s=None))
+    try:
+        return await guard(asyncio.shield(waiting))
+    except InterruptedByUserError:
+        stage.show.note("cancelling the turn; interrupt again to stop waiting for it")
+        await guard(client.request("handrail/turn/cancel", turn, timeout_s=CANCEL_TIMEOUT_S))
+        return await guard(asyncio.wait_for(waiting, CANCEL_TIMEOUT_S))
+    except TimeoutError as error:
+        raise ServerSilentError(
+            f"The cancelled turn did not end within {CANCEL_TIMEOUT_S:g} seconds."
+        ) from error
+    finally:
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
