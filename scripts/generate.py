@@ -346,6 +346,8 @@ front, dotted or nested.
 
 *Machine* settings are taken at global scope or from `initializationOptions` only: a folder that somebody
 cloned must not choose the model. *Window* settings may differ from workspace to workspace.
+
+In a terminal they come from `--set` and from `config.toml`: [terminal.md](terminal.md).
 """
 
 

@@ -16,6 +16,7 @@ from e2e import manners
 
 # Where a test is not about containment, commands that may change files are asked about on every machine.
 os.environ.setdefault("HANDRAIL_SANDBOX", "off")
+os.environ["XDG_CONFIG_HOME"] = os.devnull  # what is set on this machine does not count
 settings.register_profile("any machine", deadline=None)  # no test reads a clock to judge speed
 settings.load_profile("any machine")
 

@@ -17,6 +17,7 @@ COMMANDS = {
     "lines": ("apply", "--jsonl"),
     "list": ("checkpoint", "list", "--workspace", "."),
     "list as JSON": ("checkpoint", "list", "--json", "--workspace", "."),
+    "settings": ("config", "list"),
     "serve": ("serve",),
 }
 REQUEST = (

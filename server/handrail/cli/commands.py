@@ -14,15 +14,24 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handrail.adapters.standard_streams import standard_streams
+from handrail.adapters.state.config_file import ConfigError, config_file
 from handrail.cli.parser import parser
+
+if TYPE_CHECKING:
+    from handrail.headless.commands.stage import Options
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is the process's."""
     with standard_streams():
-        return _command(parser().parse_args(argv))
+        try:
+            return _command(parser().parse_args(argv))
+        except ConfigError as error:
+            print(f"handrail: error: {_plain(str(error))}", file=sys.stderr)
+            return 2
 
 
 def _command(options: argparse.Namespace) -> int:
@@ -31,32 +40,111 @@ def _command(options: argparse.Namespace) -> int:
             from handrail.cli.serve import serve
 
             return serve(options.answer_timeout, options.command_timeout, options.clock)
+        case "config":
+            from handrail.cli.config import config
+
+            return config(options)
+        case "doctor":
+            return _doctor()
+        case "apply" if options.jsonl:
+            return _apply_lines()
+        case _:
+            options.workspace = options.workspace or _here()
+            return _on_workspace(options)
+
+
+def _on_workspace(options: argparse.Namespace) -> int:
+    match options.command:
         case "run":
             return _run(options)
         case "apply":
-            return _apply_lines() if options.jsonl else _apply(options)
+            return _apply(options)
         case "checkpoint":
             return _checkpoint(options)
-        case "rules":
-            return _rules(options)
+        case "session":
+            return _run(options) if options.action == "resume" else _session(options)
         case _:
-            return _doctor()
+            return _rules(options)
+
+
+def _here() -> Path:
+    from handrail.cli.folder import workspace_here
+
+    try:
+        here, home = Path.cwd(), Path(os.path.expanduser("~"))
+    except OSError as error:
+        raise ConfigError("The folder that you are in is gone: give --workspace DIR.") from error
+    return workspace_here(here, home)
+
+
+def _plain(text: str) -> str:
+    """*text* as a terminal shows it, whatever a file or an argument held."""
+    from handrail.headless.show import visible
+
+    return visible(text)
+
+
+def _settings(options: argparse.Namespace) -> dict[str, object]:
+    """What the command's server is told: the options over the user's file; quickly, if there is neither."""
+    given, approved = getattr(options, "settings", ()), getattr(options, "approved", ())
+    file = config_file()
+    if not given and not approved and not os.path.lexists(file):
+        return {}
+    from handrail.cli.settings import in_force
+
+    return in_force(file, given, approved)
 
 
 def _run(options: argparse.Namespace) -> int:
     from handrail.headless.commands.turn import RunOptions, run
 
+    settings, again = _settings(options), tuple[str, ...]()
+    if options.settings or options.approved:
+        from handrail.cli.settings import options_of
+
+        again = options_of(options.settings, options.approved)
     return asyncio.run(
         run(
             RunOptions(
                 workspace=options.workspace,
                 prompt=options.prompt,
-                settings={} if options.model is None else {"model": options.model},
+                settings=settings,
                 session=options.session,
+                again=again,
                 as_json=options.json,
                 yes=options.yes,
             )
         )
+    )
+
+
+def _session(options: argparse.Namespace) -> int:
+    from handrail.headless.commands import sessions
+
+    chosen = _options(options)
+    match options.action:
+        case "list":
+            command = sessions.list_sessions(chosen, options.limit)
+        case "show":
+            command = sessions.show_session(chosen, options.session)
+        case "fork":
+            command = sessions.fork_session(chosen, options.session, options.turn)
+        case "rename":
+            command = sessions.rename_session(chosen, options.session, options.title)
+        case _:
+            command = sessions.delete_sessions(chosen, options.sessions)
+    return asyncio.run(command)
+
+
+def _options(options: argparse.Namespace) -> Options:
+    """What all commands have in common that work on a folder and run no turn."""
+    from handrail.headless.commands.stage import Options
+
+    return Options(
+        workspace=options.workspace,
+        settings=_settings(options),
+        as_json=options.json,
+        yes=getattr(options, "yes", False),
     )
 
 
@@ -85,9 +173,8 @@ def _apply(options: argparse.Namespace) -> int:
 
 def _checkpoint(options: argparse.Namespace) -> int:
     from handrail.headless.commands import checkpoints
-    from handrail.headless.commands.stage import Options
 
-    chosen = Options(workspace=options.workspace, as_json=options.json, yes=options.yes)
+    chosen = _options(options)
     match options.action:
         case "list":
             command = checkpoints.list_checkpoints(chosen)
@@ -118,9 +205,8 @@ def _checkpoint(options: argparse.Namespace) -> int:
 
 def _rules(options: argparse.Namespace) -> int:
     from handrail.headless.commands import rules
-    from handrail.headless.commands.stage import Options
 
-    chosen = Options(workspace=options.workspace, as_json=options.json)
+    chosen = _options(options)
     is_list = options.action == "list"
     return asyncio.run(rules.list_rules(chosen) if is_list else rules.remove_rules(chosen, options.ids))
 

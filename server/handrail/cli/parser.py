@@ -8,7 +8,15 @@ from pathlib import Path
 
 from handrail import __version__
 
-WORKSPACE = "the folder to work on"
+WORKSPACE = "the folder to work on (the repository that you are in, else the folder)"
+EXIT_CODES = """\
+exit codes:
+  0  all that was to change has landed, or nothing was to
+  1  something did not land, was denied, or could not be
+     saved or restored; it is named
+  2  the turn did not come to its end, or could not begin
+"""
+LISTED = 50  # sessions, unless told otherwise
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,26 +51,24 @@ def parser() -> argparse.ArgumentParser:
         help="for tests: the time of questions stands still but for the seconds in FILE",
     )
 
-    run = commands.add_parser("run", help="run one turn without an editor")
-    run.add_argument(
-        "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
-    )
-    run.add_argument("--model", help="paste (the default), or a model such as ollama:NAME")
+    run = _with_exit_codes(commands, "run", "run one turn without an editor")
     run.add_argument(
         "--session", metavar="ID", help="go on with a session, as the end of its last turn names it"
     )
-    _common(run)
+    _turn(run)
 
-    apply = commands.add_parser("apply", help="apply a pasted reply without an editor or a model")
+    apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
     apply.add_argument("file", nargs="?", default="-", metavar="FILE", help="the reply; - is stdin (-)")
     apply.add_argument("--partial", action="store_true", help="make what fits, although the rest does not")
-    way = apply.add_mutually_exclusive_group(required=True)
+    way = apply.add_mutually_exclusive_group()
     way.add_argument("--jsonl", action="store_true", help="answer requests on stdin instead, one a line")
     way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     _answers(apply)
 
     _checkpoint_parser(commands)
+    _session_parser(commands)
     _rules_parser(commands)
+    _config_parser(commands)
     commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
     return parser
 
@@ -105,6 +111,57 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         _common(action)
 
 
+def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    session = commands.add_parser("session", help="list, show, resume, fork, rename or delete sessions")
+    actions = session.add_subparsers(dest="action", required=True, metavar="ACTION")
+    named = "as `handrail session list` shows it"
+    listing = actions.add_parser("list", help="the newest sessions of a workspace, newest first")
+    many = listing.add_mutually_exclusive_group()
+    many.add_argument(
+        "--limit", type=_count, default=LISTED, metavar="N", help=f"how many at most ({LISTED})"
+    )
+    many.add_argument("--all", dest="limit", action="store_const", const=None, help="all of them")
+    actions.add_parser("show", help="the turns of a session").add_argument(
+        "session", metavar="ID", help=named
+    )
+    resume = _with_exit_codes(
+        actions, "resume", "run one more turn in a session, as `handrail run --session ID`"
+    )
+    resume.add_argument("session", metavar="ID", help=named)
+    _turn(resume)
+    fork = actions.add_parser("fork", help="begin a session with the conversation of another one")
+    fork.add_argument("session", metavar="ID", help=named)
+    fork.add_argument(
+        "turn",
+        nargs="?",
+        metavar="TURN",
+        help="up to the end of this turn, as `session show` names it (the last)",
+    )
+    rename = actions.add_parser("rename", help="give a session another title")
+    rename.add_argument("session", metavar="ID", help=named)
+    rename.add_argument("title", metavar="TITLE", help="as lists are to show it")
+    delete = actions.add_parser("delete", help="remove sessions for good; checkpoints of their turns stay")
+    delete.add_argument("sessions", nargs="+", metavar="ID", help=named)
+    for name, action in actions.choices.items():
+        if name != "resume":
+            _common(action)
+
+
+def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    config = commands.add_parser("config", help="look at or change your settings for the terminal")
+    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
+    name = "a setting, as docs/settings.md has it, such as model or context.window"
+    listing = actions.add_parser("list", help="all settings and their values")
+    get = actions.add_parser("get", help="the value of one setting")
+    get.add_argument("name", metavar="NAME", help=name)
+    for action in (listing, get):
+        action.add_argument("--json", action="store_true", help="print one JSON value")
+    change = actions.add_parser("set", help="change one setting in config.toml, and nothing else of it")
+    change.add_argument("name", metavar="NAME", help=name)
+    change.add_argument("value", metavar="VALUE", help="JSON, else text")
+    actions.add_parser("path", help="where config.toml is, or would be")
+
+
 def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     rules = commands.add_parser("rules", help="list or remove what answers of *always* allow")
     actions = rules.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -112,12 +169,66 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     remove = actions.add_parser("remove", help="remove rules, so that handrail asks again")
     remove.add_argument("ids", nargs="+", metavar="ID", help="as `handrail rules list` shows it")
     for action in actions.choices.values():
-        action.add_argument("--workspace", type=Path, required=True, metavar="DIR", help=WORKSPACE)
+        action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
         action.add_argument("--json", action="store_true", help="print one JSON value")
 
 
+def _turn(parser: argparse.ArgumentParser) -> None:
+    """What a command that runs a turn takes, after the session if there is one."""
+    parser.add_argument(
+        "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
+    )
+    parser.set_defaults(settings=())
+    for option, name, metavar, does in (
+        ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),
+        ("--base-url", "baseUrl", "URL", "where the model's server is"),
+        ("--mode", "mode", "MODE", "edit (the default), ask or plan: these two change nothing"),
+        ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON, else text"),
+    ):
+        parser.add_argument(option, action=_Given, const=name, dest="settings", metavar=metavar, help=does)
+    parser.add_argument(
+        "--approve",
+        action="append",
+        dest="approved",
+        default=[],
+        metavar="TOOL[:PATTERN]",
+        help="allow this without asking, such as 'terminal:npm test' or 'edit:docs/**'; may be repeated",
+    )
+    _common(parser)
+
+
+class _Given(argparse.Action):
+    """Collects (name, value) of settings in the order of the command line."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        name, equals, value = (self.const, "=", str(values)) if self.const else str(values).partition("=")
+        if not name or not equals:
+            parser.error(f"argument --set: write NAME=VALUE, such as context.window=32000, not {values!r}")
+        namespace.settings = (*namespace.settings, (name.strip(), value))
+
+
+def _with_exit_codes(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, does: str
+) -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name, help=does, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def _count(given: str) -> int:
+    if not given.isascii() or not given.isdigit() or not int(given[:9]) > 0:
+        raise argparse.ArgumentTypeError(f"{given!r} is no number from 1 on")
+    return int(given[:9])
+
+
 def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--workspace", type=Path, required=True, metavar="DIR", help=WORKSPACE)
+    parser.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     _answers(parser)
 
 

@@ -98,10 +98,29 @@ class Show:
             self._line(f"checkpoint {report.checkpoint}")
             self._line(f"  take the turn back with: {self._restore(report.checkpoint)}", DIM)
 
-    def session(self, session: str) -> None:
-        """Show how to go on with a conversation that was broken off."""
-        command = shlex.join(("handrail", "run", "--session", session, "--workspace", str(self._root)))
+    def session(self, session: str, options: Sequence[str]) -> None:
+        """Show how to go on with a conversation; *options* are those that hold for its next turn too."""
+        workspace = ("--workspace", str(self._root))
+        command = shlex.join(("handrail", "run", "--session", session, *workspace, *options))
+        self._line(f"session {session}")
         self._line(f"  go on with: {command} PROMPT", DIM)
+
+    def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
+        """Show sessions, one line each."""
+        for each in sessions:
+            turns = f"{each.turns} turn{'' if each.turns == 1 else 's'}"
+            self._line(f"{each.session}  {_local(each.time)}  {turns}  {each.title}")
+        if has_more:
+            self._line("There are older ones: give --limit N, or --all.", DIM)
+        if not sessions:
+            self._line("There is no session in this workspace yet: each `handrail run` begins one.")
+
+    def turns(self, turns: Iterable[values.Turn]) -> None:
+        """Show the turns of a session, and what was asked in each."""
+        for turn in turns:
+            self._line(f"{turn.turn}  {turn.state or 'did not end'}", BOLD)
+            for line in turn.prompt.splitlines():
+                self._line(f"  {line}")
 
     def checkpoints(self, checkpoints: Iterable[values.Checkpoint]) -> None:
         """Show checkpoints, one paragraph each."""

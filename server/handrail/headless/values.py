@@ -107,6 +107,25 @@ class RestoreReport:
         return sum(len(each) for each in named)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session as a list shows it."""
+
+    session: str
+    title: str
+    time: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A turn of a session; a state of None is one that did not come to its end."""
+
+    turn: str
+    prompt: str
+    state: str | None
+
+
 def turn_report(json: Any) -> TurnReport:
     """Read a `TurnReport`; raises ServerGarbledError."""
     fields = _Fields("TurnReport", json)
@@ -215,6 +234,35 @@ def pruned(json: Any) -> tuple[tuple[str, ...], int]:
 def rules(json: Any) -> tuple[tuple[str, str], ...]:
     """Read (id, text) of each `RuleInfo`; raises ServerGarbledError."""
     return tuple(_pair("RuleInfo", each, "id", "text") for each in (json if isinstance(json, list) else ()))
+
+
+def sessions(json: Any) -> list[Session]:
+    """Read a list of `SessionInfo`; raises ServerGarbledError."""
+    each = [_Fields("SessionInfo", one) for one in (json if isinstance(json, list) else ())]
+    return [
+        Session(
+            session=one.text("session"),
+            title=one.text("title"),
+            time=one.text("time"),
+            turns=one.number("turns"),
+        )
+        for one in each
+    ]
+
+
+def turns(json: Any) -> tuple[Turn, ...]:
+    """Read the turns out of a `SessionResumeResult`; raises ServerGarbledError."""
+    return _Fields("SessionResumeResult", json).each("turns", _turn)
+
+
+def _turn(json: Any) -> Turn:
+    fields = _Fields("SessionTurn", json)
+    return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))
+
+
+def session_id(json: Any) -> str:
+    """Read the id of the session that a fork has begun; raises ServerGarbledError."""
+    return _Fields("SessionForkResult", json).text("session")
 
 
 def soundness(json: Any) -> tuple[int, tuple[str, ...]]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 
+from handrail.lsp.settings import flat
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
@@ -89,17 +91,6 @@ class Client:
             services=frozenset(map(str, services)) if isinstance(services, list) else frozenset(),
             settings=flat(settings) if isinstance(settings, Mapping) else {},
         )
-
-
-def flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
-    found: dict[str, object] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
-    return found
 
 
 def _opted(params: lsp.InitializeParams) -> Mapping[str, object]:

@@ -13,7 +13,6 @@ from enum import StrEnum
 
 from handrail.core.policy import environment, rules
 from handrail.core.policy.rules import Rule
-from handrail.lsp.client import flat
 
 SECTION = "handrail"
 
@@ -337,9 +336,9 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
             value = source.get(setting.name)
             if value is None or setting.scope not in scopes:
                 continue
-            found = _read(setting, value)
+            found = read(setting, value)
             if isinstance(found, Wrong):
-                problems.append(found.why)
+                problems.append(_told(setting, found))
             else:
                 values[setting.name] = found
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
@@ -347,21 +346,39 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a value, as a sentence for the user."""
+    """What is wrong with a value, as a sentence that has no subject yet, or a whole one about a list."""
 
     why: str
 
 
-def _read(setting: Setting, value: object) -> Value | Wrong:
-    name = f"The setting {SECTION}.{setting.name}"
+def read(setting: Setting, value: object) -> Value | Wrong:
+    """The value of a setting, or what is wrong with it."""
     if setting.reads is not None:
         found = setting.reads(value)
-        return Wrong(f"{name} is not used: {found}.") if isinstance(found, str) else found
-    default = f"{setting.default!r} holds"
+        return Wrong(found) if isinstance(found, str) else found
     if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):
-        return Wrong(f"{name} must be {KINDS[type(setting.default)]}, not {value!r}; {default}.")
+        return Wrong(f"must be {KINDS[type(setting.default)]}, not {value!r}")
     if setting.bounds is not None and not setting.bounds[0] <= int(value) <= setting.bounds[1]:
-        return Wrong(f"{name} must be {setting.bounds[0]} to {setting.bounds[1]}, not {value}; {default}.")
+        return Wrong(f"must be {setting.bounds[0]} to {setting.bounds[1]}, not {value}")
     if setting.choices and value not in setting.choices:
-        return Wrong(f"{name} must be one of {', '.join(setting.choices)}, not {value!r}.")
+        return Wrong(f"must be one of {', '.join(setting.choices)}, not {value!r}")
     return value
+
+
+def _told(setting: Setting, wrong: Wrong) -> str:
+    """What the user is told of a value that is not used."""
+    name = f"The setting {SECTION}.{setting.name}"
+    if setting.reads is not None:
+        return f"{name} is not used: {wrong.why}."
+    return f"{name} {wrong.why}; {setting.default!r} holds."
+
+
+def flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
+    found: dict[str, object] = {}
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found

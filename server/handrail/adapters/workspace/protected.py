@@ -65,7 +65,7 @@ PROTECTIONS: tuple[Protection, ...] = (
     ),
     Protection(
         reason="An agent takes settings from it: what it may do, and what it runs.",
-        patterns=".claude .cursor",
+        patterns=".claude .cursor handrail/config.toml",
         is_read=True,
     ),
     Protection(

@@ -6,6 +6,7 @@ from handrail.headless import terminal, values
 from handrail.headless.client import Client
 from handrail.headless.commands.stage import (
     ALL_LANDED,
+    REQUEST_FAILED,
     SOMETHING_FAILED,
     STORE_TIMEOUT_S,
     Options,
@@ -15,8 +16,6 @@ from handrail.headless.commands.stage import (
     typed,
 )
 from handrail.headless.errors import HeadlessError, RequestRefusedError
-
-REQUEST_FAILED = -32803  # LSP's code for an unknown id, among others
 
 
 async def list_checkpoints(options: Options) -> int:

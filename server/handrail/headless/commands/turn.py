@@ -31,10 +31,12 @@ class RunOptions(Options):
     Attributes:
         prompt: What is asked; `-` reads it from standard input.
         session: The session to go on with; None begins a new one.
+        again: Options of the command line that hold for the next turn of the session, too.
     """
 
     prompt: str
     session: str | None = None
+    again: tuple[str, ...] = ()
 
 
 async def run(options: RunOptions) -> int:
@@ -49,8 +51,7 @@ async def _run(options: RunOptions, stage: Stage) -> int:
         json = await _take_turn(client, asked, stage)
         report = values.turn_report(json)
     stage.show.report(report)
-    if report.state in ("failed", "cancelled"):
-        stage.show.session(report.session)
+    stage.show.session(report.session, options.again)
     if options.as_json:
         stage.show.json(json)
     return SOMETHING_FAILED if client.workspace.is_dirty else exit_code(report, stage.show.superseded)

@@ -1,0 +1,143 @@
+"""
+The user's settings for the terminal: `config.toml`, in the folder for this user's configuration.
+
+Nested tables are read as one level of dotted names, with or without `handrail.` in front. One value is
+changed at a time, and what else the file holds stays as it is, comments included. What the values mean is not
+known here.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, MutableMapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from handrail.adapters.files import files, lock
+from handrail.adapters.state.home import state_folder
+
+OWN = "handrail."  # may stand in front of a name
+LIMIT_BYTES = 1_000_000
+MODE = 0o600
+
+
+class ConfigError(Exception):
+    """Settings cannot be used; the text says why, and what to do."""
+
+
+def config_file() -> Path:
+    """Where the file is, or would be; `XDG_CONFIG_HOME` decides on every system."""
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    folder = Path(given) if os.path.isabs(given) else platformdirs.user_config_path()
+    return folder / "handrail" / "config.toml"
+
+
+def read(file: Path) -> dict[str, object]:
+    """The values of a file, by dotted name; none if there is no file. Raises ConfigError."""
+    found = _found(file)
+    return {} if found is None else _values(file, _text(file, found.raw))
+
+
+def change(file: Path, name: str, value: object) -> None:
+    """Give one setting another value, in the file that *file* leads to. Raises ConfigError."""
+    real = Path(os.path.realpath(file))
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with lock.held(real, state_folder() / "handrail" / "locks"):
+            found = _found(real)
+            text = _text(file, found.raw) if found is not None else ""
+            raw = _changed(file, text, name, value).encode()
+            if found is None:
+                files.create(real, raw, MODE)
+            elif not files.replace(real, raw, found):
+                raise ConfigError(f"{file} has just been changed by another program. Try again.")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror or error}.") from error
+
+
+def _found(file: Path) -> files.Found | None:
+    try:
+        return files.read(file, LIMIT_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except files.TooLargeError as error:
+        raise ConfigError(f"{file} has more than {LIMIT_BYTES:,} bytes: it holds no settings.") from error
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror or 'it is not a plain file'}.") from error
+
+
+def _text(file: Path, raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file} is not UTF-8 ({error}): convert it first.") from error
+
+
+def _values(file: Path, text: str) -> dict[str, object]:
+    try:
+        given = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} is not valid TOML: {error}. Correct it with a text editor.") from error
+    values: dict[str, object] = {}
+    for name, value in _flat(given):
+        if name in values:
+            raise ConfigError(f"{file} sets `{name}` twice: remove one of the two.")
+        values[name] = value
+    return values
+
+
+def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{name}.")
+        else:
+            yield name.removeprefix(OWN), value
+
+
+def _changed(file: Path, text: str, name: str, value: object) -> str:
+    """*text* with one more or another value, and nothing else changed."""
+    import tomlkit  # slow to import, and needed for nothing else
+    from tomlkit.exceptions import TOMLKitError
+
+    wanted = {**_values(file, text), name: value}
+    try:
+        document = tomlkit.parse(text)
+        holder, key = _place(document, name) or _new_place(document, name)
+        holder[key] = value
+        changed = document.as_string()
+        done = _values(file, changed) == wanted
+    except (TOMLKitError, ConfigError, TypeError, AttributeError):
+        done = False
+    if not done:
+        raise ConfigError(f"`{name}` cannot be set without changing more of {file}: edit it by hand.")
+    return changed
+
+
+Table = MutableMapping[str, Any]
+
+
+def _place(table: Table, name: str, prefix: str = "") -> tuple[Table, str] | None:
+    """The table and key that hold a setting, however the file spells its name."""
+    for key, value in table.items():
+        full = f"{prefix}{key}"
+        if full.removeprefix(OWN) == name and not isinstance(value, Mapping):
+            return table, key
+        if isinstance(value, MutableMapping) and (found := _place(value, name, f"{full}.")):
+            return found
+    return None
+
+
+def _new_place(document: Table, name: str) -> tuple[Table, str]:
+    import tomlkit
+
+    *tables, key = name.split(".")
+    holder = document
+    for each in tables:
+        if each not in holder:
+            holder[each] = tomlkit.table()
+        holder = holder[each]
+    return holder, key

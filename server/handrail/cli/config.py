@@ -1,0 +1,64 @@
+"""`handrail config`: look at the user's `config.toml`, and change one value of it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from pathlib import Path
+
+from handrail.adapters.state.config_file import ConfigError, change, config_file, read
+from handrail.cli.settings import checked, setting_named, value_of
+from handrail.headless.show import visible
+from handrail.lsp.settings import SETTINGS
+
+
+def config(options: argparse.Namespace) -> int:
+    """Run one of the actions; returns the exit code. Raises ConfigError."""
+    file = config_file()
+    match options.action:
+        case "path":
+            _print(str(file))
+        case "get":
+            setting = setting_named(options.name)
+            value = read(file).get(setting.name, setting.default)
+            checked(setting.name, value)
+            _print(json.dumps(value) if options.json or not isinstance(value, str) else value)
+        case "set":
+            value = value_of(options.name, options.value)
+            change(file, setting_named(options.name).name, value)
+        case _:
+            return _list(file, as_json=options.json)
+    return 0
+
+
+def _list(file: Path, *, as_json: bool) -> int:
+    """Print all settings, and say what is wrong with the file; 1 if anything is."""
+    given, wrong = read(file), dict[str, str]()
+    for name, value in given.items():
+        try:
+            checked(name, value)
+        except ConfigError as error:
+            wrong[name] = str(error)
+    rows = [
+        {"name": each.name, "value": given.get(each.name, each.default), "isDefault": each.name not in given}
+        for each in SETTINGS
+        if each.name not in wrong  # it may be a key
+    ]
+    _print(json.dumps(rows, indent=2) if as_json else "\n".join(map(_line, rows)))
+    for each in wrong.values():
+        print(f"handrail: error: {file}: {visible(each)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _line(row: dict[str, object]) -> str:
+    note = "  (default)" if row["isDefault"] else ""
+    return f"{row['name']} = {json.dumps(row['value'])}{note}"
+
+
+def _print(text: str) -> None:
+    """Write lines to standard output, if it is read; what its encoding does not have is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    with contextlib.suppress(BrokenPipeError):
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)

@@ -1,0 +1,160 @@
+"""
+The settings of a terminal command: what its options say, over the user's `config.toml`, over the defaults.
+
+Here a value that cannot be used is an error, and so is a name that is not known: a setting that was to
+restrict what may run must not be passed over because it was misspelled.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from handrail import __version__
+from handrail.adapters.state.config_file import OWN, ConfigError, read
+from handrail.core.policy.environment import LOGIN
+from handrail.core.policy.rules import GROUPS
+from handrail.core.results.redact import KEY_NAME
+from handrail.lsp import settings
+from handrail.lsp.settings import APPROVALS, SETTINGS, Setting, Wrong
+
+OPTIONS: Mapping[str, str] = {
+    "model": "--model",
+    "baseUrl": "--base-url",
+    "mode": "--mode",
+}  # shorter than --set
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
+KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|gh[opsu]|glpat)[-_]|AIza|AKIA)(?=\S*\d)[\w-]{16,}"
+)
+NO_KEYS = (
+    "Keys are kept out of settings, where they could be read. Put the key into an environment variable such "
+    "as OPENAI_API_KEY, or into the system's keyring (`keyring set handrail OPENAI_API_KEY`); the setting "
+    "`keyName` takes its name."
+)
+LIKE, NEARLY = 0.6, 0.8  # of difflib: worth to be named, and most likely meant
+
+
+def of_file(file: Path) -> dict[str, object]:
+    """The settings in a file. Raises ConfigError, which names all that is wrong."""
+    values, wrong = read(file), list[str]()
+    for name, value in values.items():
+        try:
+            checked(name, value)
+        except ConfigError as error:
+            wrong.append(str(error))
+    if wrong:
+        raise ConfigError("\n  ".join([f"{file} cannot be used:", *wrong]))
+    return values
+
+
+def in_force(file: Path, given: Sequence[tuple[str, str]], approved: Sequence[str] = ()) -> dict[str, object]:
+    """
+    The settings that a command sends to its server, by name.
+
+    Args:
+        file: The user's `config.toml`.
+        given: Names and values of options, in their order; of one name the last counts.
+        approved: What `--approve` was given; these rules come after all others.
+
+    Raises:
+        ConfigError: A name, a value or the file is wrong.
+    """
+    values = of_file(file)
+    for name, text in given:
+        values[setting_named(name).name] = value_of(name, text)
+    rules = values.get(APPROVALS.name, [])
+    if approved and isinstance(rules, list):
+        values[APPROVALS.name] = [*rules, *map(rule_of, approved)]
+    return values
+
+
+def options_of(given: Iterable[tuple[str, str]], approved: Iterable[str]) -> tuple[str, ...]:
+    """The options that say the same again."""
+    words: list[str] = []
+    for name, text in given:
+        words += [OPTIONS[name], text] if name in OPTIONS else ["--set", f"{name}={text}"]
+    return (*words, *(word for rule in approved for word in ("--approve", rule)))
+
+
+def value_of(name: str, text: str) -> object:
+    """A value as it is typed: JSON, else text; for a setting that is text, the text. Raises ConfigError."""
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError):
+        value = text
+    if isinstance(setting_named(name).default, str) and not isinstance(value, str):
+        value = text
+    checked(name, value)
+    return value
+
+
+def checked(name: str, value: object) -> Setting:
+    """The setting of that name, which takes that value. Raises ConfigError."""
+    setting = setting_named(name)
+    if any(KEY.search(text) or LOGIN.search(text) for text in _texts(value)):
+        raise ConfigError(f"`{setting.name}` holds what looks like a key or a password. {NO_KEYS}")
+    found = settings.read(setting, value)
+    if isinstance(found, Wrong):
+        joined = ": " if setting.reads is not None else " "
+        raise ConfigError(f"`{setting.name}`{joined}{found.why}.")
+    return setting
+
+
+def setting_named(name: str) -> Setting:
+    """The setting of that name, with or without `handrail.` in front. Raises ConfigError, with near names."""
+    plain = name.removeprefix(OWN)
+    if plain in BY_NAME:
+        return BY_NAME[plain]
+    near = _near(plain)
+    is_key = KEY_NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])|[.-]", "_", plain)) is not None
+    if is_key and not any(_likeness(plain, each) >= NEARLY for name in near for each in _spellings(name)):
+        raise ConfigError(f"There is no setting `{plain}`. {NO_KEYS}")
+    hint = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
+    known = "`handrail config list` names those that there are; a newer handrail may know more."
+    raise ConfigError(f"There is no setting `{plain}` in handrail {__version__}.{hint or ' ' + known}")
+
+
+def rule_of(given: str) -> dict[str, str]:
+    """The rule that `--approve TOOL[:PATTERN]` stands for. Raises ConfigError."""
+    from handrail.agent.tools import TOOLS
+
+    tool, _, pattern = given.partition(":")
+    if tool not in (known := ["*", *GROUPS, *TOOLS]):
+        near = difflib.get_close_matches(tool, known, 1, LIKE)
+        hint = f"did you mean `{near[0]}`" if near else f"tools are {', '.join(sorted(known))}"
+        raise ConfigError(
+            f"--approve {given!r} names no tool: {hint}? Write it like 'terminal:npm test' or 'edit:docs/**'."
+        )
+    return {"tool": tool, "match": pattern or "*", "verdict": "allow"}
+
+
+def _near(name: str) -> list[str]:
+    """Settings that may have been meant, the likeliest first."""
+    alike = {each: max(_likeness(name, spelling) for spelling in _spellings(each)) for each in BY_NAME}
+    near = sorted((each for each in alike if alike[each] >= LIKE), key=lambda each: -alike[each])
+    return [each for each in near if alike[each] >= min(NEARLY, alike[near[0]])][:3]
+
+
+def _spellings(name: str) -> tuple[str, str]:
+    """A setting's name, and its last part alone."""
+    return name, name.rpartition(".")[2]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
+
+
+def _texts(value: object) -> Iterable[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for each in value:
+                yield from _texts(each)
+        case dict():
+            for each in value.values():
+                yield from _texts(each)

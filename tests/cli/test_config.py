@@ -1,0 +1,134 @@
+"""`handrail config`, which changes one value and leaves all else as people wrote it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters.state.config_file import ConfigError, change, read
+from handrail.cli import main
+
+MINE = """\
+# what I like
+model = "paste"  # for now
+
+[context]  # small
+window = 1000
+
+[[approvals]]
+tool = "terminal"
+match = "make *"
+verdict = "allow"
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "config" / "handrail" / "config.toml"
+
+
+def put(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+
+
+def test_a_value_is_set_listed_and_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "path"]) == 0
+    assert main(["config", "get", "context.window"]) == 0
+    assert main(["config", "set", "handrail.context.window", "32000"]) == 0
+    assert main(["config", "set", "model", "ollama:qwen3"]) == 0
+    assert main(["config", "get", "context.window"]) == 0
+    assert main(["config", "get", "model"]) == 0
+    assert main(["config", "get", "--json", "model"]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(file), "0", "32000", "ollama:qwen3", '"ollama:qwen3"']
+    assert file.read_text() == 'model = "ollama:qwen3"\n\n[context]\nwindow = 32000\n'
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert main(["config", "list"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[0] == 'model = "ollama:qwen3"'
+    assert 'mode = "edit"  (default)' in listed
+    assert main(["config", "list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["context.window"] == {"name": "context.window", "value": 32000, "isDefault": False}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "before", "after"),
+    [
+        ("model", "b", MINE, MINE.replace('"paste"', '"b"')),
+        ("context.window", 2, MINE, MINE.replace("1000", "2")),
+        ("context.reserve", 2, MINE, MINE.replace("1000\n", "1000\nreserve = 2\n")),
+        ("mode", "ask", MINE, MINE.replace("for now\n", 'for now\nmode = "ask"\n')),
+        ("model", "b", "handrail.model = 'a'\n", 'handrail.model = "b"\n'),
+        ("context.window", 2, "[handrail.context]\nwindow = 1\n", "[handrail.context]\nwindow = 2\n"),
+        ("context.window", 2, '"context.window" = 1 # x\n', '"context.window" = 2 # x\n'),
+        ("context.window", 2, "context.reserve = 1\n", None),
+        ("output.limit", 5000, MINE, None),
+        ("model", 'ü"\\\n\x1b', "", None),
+        ("terminal.environment", ["A_TOOL_*"], MINE, None),
+        ("approvals", [], MINE, None),
+        ("mode", "ask", "sandbx = 1\nmode = 'plan'\n", 'sandbx = 1\nmode = "ask"\n'),
+        ("mode", "ask", "# only this", None),
+        ("mode", "ask", "context = {window = 1}\r\n", None),
+    ],
+)
+def test_only_what_is_set_changes(
+    name: str, value: object, before: str, after: str | None, file: Path
+) -> None:
+    put(file, before)
+    known = read(file)
+    change(file, name, value)
+    assert read(file) == {**known, name: value}
+    text = file.read_bytes().decode()
+    assert after is None or [line for line in text.splitlines() if line] == [
+        line for line in after.splitlines() if line
+    ]
+    assert all(line.partition("#")[2] in text for line in before.splitlines()), "comments stay"
+
+
+@pytest.mark.parametrize(
+    "text", ["mode = ", "[context]\nwindow = 1\n[context]\n", "model = 'a'\nmodel.b = 1"]
+)
+def test_a_file_that_is_not_understood_is_not_written(text: str, file: Path) -> None:
+    put(file, text)
+    with pytest.raises(ConfigError, match=r"TOML|by hand"):
+        change(file, "mode", "ask")
+    assert file.read_text() == text
+
+
+def test_a_file_that_is_a_link_stays_one(file: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles" / "handrail.toml"
+    put(real, MINE)
+    os.chmod(real, 0o644)
+    file.parent.mkdir(parents=True)
+    file.symlink_to(real)
+    change(file, "context.window", 2)
+    assert file.is_symlink()
+    assert real.read_text() == MINE.replace("1000", "2")
+    assert real.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("argv", [["set", "apiKey", "sk-1"], ["set", "windoww", "1"], ["get", "nothing"]])
+def test_a_wrong_name_ends_with_2_and_writes_nothing(
+    argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", *argv]) == 2
+    assert capsys.readouterr().err.startswith("handrail: error: There is no setting ")
+    assert not file.exists()
+
+
+def test_a_list_says_what_is_wrong_and_shows_no_key(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "sk-" + "proj-" + "1a2b3c4d" * 3
+    put(file, f"keyName = '{key}'\nmode = 'edti'\nwindoww = 1\ncontext.window = 7\n")
+    assert main(["config", "list"]) == 1
+    told = capsys.readouterr()
+    assert "context.window = 7" in told.out
+    assert key not in told.out + told.err
+    assert [word in told.err for word in ("`keyName`", "`mode`", "`windoww`")] == [True] * 3
+    assert main(["run", "x", "--workspace", str(file.parent)]) == 2
+    assert "cannot be used" in capsys.readouterr().err

@@ -1,0 +1,34 @@
+"""`--help` of every command, on any terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import pytest
+
+from handrail.cli.parser import parser
+
+
+def parsers(of: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield of
+    for action in of._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from parsers(each)
+
+
+@pytest.mark.parametrize("columns", ["20", "80"])
+@pytest.mark.parametrize("which", list(parsers(parser())), ids=lambda each: each.prog)
+def test_help_is_shown(columns: str, which: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    text = which.format_help()
+    assert text.isascii(), "a terminal may know no other letters"
+    assert "  2  " in text or not which.epilog
+
+
+@pytest.mark.parametrize("command", [["run"], ["apply"], ["session", "resume"]])
+def test_exit_codes_are_told(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parser().parse_args([*command, "--help"])
+    assert "exit codes:" in capsys.readouterr().out
