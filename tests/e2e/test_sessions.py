@@ -223,7 +223,7 @@ async def test_the_projects_instructions_are_read_and_shown(stage: Stage, habits
     system = server.asked[0]["messages"][0]
     assert system["role"] in ("system", "developer")
     assert "Write in verse." in system["content"]
-    assert "Do not assume what a tool call came to." in system["content"]
+    assert "Never assume that a call succeeded" in system["content"]
     assert "set clear goals" in system["content"]
     started = [update["event"] for update in editor.updates if update["event"]["kind"] == "started"]
     assert started[0]["instructions"] == ["AGENTS.md"]

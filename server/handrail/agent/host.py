@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from handrail import prompts
 from handrail.agent.archive import Archive
 from handrail.agent.restore import compare, restore, rewind
 from handrail.agent.restore.undone import undone
@@ -108,7 +109,8 @@ class Host:
         message, stated = UserMessage(text=prompt, context=context), mode or self.default_mode()
         begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(stated))
         self.sessions[name] = begun
-        self.archive.begun(begun, Begun(turn=turn, prompt=prompt, mode=stated.value))
+        told = Begun(turn=turn, prompt=prompt, mode=stated.value, rules=prompts.VERSION)
+        self.archive.begun(begun, told)
         self.steered[turn] = self.steered.pop(name, [])  # what was corrected since the last turn
         task = asyncio.create_task(self._run(begun, turn, prompt, mode))
         task.add_done_callback(lambda _: release())

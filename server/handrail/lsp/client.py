@@ -14,6 +14,8 @@ from lsprotocol import types as lsp
 
 from handrail.lsp.settings import flat
 
+HEADLESS = "handrail headless"  # the name that our client for terminals says
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
@@ -33,6 +35,7 @@ class Client:
         watches: Whether it watches files when asked to (dynamic registration).
         turn_updates, approvals, unattended, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
+        is_headless: Whether it is our own client for terminals, in which nobody sees documents.
     """
 
     apply_edit: bool = False
@@ -53,6 +56,7 @@ class Client:
     unattended: bool = False
     services: frozenset[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
+    is_headless: bool = False
 
     @staticmethod
     def of(params: lsp.InitializeParams) -> Client:
@@ -66,7 +70,8 @@ class Client:
         watched = workspace.did_change_watched_files
         opted = _opted(params)
         services = opted.get("services")
-        is_neovim = params.client_info is not None and params.client_info.name == "Neovim"
+        name = params.client_info.name if params.client_info is not None else ""
+        is_neovim = name == "Neovim"
         settings = opted.get("settings")
         return Client(
             apply_edit=bool(workspace.apply_edit),
@@ -90,6 +95,7 @@ class Client:
             unattended=opted.get("unattended") is True,
             services=frozenset(map(str, services)) if isinstance(services, list) else frozenset(),
             settings=flat(settings) if isinstance(settings, Mapping) else {},
+            is_headless=name == HEADLESS,
         )
 
 

@@ -192,7 +192,17 @@ TERMINAL_TIMEOUT = Setting(
     default=120,
     scope=Scope.WINDOW,
     bounds=(1, 3_600),
-    does="After how many seconds a command is stopped, with everything that it has started.",
+    does=(
+        "After how many seconds a command is stopped, with everything that it has started, unless the model "
+        "asks for another time."
+    ),
+)
+TERMINAL_LONGEST = Setting(
+    name="terminal.maxTimeout",
+    default=600,
+    scope=Scope.WINDOW,
+    bounds=(1, 86_400),
+    does="How many seconds the model may ask for at most for a command.",
 )
 TERMINAL_ENVIRONMENT = Setting(
     name="terminal.environment",
@@ -274,6 +284,7 @@ SETTINGS = (
     SANDBOX,
     TERMINAL_SAVE,
     TERMINAL_TIMEOUT,
+    TERMINAL_LONGEST,
     TERMINAL_ENVIRONMENT,
     QUESTIONS_TIMEOUT,
     DOCUMENTS,

@@ -21,13 +21,12 @@ from handrail.core.failure import Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.script import Script
-from handrail.core.policy.containment import Available, Sandbox
+from handrail.core.policy.containment import Available
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.shell import ParsedCommand, Ran, Run
 from handrail.core.policy.verdict import Place
 from handrail.core.results.search import Hit, Lines, Page, Search
-from handrail.core.results.truncate import LIMIT_CHARS
 from handrail.ports.checkpoints import Checkpoints as Checkpoints
 from handrail.ports.errors import CheckpointError as CheckpointError
 from handrail.ports.errors import EditorGone as EditorGone
@@ -46,6 +45,7 @@ from handrail.ports.questions import Approver as Approver
 from handrail.ports.questions import Clock as Clock
 from handrail.ports.questions import Kind as Kind
 from handrail.ports.questions import Question as Question
+from handrail.ports.terms import Terms as Terms
 
 # ---- Documents --------------------------------------------------------------------------------------
 
@@ -330,38 +330,6 @@ class Grants(Protocol):
     async def remove(self, grants: frozenset[Grant]) -> None:
         """Ask about this again from now on."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """
-    On what terms tools run: what the user has set, as it holds for a turn.
-
-    Attributes:
-        rules: What the setting `approvals` says.
-        output_chars: How much of one result the model reads; the rest is kept aside.
-        timeout_s: After how long a command is stopped.
-        reasons: Whether the model is known to reason by itself.
-        behaviour: The name of a preset of rules for the model's tone; "none" is none.
-        roots: The workspace folders, as people know them.
-        window_tokens: How much the model reads at once, if the user says; else 0.
-        reserve_tokens: How much of the model's context is kept for the answer; 0 for a quarter.
-        needs_checkpoint: Whether what cannot be kept before may not be changed.
-        sandbox: Whether commands that may change files run contained.
-        saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
-    """
-
-    rules: tuple[Rule, ...] = ()
-    output_chars: int = LIMIT_CHARS
-    timeout_s: float = 120.0
-    reasons: bool = False
-    behaviour: str = "none"
-    roots: tuple[str, ...] = ()
-    window_tokens: int = 0
-    reserve_tokens: int = 0
-    needs_checkpoint: bool = True
-    sandbox: Sandbox = Sandbox.OFF
-    saves: str = "ask"
 
 
 async def _nowhere() -> Surroundings:

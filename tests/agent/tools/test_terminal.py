@@ -123,6 +123,23 @@ async def test_a_command_that_takes_too_long_is_told_so(bench: Bench) -> None:
     assert codes(bench, "s-1") == ["timed-out"]
 
 
+@pytest.mark.parametrize(("asked", "given"), [(1, "1 s"), (3600, "2 s")])
+async def test_a_command_gets_the_time_that_it_asks_for_up_to_a_limit(
+    bench: Bench, asked: int, given: str
+) -> None:
+    bench.terms = Terms(timeout_s=0.1, longest_s=2)
+    (text,) = await run(bench, "sleep 60", timeout_s=asked)
+    assert f"took longer than {given}, so" in text
+    assert ("give it more time with `timeout_s`, at most 2" in text) is (asked == 1)
+
+
+@pytest.mark.parametrize("time", [0, -1, 1.5, "60", True])
+async def test_a_time_that_is_none_is_refused(bench: Bench, time: object) -> None:
+    bench.says(answer("", call("terminal", command="true", timeout_s=time)), answer("Done."))
+    await bench.turn()
+    assert codes(bench, "s-1") == ["bad-arguments"]
+
+
 async def test_a_command_that_takes_too_long_and_prints_nothing(bench: Bench) -> None:
     bench.terms = Terms(timeout_s=0.3)
     (text,) = await run(bench, "sleep 60")

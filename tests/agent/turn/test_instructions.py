@@ -122,3 +122,29 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
         path.symlink_to("/dev/zero")
     told = await told_before(Mode.EDIT, bench.ports())
     assert told.instructions == ()
+
+
+@pytest.mark.parametrize(
+    ("terms", "said", "unsaid"),
+    [
+        ({}, ["at an editor", "up to 600 s", "is asked before each command"], ["no editor", "sandbox"]),
+        ({"is_headless": True}, ["There is no editor"], ["at an editor", "Nobody is there"]),
+        ({"is_headless": True, "is_unattended": True}, ["There is no editor", "Nobody is there"], []),
+        ({"timeout_s": 900}, ["900 s; with timeout_s up to 900 s"], ["600"]),
+        ({"reasons": True}, ["Never assume"], ["How to go about"]),
+    ],
+    ids=["editor", "terminal", "script", "time", "reasoning"],
+)
+async def test_only_what_is_true_here_is_told(
+    terms: dict[str, object], said: list[str], unsaid: list[str], bench: Bench
+) -> None:
+    bench.terms = replace(bench.terms, **terms)  # type: ignore[arg-type]  # the names are those of Terms
+    told = (await told_before(Mode.EDIT, bench.ports())).text
+    assert [each for each in said if each not in told] == []
+    assert [each for each in unsaid if each in told] == []
+
+
+async def test_without_tools_that_change_no_command_is_spoken_of(bench: Bench) -> None:
+    for mode in (Mode.ASK, Mode.PLAN):
+        told = (await told_before(mode, bench.ports())).text
+        assert "command" not in told.replace("command line", "")

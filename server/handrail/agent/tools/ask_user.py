@@ -32,7 +32,8 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "ask_user",
-        "Ask the user to choose, where you cannot go on without knowing. Do not ask for leave to use a tool.",
+        "Ask the user what you cannot find out and only they can decide. Calls that only read go on "
+        "meanwhile. Do not ask for leave to use a tool: the user is asked by itself where that is needed.",
         {
             "question": {"type": "string"},
             "choices": {

@@ -48,7 +48,8 @@ def parse(arguments: call.Arguments) -> ListFiles | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "list_files",
-        "List files, those of all folders below as well. Ignored files are left out.",
+        "List the files of a folder and of all folders below it. Ignored files (.gitignore) are left out. "
+        "Where there are too many, folders are shown with the number of their files: list those by path.",
         {
             "path": {"type": "string", "description": "Only this folder."},
             "glob": {"type": "string", "description": "Only such files: *.py, src/**/*.{ts,tsx}"},

@@ -7,8 +7,9 @@ very parser whose result is applied.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from handrail.agent.tools import call
 from handrail.core.documents.text import to_lf, unwritable
@@ -109,22 +110,63 @@ def named_in(raw: str) -> str:
     return named_files.pop() if len(named_files) == 1 else ""
 
 
+# One example for each mode, as the arguments of a call; the first mode is the default.
+EXAMPLES: Mapping[str, Mapping[str, str]] = {
+    "replace": {
+        "path": "a.py",
+        "old_string": "def f():\n    x = 1\n",
+        "new_string": "def f():\n    x = 2\n",
+    },
+    "v4a": {
+        "mode": "v4a",
+        "patch": (
+            "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n-    x = 1\n+    x = 2\n"
+            "*** Add File: b.py\n+y = 1\n*** End Patch"
+        ),
+    },
+    "search_replace": {
+        "mode": "search_replace",
+        "path": "a.py",
+        "patch": "<<<<<<< SEARCH\n    x = 1\n=======\n    x = 2\n>>>>>>> REPLACE",
+    },
+    "udiff": {
+        "mode": "udiff",
+        "patch": "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    x = 1\n+    x = 2\n",
+    },
+}
+DESCRIPTION = "\n".join(
+    (
+        "Change parts of files. The default mode is replace: old_string, which must occur once, becomes "
+        "new_string. If it occurs more often, take more lines around it, or give start_line or replace_all. "
+        "Copy old text exactly as the file has it, without the line numbers of read_file. v4a and udiff "
+        "change several files in one call; search_replace takes one or more blocks for path. If one edit of "
+        "a call does not fit, none is made, unless partial is true. An example for each mode:",
+        *(json.dumps(example) for example in EXAMPLES.values()),
+    )
+)
+
 TOOL = call.Tool(
     offer=call.offer(
         "patch",
-        "Change parts of files. Mode 'replace' puts new_string where old_string stands in path; give "
-        "start_line if old_string is not unique. Mode 'v4a' takes a patch from '*** Begin Patch' to "
-        "'*** End Patch', for several files at once; 'search_replace' takes SEARCH/REPLACE blocks for path; "
-        "'udiff' a unified diff. If one edit of a call does not fit, none is made, unless partial is true.",
+        DESCRIPTION,
         {
-            "mode": {"type": "string", "enum": list(MODES), "default": "replace"},
-            "path": {"type": "string", "description": "Modes replace and search_replace."},
-            "old_string": {"type": "string", "description": "The exact current text."},
-            "new_string": {"type": "string"},
-            "replace_all": {"type": "boolean", "default": False},
-            "start_line": {"type": "integer", "minimum": 1, "description": "Where old_string begins."},
-            "patch": {"type": "string", "description": "Modes v4a, search_replace and udiff."},
-            "partial": {"type": "boolean", "default": False},
+            "mode": {
+                "type": "string",
+                "enum": list(MODES),
+                "default": "replace",
+                "description": "How the edit is written.",
+            },
+            "path": {"type": "string", "description": "The file. Required in replace and search_replace."},
+            "old_string": {"type": "string", "description": "Required in replace: the exact current text."},
+            "new_string": {"type": "string", "description": "Required in replace: the text in its place."},
+            "replace_all": {"type": "boolean", "default": False, "description": "Everywhere in the file."},
+            "start_line": {"type": "integer", "minimum": 1, "description": "Line where old_string begins."},
+            "patch": {"type": "string", "description": "Required in v4a, search_replace and udiff."},
+            "partial": {
+                "type": "boolean",
+                "default": False,
+                "description": "Make the edits that fit, although others of the call do not.",
+            },
         },
         (),
     ),

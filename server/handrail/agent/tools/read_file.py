@@ -108,7 +108,8 @@ def parse(arguments: call.Arguments) -> ReadFile | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "read_file",
-        "Read a file as the user's editor holds it, unsaved changes included. Lines are numbered.",
+        "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each line "
+        f"begins with its number and `|`, which are not part of it. At most {LIMIT_LINES:,} lines come back.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
             "start_line": {"type": "integer", "minimum": 1, "description": "First line, counted from 1."},

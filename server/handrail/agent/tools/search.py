@@ -66,8 +66,8 @@ def parse(arguments: call.Arguments) -> Searching | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "search",
-        "Search files line by line for a regular expression. Ignored files are left out, and so are files "
-        "with keys unless path names them.",
+        "Search files line by line for a regular expression, unsaved text included. Ignored files "
+        "(.gitignore) are left out, and so are files that may hold keys unless path names them.",
         {
             "pattern": {"type": "string", "description": "A regular expression."},
             "path": {"type": "string", "description": "Only this folder or file."},

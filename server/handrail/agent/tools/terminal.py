@@ -53,11 +53,14 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     why = call.optional_text(arguments, "why")
     if isinstance(why, Failure):
         return why
+    wanted_s = call.line_number(arguments, "timeout_s")
+    if isinstance(wanted_s, Failure):
+        return call.bad("timeout_s", "a whole number of seconds")
     needs = frozenset(Need(each) for each in asked if each in NEEDS)
     opened = tuple(dict.fromkeys(each for each in asked if each not in NEEDS))
 
     async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
-        timeout_s, secrets = ports.terms.timeout_s, tuple(ports.secrets())
+        timeout_s, secrets = _time_s(wanted_s, ports), tuple(ports.secrets())
         folder = places[where].uri
         wanted = Run(
             line=line,
@@ -70,7 +73,8 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         ran = await ports.process.run(wanted, console.stop, console.tell)
         if isinstance(ran, Failure):
             return ran
-        shown = _shown(ran, timeout_s, console.contained)
+        longest_s = max(ports.terms.timeout_s, ports.terms.longest_s)
+        shown = _shown(ran, (timeout_s, longest_s), console.contained)
         return replace(shown, layers=ran.layers, appeared=ran.appeared, unsearched=ran.unsearched)
 
     first = line.strip().partition("\n")[0]
@@ -86,13 +90,20 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     )
 
 
-def _shown(ran: Ran, timeout_s: float, contained: Contained) -> Printed:
-    """How the command ended, then what it printed."""
+def _time_s(wanted_s: int | None, ports: Ports) -> float:
+    """How long the command may take: what the model asks for, as far as the user allows it."""
+    if wanted_s is None:
+        return ports.terms.timeout_s
+    return min(wanted_s, max(ports.terms.timeout_s, ports.terms.longest_s))
+
+
+def _shown(ran: Ran, times_s: tuple[float, float], contained: Contained) -> Printed:
+    """How the command ended, then what it printed; it had the first of *times_s*, of the second at most."""
     if ran.end is End.UNCOVERED:
         failure = _uncovered(ran.uncovered)
         return Printed(text=sanitize.result_text(failure), failure=failure)
     if ran.end is not End.EXITED:
-        failure = _ended(ran.end, timeout_s)
+        failure = _ended(ran.end, *times_s)
         printed = f"It had printed:\n{ran.output}" if ran.output else "It had printed nothing."
         return Printed(text=f"{sanitize.result_text(failure)}\n{printed}", failure=failure)
     if ran.code is not None and ran.code < 0:
@@ -132,37 +143,48 @@ def _uncovered(path: str) -> Failure:
     )
 
 
-def _ended(end: End, timeout_s: float) -> Failure:
+def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
     """Why a command was ended before its end."""
     if end is End.STOPPED:
         return Failure(
             code=Code.CUT_SHORT,
             message="The user stopped the turn; the command and all that it had started were ended.",
         )
+    steps = ["Run only a part of it, or something that ends sooner."]
+    if timeout_s < longest_s:
+        steps.append(f"Or give it more time with `timeout_s`, at most {longest_s:g}.")
     return Failure(
         code=Code.TIMED_OUT,
         message=(
             f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. "
             "What it had changed by then is changed."
         ),
-        steps=("Run only a part of it, or something that ends sooner.",),
+        steps=tuple(steps),
     )
 
 
 TOOL = call.Tool(
     offer=call.offer(
         "terminal",
-        "Run a command line with bash and read its output. Nobody can type into it. Everything that it "
-        "starts is ended with it. Use the other tools to read, search and edit files.",
+        "Run a command line with bash and read what it prints, such as "
+        '{"command": "pytest -q tests/test_a.py", "timeout_s": 300}. It gets no input, so run nothing that '
+        "waits for some. When it ends or its time is over, all that it has started is ended: nothing runs on "
+        "in the background. The user may be asked about it, and may refuse. Use the other tools to read, "
+        "search and edit files.",
         {
             "command": {"type": "string"},
-            "folder": {"type": "string", "description": "Where it runs; the workspace folder if not given."},
+            "folder": {"type": "string", "description": "Where it runs. Default: the workspace folder."},
+            "timeout_s": {
+                "type": "integer",
+                "minimum": 1,
+                "description": "Its time limit in seconds, for long builds and tests.",
+            },
             "needs": {
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "Only after a command has failed for want of it: `network`, `repository` (to change "
-                    ".git), a path, or `machine` (no containment at all). The user is asked."
+                    "Only after it has failed for want of one of these: `network`, `repository` (to change "
+                    ".git), a path outside the workspace, or `machine` (no sandbox). The user is asked."
                 ),
             },
             "why": {"type": "string", "description": "Why it needs that, for the user."},

@@ -45,7 +45,8 @@ def parse(arguments: call.Arguments) -> Todo | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         todo.NAME,
-        "Keep a list of what is to be done, for work of several steps. Give the whole list each time.",
+        "Keep a list of what is to be done, for work of several steps; the user sees it. Give the whole list "
+        "each time, and update it as soon as a step is done.",
         {
             "items": {
                 "type": "array",

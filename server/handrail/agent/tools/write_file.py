@@ -27,7 +27,8 @@ def parse(arguments: call.Arguments) -> call.Edits | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "write_file",
-        "Write a whole file: a new one, or the complete new text of one that exists. Never leave lines out.",
+        "Create a file with its folders, or replace all text of one that exists. Give the complete text and "
+        "never leave lines out. To change a part of a file, use patch.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
             "content": {"type": "string", "description": "All of the file's text."},

@@ -10,6 +10,7 @@ from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
 from handrail.core.ledger.report import Event, Notice
+from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.verdict import Allow, Ask, Block, Place, Request, Standing, verdict
 from handrail.ports import Ports
@@ -42,13 +43,30 @@ class ToldBefore:
 async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     """What the model is told in *mode*."""
     found, left_out = await _project(ports)
-    names = ["rules"]
+    names = ["rules", "headless" if ports.terms.is_headless else "editor"]
+    names += ["unattended"] if ports.terms.is_unattended else []
+    names += await _of_commands(ports) if mode is Mode.EDIT else [mode.value]
     names += [] if ports.terms.reasons else ["method"]
-    names += [] if mode is Mode.EDIT else [mode.value]
     names += [] if ports.terms.behaviour == "none" else [ports.terms.behaviour]
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
+    if mode is Mode.EDIT:
+        around = replace(around, machine={**around.machine, **_limits(ports)})
     text = prompt.system_text([prompts.text(name) for name in names], around, found)
     return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
+
+
+async def _of_commands(ports: Ports) -> list[str]:
+    """The rules that tell what holds for commands here."""
+    sandbox = ports.terms.sandbox
+    if sandbox is Sandbox.OFF or not (await ports.process.available()).works:
+        return ["asked"]
+    return ["contained", "asked"] if sandbox is Sandbox.ASK else ["contained"]
+
+
+def _limits(ports: Ports) -> dict[str, str]:
+    """What a model cannot find out of commands but by running into it."""
+    usual, longest = ports.terms.timeout_s, max(ports.terms.timeout_s, ports.terms.longest_s)
+    return {"time limit of commands": f"{usual:g} s; with timeout_s up to {longest:g} s"}
 
 
 async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:

@@ -55,9 +55,9 @@ def read(text: str) -> Entry | None:
 
 def _written(entry: Entry) -> Json:
     match entry:
-        case Begun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied):
-            copied = {"copied": True} if is_copied else {}
-            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **copied}
+        case Begun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, rules=rules):
+            more: Json = {**({"copied": True} if is_copied else {}), **({"rules": rules} if rules else {})}
+            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **more}
         case Said(message=message):
             return {"kind": "said", "message": _message(message)}
         case Answered(result=result):
@@ -128,6 +128,7 @@ def _read(found: Mapping[str, object]) -> Entry:
                 prompt=_str(found["prompt"]),
                 mode=_str(found["mode"]),
                 is_copied=found.get("copied") is True,
+                rules=_int(found.get("rules", 0)),
             )
         case "said":
             return Said(message=_read_message(_object(found["message"])))

@@ -30,12 +30,18 @@ UNKNOWN = Failure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
-    """A turn has begun; or what it came to was copied from another session."""
+    """
+    A turn has begun; or what it came to was copied from another session.
+
+    Attributes:
+        rules: The version of what we tell models, which the model was told; 0 if it is not known.
+    """
 
     turn: str
     prompt: str
     mode: str
     is_copied: bool = False
+    rules: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

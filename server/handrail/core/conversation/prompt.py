@@ -38,11 +38,15 @@ class Mode(StrEnum):
 
 INSTRUCTIONS = "AGENTS.md"  # where a project says how it wants to be worked on
 LIMIT_INSTRUCTIONS = 32_000  # characters of each; what is longer would crowd out the work
+# Names of models that think before they answer unless they are asked not to, whoever serves them.
 REASONING = re.compile(
-    r"(?:^|[/:-])(?:o[1-9]|gpt-(?:[5-9]|oss)|claude-(?:opus|sonnet|haiku|[4-9])|deepseek-(?:r|reasoner)|qwq"
-    r"|gemini-(?:2\.5|[3-9])|grok-[3-9]|magistral)",
+    r"(?:^|[/:_-])(?:o[1-9]|gpt-[5-9](?!.*-chat)|gpt-oss|claude-(?:opus|sonnet|haiku|[4-9])"
+    r"|deepseek-(?:r\d|reasoner)|gemini-(?:2\.5|[3-9])|grok-(?:3-mini|[4-9])|magistral|qwq"
+    r"|qwen-?3(?!.*(?:coder|instruct|embedding|rerank|-max))|glm-(?:4\.[5-9]|[5-9]|z1)|kimi-k2\.[5-9]"
+    r"|minimax-m[1-9])|[-_./:](?:thinking|reasoning)(?![a-z])",
     re.IGNORECASE,
 )
+NOT_REASONING = re.compile(r"non-?(?:thinking|reasoning)|no-?think", re.IGNORECASE)
 
 
 LIMIT_FOLDERS, LIMIT_DOCUMENTS, LIMIT_PATH = 20, 40, 300  # what more of them would tell is soon found out
@@ -60,7 +64,7 @@ class Instructions:
 
 def reasons(model: str) -> bool:
     """Whether a model is known to reason by itself, by its name; others are given a method."""
-    return REASONING.search(model) is not None
+    return REASONING.search(model) is not None and NOT_REASONING.search(model) is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,44 @@
+"""What models are told of the tools: it is short, and each example in it works."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import Bench
+from handrail.agent.tools import TOOLS, patch
+from handrail.agent.tools.call import Tool
+from handrail.testing import answer, call, lay_out
+
+sys.path.append(str(Path(__file__).parents[3] / "scripts"))
+import tokens  # found by the line above
+
+BEFORE, AFTER = b"def f():\n    x = 1\n", b"def f():\n    x = 2\n"
+
+
+def test_the_tools_that_every_client_gets_cost_no_more_than_so_many_tokens() -> None:
+    assert set(tokens.tools()) == set(TOOLS)
+    assert sum(tokens.tools().values()) <= tokens.BOUND
+
+
+@pytest.mark.parametrize("mode", patch.MODES)
+async def test_the_example_of_each_mode_lands(mode: str, bench: Bench) -> None:
+    example = patch.EXAMPLES[mode]
+    assert json.dumps(example) in TOOLS["patch"].offer.description
+    assert example.get("mode", "replace") == mode, "the default mode is replace"
+    lay_out(bench.root, {"a.py": BEFORE})
+    bench.says(answer("", call("patch", **example)), answer("Done."))
+    await bench.turn()
+    assert (bench.root / "a.py").read_bytes() == AFTER
+    assert (bench.root / "b.py").exists() is ("b.py" in json.dumps(example))
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_every_argument_says_what_it_is(tool: Tool) -> None:
+    properties = json.loads(tool.offer.schema)["properties"]
+    plain = {"command", "question", "items", "ignore_case"}  # their names say all
+    assert not [name for name, each in properties.items() if "description" not in each and name not in plain]
+    assert tool.offer.description.endswith((".", "}"))
