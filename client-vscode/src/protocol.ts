@@ -388,12 +388,14 @@ export interface Approval {
   rules?: string[];
   /** What would be written, as a unified diff. */
   diff?: string;
+  /** Whether any other text is an answer, too: it is so for the model's own question. */
+  takesText?: boolean;
 }
 
 /** All open questions. */
 export type ApprovalListParams = Record<string, never>;
 
-/** Answer an open question with one of its choices. */
+/** Answer an open question with one of its choices, or in other words if it takes text. */
 export interface ApprovalAnswerParams {
   approval: string;
   choice: string;
@@ -592,9 +594,10 @@ export interface ApprovalRequestParams {
   folder?: string;
   rules?: string[];
   diff?: string;
+  takesText?: boolean;
 }
 
-/** The answer: one of the choices, exactly. Anything else leaves the question open. */
+/** The answer: one of the choices, exactly, or text if it is taken. Else the question stays open. */
 export interface ApprovalRequestResult {
   choice?: string;
 }

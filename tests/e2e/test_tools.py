@@ -27,8 +27,10 @@ async def test_a_search_finds_what_was_typed_and_not_yet_saved(stage: Stage, hab
     assert results(editor) == ["3 lines in 2 files."]
 
 
-@pytest.mark.parametrize("own", [True, False], ids=["own request", "message request"])
-@pytest.mark.parametrize("says", ["Tabs", "deny"])
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [(True, "Tabs"), (True, "deny"), (True, "Neither ☃"), (False, "Tabs"), (False, "deny")],
+)
 async def test_the_user_is_asked_to_choose(stage: Stage, habits: Habits, own: bool, says: str) -> None:
     inquiry = call("ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
     settings = stage.script(answer("", inquiry), answer("Done."))
@@ -40,8 +42,10 @@ async def test_the_user_is_asked_to_choose(stage: Stage, habits: Habits, own: bo
     if own:
         assert (asked["kind"], asked["subject"]) == ("question", "Tabs or spaces?")
         assert asked["choices"] == ["deny", "Tabs", "Spaces"]
+        assert asked["takesText"] is True
     else:
         assert asked["message"] == "handrail: The model asks: Tabs or spaces?"
         assert [each["title"] for each in asked["actions"]] == ["No answer", "Show"]
     (told,) = results(editor)
-    assert told == "The user chose: Tabs" if says == "Tabs" else told.startswith("The user did not answer.")
+    told_of = {"Tabs": "The user chose: Tabs", "deny": "The user did not answer."}
+    assert told.startswith(told_of.get(says, "The user answered in their own words: Neither ☃"))

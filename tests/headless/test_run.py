@@ -267,6 +267,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
 
 
 LEAVE = ["deny", "allow", "session", "always"]
+OWN_WORDS = ["deny", "Tabs", "Spaces"]
 
 
 @pytest.mark.parametrize(
@@ -283,6 +284,10 @@ LEAVE = ["deny", "allow", "session", "always"]
         (["deny", "Tabs", "Spaces"], b"2\n", "Spaces"),
         (["Tabs", "Spaces"], b"3\n", "deny"),
         (["deny", "Tabs", "Spaces"], b"\n", "deny"),
+        (OWN_WORDS, b"2\n", "Spaces"),
+        (OWN_WORDS, b"  Both, \xc3\xbc\n", "Both, \u00fc"),
+        (OWN_WORDS, b"3\n", "3"),
+        (OWN_WORDS, b" \n", "deny"),
     ],
 )
 def test_on_a_terminal_the_person_is_asked(
@@ -294,6 +299,7 @@ def test_on_a_terminal_the_person_is_asked(
         "subject": "\x1b[2J.env",
         "detail": "",
         "choices": choices,
+        "takesText": choices is OWN_WORDS,
     }
     asked = ["request", ["handrail/approval/request", question]]
     cancelled = [["answer", ["handrail/turn/cancel", {"result": None}]]] if typed == b"\x03" else []
@@ -302,7 +308,7 @@ def test_on_a_terminal_the_person_is_asked(
     if pid == 0:
         os.execv(sys.executable, argv(stage.root, prompt="p", server=server))
     shown = b""
-    while not re.search(rb"\[(y/.*N|1-2)\]", shown):
+    while not re.search(rb"\[(y/.*N|1-2.*)\]", shown):
         shown += os.read(terminal, 1024)
     os.write(terminal, typed)
     with contextlib.suppress(OSError):  # Linux says EIO at the end of a terminal

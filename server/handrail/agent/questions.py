@@ -90,7 +90,7 @@ class Questions:
     def answer(self, question: str, choice: str) -> None:
         """Answer an open question. Raises NotOpenError."""
         asked = self.find(question).question
-        if choice not in asked.choices:
+        if not asked.takes(choice):
             choices = ", ".join(map(repr, asked.choices))
             raise NotOpenError(
                 f"Question {question!r} cannot be answered with {choice!r}, but with {choices}."

@@ -1,8 +1,8 @@
 """
 What a person is asked on a terminal, and what a typed line means.
 
-A question for leave is answered with a letter and the model's own with a number; all else is a no. What was
-typed before a question was shown answers nothing.
+A question for leave is answered with a letter; all else is a no. The model's own is answered with a number,
+or in other words; an empty line is no answer. What was typed before a question was shown answers nothing.
 """
 
 from collections.abc import Mapping
@@ -29,13 +29,15 @@ class Question:
     folder: str = ""
     rules: tuple[str, ...] = ()
     diff: str = ""
+    takes_text: bool = False
 
     @staticmethod
     def of(params: Mapping[str, Any]) -> "Question":
         """Read the params; what is missing is empty."""
         texts = ("id", "kind", "tool", "subject", "detail", "folder", "diff")
         given = {name: str(params.get(name) or "") for name in texts}
-        return Question(**given, choices=_strings(params.get("choices")), rules=_strings(params.get("rules")))
+        choices, rules = _strings(params.get("choices")), _strings(params.get("rules"))
+        return Question(**given, choices=choices, rules=rules, takes_text=params.get("takesText") is True)
 
     @property
     def asks_leave(self) -> bool:
@@ -65,7 +67,8 @@ class Question:
         """All of the question, with what can be typed."""
         if not self.asks_leave:
             numbered = "".join(f"\n  {number}: {choice}" for number, choice in enumerate(self.answers, 1))
-            return f"{self.text}{numbered}\n[1-{len(self.answers)}]"
+            own = ", or your own answer" if self.takes_text else ""
+            return f"{self.text}{numbered}\n[1-{len(self.answers)}{own}]"
         letters = "/".join(letter for letter, choice in LETTERS if choice in self.choices)
         more = ", ".join(MEANING[choice] for choice in self.choices if choice in MEANING)
         lines = [self.text, *self.diff.rstrip("\n").split("\n")] if self.diff else [self.text]
@@ -80,8 +83,10 @@ class Question:
             by_letter = {letter.lower(): choice for letter, choice in LETTERS} | {"yes": "allow", "": NO}
             choice = by_letter.get(word, NO)
             return choice if choice in self.choices else NO
-        number = int(word) if word.isascii() and word.isdigit() else 0
-        return self.answers[number - 1] if 1 <= number <= len(self.answers) else NO
+        number = int(word) if word.isascii() and word.isdigit() and len(word) < 9 else 0
+        if 1 <= number <= len(self.answers):
+            return self.answers[number - 1]
+        return typed.strip() if word and self.takes_text else NO
 
 
 def _strings(given: object) -> tuple[str, ...]:

@@ -486,6 +486,7 @@ class Approval:
         choices: What can be answered. The first is "deny": no, or no answer to the model's own question. Then
             "allow", "session" (also for the rest of this session), "always" (also in this workspace for
             good); or the model's own choices.
+        takes_text: Whether any other text is an answer, too: it is so for the model's own question.
         rules: What "session" and "always" add, each rule in words.
         diff: What would be written, as a unified diff.
         asked_at: When it was asked, RFC 3339.
@@ -506,6 +507,7 @@ class Approval:
     folder: str | None = None
     rules: list[str] | None = None
     diff: str | None = None
+    takes_text: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -515,7 +517,7 @@ class ApprovalListParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswerParams:
-    """Answer an open question with one of its choices."""
+    """Answer an open question with one of its choices, or in other words if it takes text."""
 
     approval: str
     choice: str
@@ -772,7 +774,7 @@ class ApprovalRequestParams(Approval):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequestResult:
-    """The answer: one of the choices, exactly. Anything else leaves the question open."""
+    """The answer: one of the choices, exactly, or text if it is taken. Else the question stays open."""
 
     choice: str | None = None
 

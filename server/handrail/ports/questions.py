@@ -13,6 +13,7 @@ from typing import Protocol
 ALLOW, DENY = "allow", "deny"
 FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
 LEAVE = (DENY, ALLOW, FOR_SESSION, ALWAYS)
+LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words
 
 
 class Kind(StrEnum):
@@ -62,12 +63,22 @@ class Question:
         """Whether it asks whether something may be done; else it is the model's own."""
         return self.kind is not Kind.QUESTION
 
+    @property
+    def takes_text(self) -> bool:
+        """Whether it may be answered in other words than the choices: only the model's own may."""
+        return not self.asks_leave
+
+    def takes(self, answer: str) -> bool:
+        """Whether *answer* is one; what a client says to whatever it is asked is nobody's own words."""
+        is_text = answer.strip() not in ("", *LEAVE) and len(answer) <= LIMIT_ANSWER_CHARS
+        return answer in self.choices or (self.takes_text and is_text)
+
 
 class Approver(Protocol):
     """Asks the user."""
 
     async def ask(self, question: Question) -> str | None:
-        """One of the choices; None if there was none in time. Cancelling it withdraws the question."""
+        """An answer that it takes; None if there was none in time. Cancelling it withdraws the question."""
         ...
 
 

@@ -197,8 +197,14 @@ async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> N
     assert ended in bench.events
 
 
-@pytest.mark.parametrize("says", [None, "allow", "Neither"])
-async def test_what_is_no_choice_is_no_answer(bench: Bench, says: str | None) -> None:
+async def test_the_user_may_answer_in_other_words(bench: Bench) -> None:
+    bench.approver.says = "Neither: ask the formatter."
+    text = await result(bench, "ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
+    assert text == "The user answered in their own words: Neither: ask the formatter."
+
+
+@pytest.mark.parametrize("says", [None, "allow", " \n", "x" * 10_001], ids=["none", "leave", "blank", "long"])
+async def test_what_says_nothing_is_no_answer(bench: Bench, says: str | None) -> None:
     bench.approver.says = says
     text = await result(bench, "ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
     assert text.startswith("The user did not answer.")

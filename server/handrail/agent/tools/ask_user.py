@@ -1,5 +1,6 @@
 """
-Ask the user something that only the user can decide: a question with a few answers to choose from.
+Ask the user something that only the user can decide: a question with a few answers to choose from, or to
+answer in other words.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ TOOL = call.Tool(
                 "items": {"type": "string"},
                 "minItems": 2,
                 "maxItems": LIMIT_CHOICES,
-                "description": "Short answers to choose from.",
+                "description": "Short answers to choose from; the user may answer otherwise.",
             },
         },
         ("question", "choices"),

@@ -1,7 +1,7 @@
 """
 Ask the user: whether a call may run, or what the model wants to know.
 
-Everything but one of the choices is no answer, and no answer allows nothing.
+Whatever a question does not take is no answer, and no answer allows nothing.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ class Approvals:
         answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))
         if answer in (None, DENY):
             return "The user did not answer. Take the most careful way, or end the turn with your question."
+        if answer not in inquiry.choices:
+            return f"The user answered in their own words: {answer}"
         return f"The user chose: {answer}"
 
     async def may_save(self, paths: Sequence[str]) -> bool:
@@ -165,7 +167,7 @@ class Approvals:
         end, choice = QuestionEnd.WITHDRAWN, DENY
         try:
             answer = await self.ports.approver.ask(question)
-            answer = answer if answer in question.choices else None
+            answer = answer if answer is not None and question.takes(answer) else None
             end, choice = QuestionEnd.ANSWERED if answer else QuestionEnd.TIMED_OUT, answer or DENY
             return answer
         except asyncio.CancelledError:

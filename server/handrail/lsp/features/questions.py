@@ -26,7 +26,7 @@ async def list_(state: State, params: protocol.ApprovalListParams) -> list[proto
 async def answer(state: State, params: protocol.ApprovalAnswerParams) -> None:
     """Answer an open question."""
     asked = state.questions.find(params.approval)
-    if params.choice not in asked.question.choices:
+    if not asked.question.takes(params.choice):
         choices = ", ".join(map(repr, asked.question.choices))
         raise Wrong(f"params.choice must be one of {choices}, not {params.choice!r}.")
     state.questions.answer(params.approval, params.choice)

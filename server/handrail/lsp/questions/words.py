@@ -128,6 +128,7 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
         folder=question.folder or None,
         rules=list(question.rules) or None,
         diff=question.diff or None,
+        takes_text=question.takes_text,
     )
 
 
