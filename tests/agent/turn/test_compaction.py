@@ -278,7 +278,7 @@ async def test_groups_are_never_torn_by_a_gauge_that_is_wrong(bench: Bench) -> N
     model = Model(lay_out_files(bench, 16), window=9_000, private="m\nreasoning")
     first = await turn(bench, model)
     session = bench.host.sessions[first.session]
-    bench.host.sessions[first.session] = replace(session, gauge=Gauge(factor=6.0))
+    bench.host.sessions[first.session] = replace(session, gauge=Gauge(factor=3.5))
     model.files = lay_out_files(bench, 3)
     report = await turn(bench, model, "And more.", first.session)
     assert report.state is State.FINISHED

@@ -194,7 +194,7 @@ async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> N
     bench.provider = told = Told([*first, *reads, FULL, said("It is about files."), said("Done.")])
     report = await bench.turn()
     assert report.answer == "Done."
-    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 11)
+    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 13)
     summary = told.asked[-1][0][2]
     assert isinstance(summary, UserMessage)
     assert "It is about files." in summary.text
