@@ -20,7 +20,7 @@ from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
 
 PROTOCOL_VERSION = 1
-INITIALIZE_TIMEOUT_S = 30.0  # a cold start on a slow disk takes a few
+INITIALIZE_TIMEOUT_S = 30.0  # for a server that does nothing meanwhile; see `Connection.request`
 SHUTDOWN_TIMEOUT_S = 5.0
 
 FULL_SYNC = 1  # LSP's TextDocumentSyncKind
@@ -109,8 +109,9 @@ class Client:
     async def stop(self) -> None:
         """End the server as LSP has it, or as it must be; takes bounded time and does not fail."""
         try:
-            await self._connection.request("shutdown", None, timeout_s=SHUTDOWN_TIMEOUT_S)
-        except HeadlessError:  # gone or silent: closing deals with both
+            async with asyncio.timeout(SHUTDOWN_TIMEOUT_S):  # whatever the server is at then
+                await self._connection.request("shutdown", None, timeout_s=None)
+        except (HeadlessError, TimeoutError):  # gone or silent: closing deals with both
             pass
         finally:
             self._connection.notify("exit", None)

@@ -31,6 +31,8 @@ EXIT_TIMEOUT_S = 5.0  # to end after `exit`; then SIGTERM
 DRAIN_TIMEOUT_S = 1.0  # between the end of the output and that of the process, whichever comes first
 COMMAND_LIMIT_CHARS = 200
 KILL_TIMEOUT_S = 2.0  # to end after SIGTERM; then SIGKILL
+PATIENCE = 10  # with a server that is at work: it may be one of many that start at once
+LEAST_SHARE = 0.005  # of the time, in which a server that is at work is given a processor even then
 
 
 class Connection:
@@ -91,7 +93,8 @@ class Connection:
         Args:
             method: Its full name, `handrail/turn/start`.
             params: None sends none; an empty object is sent as such.
-            timeout_s: None waits until the server answers or ends.
+            timeout_s: How long the server may do nothing; one that is at work, on a machine that is busy, has
+                `PATIENCE` times as long. None waits until it answers or ends.
 
         Raises:
             RequestRefusedError: The server answered with an error.
@@ -104,13 +107,13 @@ class Connection:
         self._pending[call.msg_id] = reply = asyncio.get_running_loop().create_future()
         self._send(call)
         try:
-            async with asyncio.timeout(timeout_s):
-                return call.parse_response(await reply)
-        except TimeoutError as error:
-            self.notify("$/cancelRequest", {"id": call.msg_id})
-            raise ServerSilentError(
-                f"The server did not answer `{method}` within {timeout_s:g} seconds.\n{self._next_step()}"
-            ) from error
+            waited_s = await self._await_reply(reply, timeout_s)
+            if not reply.done():
+                self.notify("$/cancelRequest", {"id": call.msg_id})
+                raise ServerSilentError(
+                    f"The server did not answer `{method}` within {waited_s:g} seconds.\n{self._next_step()}"
+                )
+            return call.parse_response(reply.result())
         except jsonrpc_base.ProtocolError as error:
             raise _refusal(method, error) from error
         except asyncio.CancelledError:
@@ -118,6 +121,19 @@ class Connection:
             raise
         finally:
             del self._pending[call.msg_id]
+
+    async def _await_reply(self, reply: asyncio.Future[dict[str, Any]], timeout_s: float | None) -> float:
+        """Wait for a reply, or until the server has done nothing for *timeout_s*; returns for how long."""
+        waited_s, pid = 0.0, self._transport.get_pid()
+        used_s = _processor_s(pid)
+        while not reply.done():
+            await asyncio.wait([reply], timeout=timeout_s)
+            waited_s += timeout_s or 0.0
+            before_s, used_s = used_s, _processor_s(pid)
+            is_at_work = used_s - before_s > LEAST_SHARE * (timeout_s or 0.0)
+            if not is_at_work or waited_s >= PATIENCE * (timeout_s or 0.0):
+                break
+        return waited_s
 
     def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Tell the server; when it is gone, nobody."""
@@ -319,6 +335,16 @@ def _refusal(method: str, error: jsonrpc_base.ProtocolError) -> RequestRefusedEr
             return RequestRefusedError(method, code, str(reason))
         case _:
             return RequestRefusedError(method, 0, str(error))
+
+
+def _processor_s(pid: int) -> float:
+    """How long a process has had a processor so far; 0 where that is not to be known (not on Linux)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return 0.0
 
 
 def _length(value: bytes) -> int:
