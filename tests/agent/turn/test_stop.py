@@ -8,10 +8,12 @@ import os
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from bench import Bench
+from handrail.adapters.commands.process import Processes
 from handrail.agent.tools.look import unless_stopped
 from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.conversation.message import ToolCall
@@ -19,6 +21,7 @@ from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import verdict
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.shell import ParsedCommand
 from handrail.testing import answer, call
 
 
@@ -88,6 +91,41 @@ async def test_of_many_commands_few_run_at_once_and_none_begins_after_the_stop(b
     unbegun = [text for text in texts if "stopped before this call ran" in text]
     assert 32 <= len(unbegun) <= 40
     assert sum(isinstance(event, CallEnded) for event in bench.events) == 40
+
+
+class Parsing(Processes):
+    """Real commands, which says how many lines were taken apart, and does something when one is."""
+
+    def __init__(self, act: Callable[[int], None]) -> None:
+        super().__init__(os.environ)
+        self.count, self._act = 0, act
+
+    async def parse(self, line: str) -> ParsedCommand:
+        self.count += 1
+        self._act(self.count)
+        return await super().parse(line)
+
+
+async def test_of_many_calls_none_is_looked_at_again_after_the_stop(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is resolved when it comes and once more before it runs; whoever stops the turn waits for that."""
+    calls, cancelling = 100, list[asyncio.Task[None]]()
+
+    def stop(count: int) -> None:
+        if count == calls + 1:
+            cancelling.append(asyncio.ensure_future(bench.host.cancel(turn.id)))
+
+    process = Parsing(stop)
+    ports = replace(bench.ports(), process=process)
+    monkeypatch.setattr(bench.host, "ports", lambda: replace(ports, provider=bench.provider))
+    (bench.root / "a.txt").write_text("one\n")
+    bench.says(answer("", *(call("terminal", command=f"head -n {n} a.txt") for n in range(calls))))
+    turn = bench.host.start("Look.", None)
+    session = (await bench.host.wait(turn.id)).session
+    await asyncio.gather(*cancelling)
+    assert calls < process.count <= calls + 3
+    assert [code for _, code in bench.results(session)] == ["cut-short"] * calls
 
 
 # ---- Many calls --------------------------------------------------------------------------------------

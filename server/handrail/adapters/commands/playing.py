@@ -22,6 +22,7 @@ from handrail.core.policy.commands.script import Environment, Script, Stage, Ste
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SIGNALLED = 128  # what bash adds to a signal
+ENDLESS = frozenset({"tail"})  # known commands that may wait for more
 SAID_BYTES = 10_000  # what bubblewrap says of a command at most
 
 
@@ -35,7 +36,7 @@ class Playing:
         output: The file descriptor to which they print.
         processes: All that were started; each leads a session.
         holding: What they are held by; None for nothing.
-        is_kept: Whether what is not held runs below a keeper.
+        is_kept: Whether what is neither held nor sure to end runs below a keeper.
     """
 
     environments: Mapping[Environment | None, Mapping[str, str]]
@@ -129,7 +130,8 @@ class Playing:
     ) -> ending.Process:
         at = _path(folder)
         seen = {**self.environments[environment], "PWD": at}
-        if self.is_kept and self.holding is None:
+        # What is known to change nothing starts nothing either, and most of it ends by itself.
+        if self.is_kept and self.holding is None and (environment is None or name in ENDLESS):
             words = (name, *arguments)
             self.processes.append(await kept.start(program, words, streams, at, seen, ending.GRACE_S))
             return self.processes[-1]

@@ -125,7 +125,7 @@ class Executor:
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
         self._tools = {call.id: call.name for call in calls}
-        done = {call.id: output.failed_result(call, output.SURPLUS) for call in calls[output.LIMIT_CALLS :]}
+        done = output.failed_results(calls[output.LIMIT_CALLS :], output.SURPLUS)
         if done:
             self._notice(calls[output.LIMIT_CALLS], f"{len(done):,} calls of the answer were too many.")
         try:
@@ -202,7 +202,11 @@ class Executor:
         return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
-        still = [await self._still(each) for each in batch]
+        still: list[Ready | Refused] = []
+        for each in batch:
+            if self._stop.is_set():  # whoever stopped the turn waits; what is left is told as stopped
+                break
+            still.append(await self._still(each))
         await self._finish([self._refused(each, order) for each in still if isinstance(each, Refused)], done)
         ready = [each for each in still if isinstance(each, Ready)]
         await self._finish(await self._batch(ready, order), done)
@@ -290,7 +294,7 @@ class Executor:
         ran = await asyncio.gather(
             *(self._some(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
         )
-        return [*ran, *await self._edit(edits, order)]
+        return [*filter(None, ran), *await self._edit(edits, order)]
 
     def _started(self, ready: Ready) -> None:
         call = ready.call
@@ -311,11 +315,10 @@ class Executor:
         found = await unless_stopped(ready.action.run(ready.places, self.ports), self._stop)
         return Done(result=output.result_of(ready.call, output.STOPPED if found is None else found))
 
-    async def _some(self, ready: Ready, order: int) -> Done:
-        """Run a command once few others run, unless the turn has been stopped by then."""
+    async def _some(self, ready: Ready, order: int) -> Done | None:
+        """Run a command once few others run; None if the turn has been stopped by then."""
         async with self._room:
-            ran = None if self._stop.is_set() else await self._command(ready, order)
-        return ran or Done(result=output.failed_result(ready.call, output.STOPPED))
+            return None if self._stop.is_set() else await self._command(ready, order)
 
     async def _agreed(self, asked: Coroutine[object, object, bool]) -> bool:
         """Whether the user says yes before the turn is stopped, which does not wait for an answer."""

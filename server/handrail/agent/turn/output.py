@@ -76,6 +76,12 @@ def failed_result(call: ToolCall, failure: Failure) -> ToolResult:
     return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
 
 
+def failed_results(calls: Sequence[ToolCall], failure: Failure) -> dict[str, ToolResult]:
+    """The results of many calls that failed for the same reason, by call; worded once."""
+    text = sanitize.result_text(failure)
+    return {call.id: ToolResult(call=call.id, text=text, failure=failure) for call in calls}
+
+
 def unread(call: ToolCall) -> CallStarted:
     """The beginning of a call that has no meaning, so that people see what was called."""
     name = call.name[:LONGEST_NAME] or "a call without a name"
@@ -90,8 +96,8 @@ def summary(result: ToolResult) -> str:
 
 def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
     """One result for each call, in call order; a call that did not come to run is told so."""
-    results = (done.get(call.id) or failed_result(call, STOPPED) for call in calls)
-    return ToolMessage(results=tuple(results))
+    left = failed_results([call for call in calls if call.id not in done], STOPPED)
+    return ToolMessage(results=tuple((done.get(call.id) or left[call.id]) for call in calls))
 
 
 def result_of(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
