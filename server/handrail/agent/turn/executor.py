@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import patch
 from handrail.agent.tools.call import Command, Console, Edits, Inquiry
-from handrail.agent.tools.look import unless_stopped
+from handrail.agent.tools.look import agreed, unless_stopped
 from handrail.agent.turn import landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
@@ -100,7 +100,7 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
-        self._saver = Saver(edited=self.edited, asks=lambda p: self._agreed(self.approvals.may_save(p)))
+        self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
 
     @property
     def approvals(self) -> Approvals:
@@ -320,10 +320,6 @@ class Executor:
         async with self._room:
             return None if self._stop.is_set() else await self._command(ready, order)
 
-    async def _agreed(self, asked: Coroutine[object, object, bool]) -> bool:
-        """Whether the user says yes before the turn is stopped, which does not wait for an answer."""
-        return bool(await unless_stopped(asked, self._stop))
-
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
         name = ready.call.id
@@ -333,7 +329,7 @@ class Executor:
             tell=live.add,
             notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
             named=self.named,
-            keeps=lambda *what: self._agreed(self.approvals.keeps(*what)),
+            keeps=lambda *what: agreed(self.approvals.keeps(*what), self._stop),
         )
         try:
             ran = await command.run(ready, ready.action, self.ports, self.step, console, self._saver)
