@@ -274,6 +274,10 @@ class Process(Protocol):
         """Commands of this server have made these folders, which no snapshot covers."""
         ...
 
+    def allow(self, uris: Sequence[str]) -> None:
+        """Edits have changed these documents with leave: no command that runs just now has made them."""
+        ...
+
     async def put_back(self, uri: str) -> Failure | None:
         """Have what a contained command has made, and what was taken away then, be there again."""
         ...

@@ -280,6 +280,8 @@ async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     allowed = replace(WORK, needs=frozenset({Need.REPOSITORY}))
     wanted = Run(line="git init -q new", folder=uri_of(root), timeout_s=30, contained=allowed)
     await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), Told())
+    (root / ".env").write_text("KEY=1\n")  # by an edit that the user has allowed
+    held.allow([uri_of(root / ".env")])
     (root / "go").touch()
     found = await other
     held.close()

@@ -59,6 +59,11 @@ class Processes:
         if self._containment is not None:
             self._containment.made(uris)
 
+    def allow(self, uris: Sequence[str]) -> None:
+        """What is at these URIs is there with leave; see the port."""
+        if self._containment is not None:
+            self._containment.allow(uris)
+
     async def parse(self, line: str) -> ParsedCommand:
         """*line*, taken apart."""
         return await in_thread(shell_parser.parse, line)

@@ -267,6 +267,10 @@ class Containment:
             self._allow([os.fspath(path)])
         return failure
 
+    def allow(self, uris: Sequence[str]) -> None:
+        """What is at these URIs is there with leave, whatever commands run just now."""
+        self._allow(_real(uris))
+
     def _allow(self, paths: Iterable[str]) -> None:
         """What is at these paths may be there, also for commands that began before."""
         self._count += 1

@@ -35,7 +35,9 @@ class Saver:
 
     async def note(self, found: Sequence[Outcome], ports: Ports) -> None:
         """Remember what was edited: before a command it is saved."""
-        for uri in {outcome.mutation.uri for outcome in found if outcome.status is Status.LANDED}:
+        landed = {outcome.mutation.uri for outcome in found if outcome.status is Status.LANDED}
+        ports.process.allow(sorted(landed))
+        for uri in landed:
             document = await ports.editor.read(uri)
             if isinstance(document, Document) and document.is_open:
                 self.edited[document.uri] = document.saved
