@@ -17,7 +17,7 @@ from adapters.commands.test_process import Told, is_running
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import ground
 from handrail.adapters.containment.containment import Containment
-from handrail.adapters.containment.taken_away import TakenAway
+from handrail.adapters.containment.taken_away import LIMIT_BYTES, TakenAway
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.failure import Failure
@@ -288,3 +288,15 @@ async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     assert isinstance(found, Ran)
     assert found.appeared == ()
     assert (root / "new/.git/HEAD").exists()
+
+
+async def test_what_is_shown_of_much_that_appears_is_bounded(root: Path) -> None:
+    told, held = Told(), containing(root)
+    line = "m=; for i in $(seq 60); do mkdir $i; seq 2000 > $i/${m}AGENTS.md; done"
+    found = await run(root, line, told, held)
+    held.close()
+    assert isinstance(found, Ran)
+    assert len(found.appeared) == 60
+    texts = [text for each in found.appeared for _, text in each.files if text]
+    assert 1 < sum(map(len, texts)) <= LIMIT_BYTES
+    assert all(each.lies_in for each in found.appeared)

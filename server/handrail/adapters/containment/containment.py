@@ -27,7 +27,7 @@ from handrail.adapters.containment.profile import (
 )
 from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
-from handrail.adapters.containment.taken_away import TakenAway
+from handrail.adapters.containment.taken_away import TakenAway, shown
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
@@ -258,7 +258,8 @@ class Containment:
             return (), "the workspace has too many folders to look through"
         except (OSError, CheckpointError) as error:
             return (), f"the state folder cannot be used: {error}"
-        return tuple(self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths), ""
+        found = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
+        return tuple(shown(found)), ""
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""

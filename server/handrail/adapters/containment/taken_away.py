@@ -12,9 +12,10 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from handrail.adapters.containment.scratch import remove
@@ -69,7 +70,7 @@ class TakenAway:
         except OSError:
             return Appeared(uri=uri_of(path))
         self._moved[path] = beside, was
-        return Appeared(uri=uri_of(path), lies_in=os.fspath(beside), files=tuple(_shown(beside)))
+        return Appeared(uri=uri_of(path), lies_in=os.fspath(beside))
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""
@@ -91,6 +92,18 @@ class TakenAway:
         return None
 
 
+def shown(appeared: Iterable[Appeared]) -> Iterator[Appeared]:
+    """*appeared* with what is in it, as far as that can be shown: a question has its limits."""
+    count, size = LIMIT_FILES, LIMIT_BYTES
+    for each in appeared:
+        files = list(islice(_shown(Path(each.lies_in), size), count + 1)) if each.lies_in else []
+        if len(files) > count:
+            files[count:] = [("...", None)]
+        count -= min(count, len(files))
+        size -= sum(len(text or "") for _, text in files)
+        yield replace(each, files=tuple(files))
+
+
 def _move(path: Path, to: Path) -> None:
     """Move a file or folder, also out of a folder that the command has closed. Raises OSError."""
     try:
@@ -104,13 +117,9 @@ def _move(path: Path, to: Path) -> None:
         shutil.move(path, to)
 
 
-def _shown(top: Path) -> Iterator[tuple[str, str | None]]:
-    """The files of what was moved, as far as they can be shown."""
-    left = LIMIT_BYTES
-    for count, path in enumerate(_files(top)):
-        if count >= LIMIT_FILES:
-            yield "...", None
-            return
+def _shown(top: Path, left: int) -> Iterator[tuple[str, str | None]]:
+    """The files of what was moved, with what stands in them, as long as some is *left*."""
+    for path in _files(top):
         name = os.path.relpath(path, top) if path != top else ""
         text = _text(path, left)
         left -= len(text or "")
