@@ -1,0 +1,1 @@
+"""What has landed and is neither kept nor undone; pure functions."""

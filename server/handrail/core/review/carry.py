@@ -1,0 +1,149 @@
+"""
+What becomes of pending hunks when their document changes: by the agent, or by anybody else.
+
+The blocks of a change say which rows of the text before it are which rows of the text after it
+(`documents/edit.opcodes`); they ascend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.core.documents.edit import Block
+from handrail.core.documents.index import squeezed
+from handrail.core.review.hunks import Hunk, Rows, Step
+
+
+def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:
+    """
+    Carry *hunks* over a change that is the user's, an editor's, or another program's.
+
+    What lies outside hunks is the user's. What is typed in a hunk stays part of it, unless nothing of the
+    agent's is left there. A block across a border counts as two: what it removes in the hunk is removed
+    there, and all its new rows are outside. Rows put between a hunk and its neighbours are outside.
+
+    Args:
+        blocks: From the rows before to those of *now*.
+    """
+    found = []
+    for hunk in hunks:
+        carried = _typed(hunk, blocks, now)
+        if carried is not None and (carried.rows == hunk.rows or not carried.is_rewritten):
+            found.append(carried)
+    return tuple(found)
+
+
+def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
+    """A hunk after a change; None if the user has removed or rewritten all of it."""
+    start, rows, taken = hunk.start, list(hunk.rows), 0
+    for i, j, k, m in blocks:
+        if i >= hunk.end and (i, j) != (hunk.start, hunk.start):
+            break
+        if j <= hunk.start:
+            start += (m - k) - (j - i)
+            continue
+        first, last = max(i, hunk.start), min(j, hunk.end)
+        if (first, last) == (hunk.start, hunk.end):
+            return _blanks(hunk, start, now[k:m]) if (i, j) == (first, last) else None
+        at = first - hunk.start - taken
+        is_inside = hunk.start <= i and j <= hunk.end
+        new = now[k:m] if is_inside else ()
+        rows[at : at + last - first] = new
+        taken += (last - first) - len(new)
+        if i < hunk.start:
+            start += (m - k) - (hunk.start - i)
+    return replace(hunk, start=start, rows=tuple(rows))
+
+
+def _blanks(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:
+    """A hunk of which all rows were replaced: if only blanks differ, a formatter has done it."""
+    if list(map(squeezed, new)) != list(map(squeezed, hunk.rows)):
+        return None
+    *steps, last = hunk.steps
+    if last.after == hunk.rows:
+        last = replace(last, after=tuple(new))
+    return replace(hunk, start=start, rows=tuple(new), steps=(*steps, last))
+
+
+@dataclass(kw_only=True)
+class _Group:
+    """Blocks of the agent's, and the hunks that they reach into."""
+
+    start: int
+    end: int
+    blocks: list[Block] = field(default_factory=list)
+    hunks: list[Hunk] = field(default_factory=list)
+
+
+def landed(  # noqa: PLR0913, PLR0917  # a change, and whose it is
+    hunks: Sequence[Hunk],
+    blocks: Sequence[Block],
+    before: Sequence[str],
+    now: Sequence[str],
+    whose: tuple[str, str],
+    new_id: Callable[[], str],
+) -> tuple[Hunk, ...]:
+    """
+    Add what the agent has changed: each block is a hunk of its own, or makes those grow that it reaches into.
+
+    Args:
+        before: The rows before the change.
+        now: The rows after it.
+        whose: The turn and the call.
+    """
+    found, growth = list[Hunk](), 0
+    for group in _groups(hunks, blocks):
+        more = sum((m - k) - (j - i) for i, j, k, m in group.blocks)
+        start, end = group.start + growth, group.end + growth + more
+        rows = tuple(now[start:end])
+        if group.blocks:
+            turn, call = whose
+            old = tuple(before[group.start : group.end])
+            chain = _chain(group, old)
+            steps = (*chain, Step(turn=turn, call=call, before=old, after=rows))
+            name = group.hunks[0].id if group.hunks else new_id()
+            if rows != steps[0].before:  # else it is as if nothing had happened
+                found.append(Hunk(id=name, start=start, rows=rows, steps=steps))
+        else:
+            found += (hunk.moved(growth) for hunk in group.hunks)
+        growth += more
+    return tuple(found)
+
+
+def _groups(hunks: Sequence[Hunk], blocks: Sequence[Block]) -> list[_Group]:
+    """Blocks and hunks, ascending; together where they share rows, or lie at one place."""
+    parts: list[tuple[int, int, int, Hunk | Block]] = [(each.start, 0, each.end, each) for each in hunks]
+    parts += [(block[0], 1, block[1], block) for block in blocks]
+    groups: list[_Group] = []
+    for start, _, end, part in sorted(parts, key=lambda each: each[:3]):
+        if not groups or not _meets(groups[-1], start, end, part):
+            groups.append(_Group(start=start, end=end))
+        group = groups[-1]
+        group.end = max(group.end, end)
+        if isinstance(part, Hunk):
+            group.hunks.append(part)
+        else:
+            group.blocks.append(part)
+    return groups
+
+
+def _meets(group: _Group, start: int, end: int, part: Hunk | Block) -> bool:
+    if start < group.end:
+        return True
+    # What lies between two rows is one with what the agent does there; two hunks that touch stay two.
+    is_point = start == end or group.start == group.end
+    return start == group.end and is_point and (bool(group.blocks) or not isinstance(part, Hunk))
+
+
+def _chain(group: _Group, rows: Rows) -> tuple[Step, ...]:
+    """The steps of all hunks of a group, in the whole of its rows: of one after the other, from above."""
+    steps = list[Step]()
+    for number, hunk in enumerate(group.hunks):
+        above = rows[: hunk.start - group.start]
+        below, done = list[str](), hunk.end - group.start
+        for later in group.hunks[number + 1 :]:
+            below += (*rows[done : later.start - group.start], *later.before)
+            done = later.end - group.start
+        steps += hunk.widened(above, (*below, *rows[done:]))
+    return tuple(steps)

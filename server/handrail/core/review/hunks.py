@@ -1,0 +1,106 @@
+"""
+The pending hunks of one document: what the agent changed in it, and nobody has kept or undone.
+
+Theory of operation. A document is its rows, each with its own end. A hunk is a stretch of them together with
+the steps that led to it: what stood there before a call, and after it. All else is the user's, so the text
+without any pending hunk, `base`, is the document with each hunk's rows replaced by those before its first
+step:
+
+    now   a B c            base  a b c
+            ^ Hunk(start=1, rows=(B,), steps=(b -> B,))
+
+Whatever the user types outside hunks is thereby in both texts, and what is typed inside is in `now` only.
+The steps of a hunk are a chain: each begins with what the last one left, and whatever differs between the two
+the user has typed. So a hunk, or one turn's part of it, is undone three-way (`documents/revert`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents.index import squeezed
+
+Rows = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one call of a turn did to the rows of a hunk."""
+
+    turn: str
+    call: str
+    before: Rows
+    after: Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """
+    A change that is pending.
+
+    Attributes:
+        id: Names it among all hunks of the document, for good.
+        start: Its first row, counted from 0; a hunk without rows lies before that row.
+        rows: What is there now.
+        steps: What the agent did, in order; at least one.
+    """
+
+    id: str
+    start: int
+    rows: Rows
+    steps: tuple[Step, ...]
+
+    @property
+    def end(self) -> int:
+        """The row after its last one."""
+        return self.start + len(self.rows)
+
+    @property
+    def before(self) -> Rows:
+        """What would be there without it."""
+        return self.steps[0].before
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The turns that wrote in it, in order."""
+        return tuple(dict.fromkeys(step.turn for step in self.steps))
+
+    @property
+    def is_typed_in(self) -> bool:
+        """Whether the user has typed in it."""
+        left = [step.after for step in self.steps]
+        found = [*(step.before for step in self.steps[1:]), self.rows]
+        return left != found
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether nothing of what the agent wrote is left, so that it is all the user's."""
+        last = set(self.steps[-1].after)
+        written = {row for step in self.steps for row in (set(step.after) - set(step.before)) & last}
+        return bool(written) and {squeezed(row) for row in written}.isdisjoint(map(squeezed, self.rows))
+
+    def moved(self, rows: int) -> Hunk:
+        """The same so many rows further down."""
+        return replace(self, start=self.start + rows)
+
+    def widened(self, above: Rows, below: Rows) -> tuple[Step, ...]:
+        """Its steps in a stretch that has more rows above and below."""
+        return tuple(
+            replace(step, before=(*above, *step.before, *below), after=(*above, *step.after, *below))
+            for step in self.steps
+        )
+
+
+def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
+    """What a document would hold if all its *hunks* were undone; they ascend, as everywhere here."""
+    found, done = list[str](), 0
+    for hunk in hunks:
+        found += (*rows[done : hunk.start], *hunk.before)
+        done = hunk.end
+    return [*found, *rows[done:]]
+
+
+def without(hunks: Sequence[Hunk], ids: frozenset[str]) -> tuple[Hunk, ...]:
+    """*hunks* after those of *ids* were kept: the text stays, and is the user's now."""
+    return tuple(hunk for hunk in hunks if hunk.id not in ids)

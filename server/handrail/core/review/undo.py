@@ -1,0 +1,95 @@
+"""Undo pending hunks, or a turn's part of them, in what they have become since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents.edit import apply, opcodes
+from handrail.core.documents.revert import way_back
+from handrail.core.documents.text import Text, split_lines
+from handrail.core.review.hunks import Hunk, Rows, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """
+    A document after some of its hunks were undone.
+
+    Attributes:
+        rows: What it is to hold.
+        hunks: Those that are pending then.
+        conflicts: The hunks that stay as they are: the user has changed the same rows, or may have.
+    """
+
+    rows: list[str]
+    hunks: tuple[Hunk, ...]
+    conflicts: tuple[Hunk, ...]
+
+
+def undone(
+    rows: Sequence[str], hunks: Sequence[Hunk], ids: frozenset[str], turn: str | None = None
+) -> Undone:
+    """
+    Undo the hunks of *ids*, or what *turn* did in them.
+
+    What the user has typed in a hunk stays, and what of the agent's rows is untouched goes.
+    """
+    now, left, conflicts = list(rows), list[Hunk](), list[Hunk]()
+    growth = 0
+    for hunk in hunks:
+        at = hunk.moved(growth)
+        if hunk.id not in ids or (turn is not None and turn not in hunk.turns):
+            left.append(at)
+            continue
+        result = _without_steps(hunk, turn)
+        if result is None:
+            left.append(at)
+            conflicts.append(at)
+            continue
+        now[at.start : at.end] = result.rows
+        growth += len(result.rows) - len(hunk.rows)
+        if result.steps and result.rows != result.before:
+            left.append(replace(result, start=at.start))
+    return Undone(rows=now, hunks=tuple(left), conflicts=tuple(conflicts))
+
+
+def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:
+    """A hunk as it would be without what a turn did, or without anything; None if nobody can tell."""
+    first = next(at for at, step in enumerate(hunk.steps) if turn in (None, step.turn))
+    gone = [step for step in hunk.steps if turn in (None, step.turn)]
+    if gone == list(hunk.steps[first:]) and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:
+        return replace(hunk, rows=hunk.steps[first].before, steps=hunk.steps[:first])
+    if turn is None and (left := _typed_between(hunk)) is not None:
+        return replace(hunk, rows=(*hunk.before, *left), steps=())
+    rows = _reverted(hunk.rows, gone)
+    steps = list(hunk.steps[:first])
+    for at, step in enumerate(hunk.steps[first:], first):
+        if step in gone:
+            continue
+        earlier = [each for each in hunk.steps[first:at] if each in gone]
+        before, after = _reverted(step.before, earlier), _reverted(step.after, earlier)
+        if before is None or after is None:
+            return None
+        steps.append(replace(step, before=before, after=after))
+    return None if rows is None else replace(hunk, rows=rows, steps=tuple(steps))
+
+
+def _typed_between(hunk: Hunk) -> Rows | None:
+    """The user's own rows in a hunk, where each row is either the user's or the agent's; else None."""
+    last = hunk.steps[-1]
+    if replace(hunk, rows=last.after).is_typed_in:
+        return None
+    blocks = opcodes(last.after, hunk.rows)
+    if any(i < j and k < m for i, j, k, m in blocks):
+        return None
+    return tuple(row for _, _, k, m in blocks for row in hunk.rows[k:m])
+
+
+def _reverted(rows: Rows, steps: Sequence[Step]) -> Rows | None:
+    if not steps:
+        return rows
+    now = Text("".join(rows))
+    stretches = [(Text("".join(step.before)), Text("".join(step.after))) for step in steps]
+    edits = way_back(now, stretches)
+    return None if edits is None else tuple(split_lines(apply(now.content, edits)))
