@@ -299,7 +299,8 @@ def _in_process(ground: Ground, what: str, given: object, before: Sequence[str] 
         "HOME": os.fspath(ground.folder / "home"),
         "LC_ALL": "C.UTF-8",
         "RIPGREP_CONFIG_PATH": os.fspath(ground.folder / "home" / ".ripgreprc"),
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        # Other tests have put folders before ours, with modules of the same names.
+        "PYTHONPATH": os.pathsep.join([os.fspath(Path(__file__).parent), *filter(None, sys.path)]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     done = subprocess.run(
