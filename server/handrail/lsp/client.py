@@ -35,7 +35,7 @@ class Client:
         watches: Whether it watches files when asked to (dynamic registration).
         turn_updates, approvals, unattended, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
-        is_headless: Whether it is our own client for terminals, in which nobody sees documents.
+        is_headless: Whether it is our own client for terminals, which does not show documents.
     """
 
     apply_edit: bool = False

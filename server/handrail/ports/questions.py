@@ -69,7 +69,7 @@ class Question:
         return not self.asks_leave
 
     def takes(self, answer: str) -> bool:
-        """Whether *answer* is one; what a client says to whatever it is asked is nobody's own words."""
+        """Whether *answer* is one; what a client says to every question alike is not the user's own words."""
         is_text = answer.strip() not in ("", *LEAVE) and len(answer) <= LIMIT_ANSWER_CHARS
         return answer in self.choices or (self.takes_text and is_text)
 

@@ -28,7 +28,7 @@ class Terms:
         sandbox: Whether commands that may change files run contained.
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
         is_headless: Whether there is no editor.
-        is_unattended: Whether nobody is there to answer questions.
+        is_unattended: Whether every question is answered with no at once.
     """
 
     rules: tuple[Rule, ...] = ()

@@ -82,7 +82,7 @@ sub/../{t}
 "$(ln -sfn "$WS" way; echo way)/{t}"
 "$(ln -sfn / way; echo way)$WS/{t}"
 "$(mkdir -p deep/er; echo deep/er)/../../{t}"
-"$(cd ..; pwd -P)/work/{t}"
+"$(cd ..; pwd -P)/inside/{t}"
 $(find "$WS/.." -path "*/{t}" 2>/dev/null | head -1)
 ~+/{t}
 {g}

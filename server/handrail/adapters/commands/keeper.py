@@ -94,7 +94,7 @@ class _Command:
         """Let go of processes that have ended; tell of the command."""
         try:
             while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                if found[0] == self.pid:
+                if found[0] == self.pid and not self.has_ended:  # later its number may be another's
                     self.has_ended = True
                     self.tell(f"exited {os.waitstatus_to_exitcode(found[1])}")
         except ChildProcessError:
@@ -148,7 +148,7 @@ def _below(top: int) -> list[int]:
 
 
 def _tell(status: int, row: str) -> None:
-    with suppress(OSError):  # nobody may be there any more
+    with suppress(OSError):  # the server may have ended
         os.write(status, f"{row}\n".encode("ascii"))
 
 

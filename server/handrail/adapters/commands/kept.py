@@ -70,7 +70,7 @@ class Kept:
                 self._code.set_result(int(value))
             elif name == "left":
                 self._left = int(value)
-        if not self._code.done():  # somebody has killed the keeper
+        if not self._code.done():  # the keeper was killed
             self._code.set_result(-signal.SIGKILL)
 
 

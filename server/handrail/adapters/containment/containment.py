@@ -102,7 +102,7 @@ class Containment:
         return Available(by=by, works=not why, why_not=why)
 
     def _by(self) -> tuple[Bubblewrap | Landlock | None, str]:
-        """What contains commands in the workspace, and why it is no bubblewrap."""
+        """What contains commands in the workspace; and why it is not bubblewrap, if it is not."""
         roots = tuple(self.roots())
         with self._lock:
             if roots not in self._found:

@@ -27,8 +27,8 @@ class Before:
 
     Attributes:
         paths: The paths, each with the folder that it was in.
-        files: What was there, wherever it is by now: nobody can change it in its place. Of links, where they
-            led.
+        files: The files and folders themselves, wherever they are by now, and where links led. A command
+            cannot change them in their places.
         links: The links by their paths.
     """
 

@@ -1,5 +1,5 @@
 """
-Hold commands that only read by Landlock, where the kernel or a container lets nobody have namespaces.
+Hold commands that only read by Landlock, where the kernel or a container refuses new namespaces.
 
 Landlock knows only what is allowed, with all that is below it. So a folder in which something is hidden is
 not allowed as a whole, but each of its other entries is. Names, sizes and times of hidden files can be seen,

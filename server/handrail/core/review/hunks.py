@@ -1,5 +1,5 @@
 """
-The pending hunks of one document: what the agent changed in it, and nobody has kept or undone.
+The pending hunks of one document: the agent's changes that are neither kept nor undone.
 
 Theory of operation. A document is its rows, each with its own end. A hunk is a stretch of them together with
 the steps that led to it: what stood there before a call, and after it. All else is the user's, so the text

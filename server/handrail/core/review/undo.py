@@ -55,7 +55,7 @@ def undone(
 
 
 def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:
-    """A hunk as it would be without what a turn did, or without anything; None if nobody can tell."""
+    """A hunk as it would be without what a turn did, or without any step; None if that cannot be told."""
     first = next(at for at, step in enumerate(hunk.steps) if turn in (None, step.turn))
     gone = [step for step in hunk.steps if turn in (None, step.turn)]
     if gone == list(hunk.steps[first:]) and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:
