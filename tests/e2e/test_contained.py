@@ -150,6 +150,33 @@ async def test_what_runs_later_and_appears_is_not_there_until_the_user_has_answe
     assert (stage.root / name).exists() == (says == "allow")
 
 
+async def test_what_the_user_has_allowed_to_be_written_is_not_asked_about_again(stage: Stage) -> None:
+    editor, _ = await turn(stage, "echo x > AGENTS.md", says=("allow", "deny"))
+    (asked,) = editor.questions
+    assert asked["kind"] == "command"
+    assert (stage.root / "AGENTS.md").read_text() == "x\n"
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize("says", ["deny", "allow"])
+async def test_what_appears_is_asked_about_where_no_checkpoint_can_be_taken(stage: Stage, says: str) -> None:
+    steps = [
+        answer("", call("terminal", command=line)) for line in ("true > a", "n=AGENTS; echo obey > $n.md")
+    ]
+    settings = stage.script(steps[0], answer("Done."), steps[1], answer("Done."))
+    options = opted(VSCODE, approvals=True, settings={"checkpoints.required": False})
+    editor = await stage.start(VSCODE, settings=settings, environment=AUTO, options=options)
+    report = await editor.turn("Run it.")
+    (repository,) = stage.state.glob("handrail/*/checkpoints.git")
+    shutil.rmtree(repository)
+    repository.write_text("a file where the checkpoints should be")
+    editor.answers = [says]
+    await editor.turn("Run the next.", session=report["session"])
+    (asked,) = editor.questions
+    assert (asked["kind"], asked["subject"]) == ("appeared", "AGENTS.md")
+    assert (stage.root / "AGENTS.md").exists() == (says == "allow")
+
+
 async def test_a_search_through_a_folder_does_not_see_what_is_protected(stage: Stage) -> None:
     stage.put(".env", "needle\n")
     stage.put("a.txt", "needle\n")

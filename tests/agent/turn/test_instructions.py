@@ -128,8 +128,8 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
     ("terms", "said", "unsaid"),
     [
         ({}, ["at an editor", "up to 600 s", "is asked before each command"], ["no editor", "sandbox"]),
-        ({"is_headless": True}, ["There is no editor"], ["at an editor", "Nobody is there"]),
-        ({"is_headless": True, "is_unattended": True}, ["There is no editor", "Nobody is there"], []),
+        ({"is_headless": True}, ["There is no editor"], ["at an editor", "No user can answer"]),
+        ({"is_headless": True, "is_unattended": True}, ["There is no editor", "No user can answer"], []),
         ({"timeout_s": 900}, ["900 s; with timeout_s up to 900 s"], ["600"]),
         ({"reasons": True}, ["Never assume"], ["How to go about"]),
     ],

@@ -215,6 +215,7 @@ class Containment:
             layers=layers,
             folder=folder,
             needs=contained.needs,
+            opened=_real(contained.opened),
             roots=tuple(roots),
             before=before(marked) if is_work else None,
             number=self._count,

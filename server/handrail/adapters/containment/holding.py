@@ -56,6 +56,7 @@ class Holding:
         layers: The folders that are changed only beside.
         folder: What is kept on disk for it alone.
         needs: What is open for it.
+        opened: The paths that are open for it.
         roots: The workspace folders, without links.
         before: What was hidden or kept in the workspace when it began; None if it cannot add to that.
         number: How much had been allowed by then.
@@ -70,6 +71,7 @@ class Holding:
     layers: tuple[Layer, ...] = ()
     folder: Path | None = None
     needs: frozenset[Need] = frozenset()
+    opened: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     before: Before | None = None
     number: int = 0
@@ -109,6 +111,8 @@ class Holding:
 
     def _may_make(self, each: Marked) -> bool:
         if each.kind is Kind.KEPT and Need.REPOSITORY in self.needs:
+            return True
+        if any(Path(each.path).is_relative_to(path) for path in self.opened):
             return True
         return Need.NETWORK in self.needs and is_installed(each, self.roots)
 

@@ -27,6 +27,8 @@ module.exports = {
   },
   "after a kill, a turn runs": async () => {
     await kill(killed);
+    // A request that is sent before the client sees the end is rightly told that the server ended.
+    await until("the next one starts", () => servers().some((each) => !killed.includes(each)));
     await turn("ONE", "one");
     assert.equal(servers().length, 1);
   },

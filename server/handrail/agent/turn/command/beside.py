@@ -104,7 +104,9 @@ async def _put_back(
     try:
         snapshot = await ports.checkpoints.before_command(step)
     except CheckpointError:  # then it could not be taken back
-        return NOTHING_CHANGED, moved
+        if ports.terms.needs_checkpoint:
+            return NOTHING_CHANGED, moved
+        return NOTHING_CHANGED, [each for each in moved if await ports.process.put_back(each.uri) is not None]
     left = [each for each in moved if await ports.process.put_back(each.uri) is not None]
     try:
         return await ports.checkpoints.after_command(step, snapshot, NOTHING), left

@@ -70,18 +70,16 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
         console.notice(lost, True)
-        found = await action.run(ready.places, ports, console)
-        return Ran(found=_with(found, lost, unsaved), effects=CommandEffects())
+        found, _ = await _run(ready, action, ports, console)
+        ran = Ran(found=_with(found, lost), effects=CommandEffects())
+        return await _with_what_is_beside(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
     if works:  # what the snapshot does not cover is changed only in layers
         not_covered = beside.uris(snapshot.not_covered, ports)
         console = replace(console, contained=replace(action.contained, not_covered=not_covered))
     else:
         _name(snapshot.not_covered, console)
-    began = await ports.editor.opened()
-    found = await action.run(ready.places, ports, console)
-    if isinstance(found, Printed):
-        found = await beside.leave_what_was_saved(found, began, ports)
+    found, began = await _run(ready, action, ports, console)
     try:
         with _told_if_slow(console, "Looking for what the command has changed ..."):
             meanwhile = await _meanwhile(typed, began, ports)
@@ -96,6 +94,17 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         return Ran(found=_with(found, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
     return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
+
+
+async def _run(
+    ready: Ready, action: Command, ports: Ports, console: Console
+) -> tuple[Printed | Failure, Sequence[Document]]:
+    """What a command that may change files printed, and the documents as they were when it began."""
+    began = await ports.editor.opened()
+    found = await action.run(ready.places, ports, console)
+    if isinstance(found, Printed):
+        found = await beside.leave_what_was_saved(found, began, ports)
+    return found, began
 
 
 async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
