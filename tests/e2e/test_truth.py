@@ -459,16 +459,22 @@ async def test_typing_that_an_edit_overwrites_is_told_with_both_texts(editor: Ed
 
 
 @pytest.mark.parametrize("ends_first", [False, True], ids=["in-the-turn", "after-the-turn"])
+@pytest.mark.parametrize("number", [0, 1], ids=["in-the-first", "in-the-second"])
+@pytest.mark.parametrize("client", ["plain", "single"], indirect=True)
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])
 async def test_typing_that_an_edit_overwrites_late_is_told(
-    stage: Stage, habits: Habits, ends_first: bool
+    stage: Stage, habits: Habits, ends_first: bool, number: int
 ) -> None:
     """The other edit of the call overwrites nothing, and has landed."""
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     gate = asyncio.Event()
     editor.behaviours = [
-        Reaction(before=lambda: editor.desk.type(uri, "k17", after="th"), tells=gate, says=Says.NOTHING)
+        Reaction(
+            before=lambda: editor.desk.type(uri, "k17", after=("th", "fi")[number]),
+            tells=gate,
+            says=Says.NOTHING,
+        )
     ]
     turn = await editor.start_turn(
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-three\n+SIX\n@@\n-five\n+FIVE\n*** End Patch\n"
@@ -478,12 +484,51 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
     else:
         await editor.until(lambda: editor.edits)
     gate.set()
-    await editor.until(lambda: "landed" in latest(editor, turn["turn"]), SOON_S)
+    wanted = (["stale-document", "landed"], ["landed", "stale-document"])[number]
+    await editor.until(lambda: latest(editor, turn["turn"]) == wanted, SOON_S)
     report = await editor.request("turn.wait", turn=turn["turn"])
     assert "k17" not in editor.desk[uri], "as such clients do"
-    assert statuses(report) == ["stale-document", "landed"]
-    assert "k17" in report["outcomes"][0]["failure"]["message"]
+    assert statuses(report) == wanted
+    assert "k17" in report["outcomes"][number]["failure"]["message"]
     assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_an_edit_overwrites_while_the_call_is_taken_back_is_told(
+    stage: Stage, habits: Habits
+) -> None:
+    """It shows after the edit was given up and before its outcome is told: another is taken back between."""
+    patch = (
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n-three\n+SIX\n*** Update File: b.txt\n@@\n-two\n+TWO\n"
+    )
+    script = stage.script(
+        answer("", call("patch", mode="v4a", patch=patch + "*** End Patch\n")), answer("Done.")
+    )
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.desk.open(stage.put("b.txt", TEXT))
+    gate, shown = asyncio.Event(), asyncio.Event()
+
+    async def take_back(editor: Editor, given: Json) -> Json | None:
+        gate.set()
+        await shown.wait()
+        return await editor.obey(given)
+
+    editor.behaviours = [
+        Reaction(
+            before=lambda: editor.desk.type(uri, "k17", after="th"),
+            tells=gate,
+            later=shown.set,
+            says=Says.NOTHING,
+        ),
+        Reaction(),
+        take_back,
+    ]
+    report = await editor.turn("Do it.")
+    await editor.until(lambda: latest(editor, report["turn"]) == ["stale-document", "bad-patch"], SOON_S)
+    assert "k17" not in editor.desk[uri], "as such clients do"
+    report = await editor.request("turn.wait", turn=report["turn"])
+    assert "k17" in report["outcomes"][0]["failure"]["message"]
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

@@ -30,7 +30,15 @@ LIMIT = 50  # edits that are waited for; each holds a document's text
 
 @dataclass(kw_only=True)
 class _Awaited:
-    """An edit; *count* of its hunks were told to stand at *uri*. *until*: all of them, it may be renamed."""
+    """
+    An edit of which something may show late.
+
+    Attributes:
+        count: How many of its hunks stand at `uri`, as far as is known.
+        until: All of them stand, and the document may be renamed until then.
+        told: What is to be told of it, better than what was told first.
+        overwrote: The same, if it has overwritten what was typed, which is true for good.
+    """
 
     update: Update
     sent: Sent
@@ -39,6 +47,22 @@ class _Awaited:
     uri: str
     until: float | None = None
     tell: Callable[[Landing], None] | None = None
+    told: Landing | None = None
+    overwrote: Landing | None = None
+
+    def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
+        """What is told of it, if it shows in a document that read *seen* since it was sent."""
+        text = replace(document.text)
+        self.overwrote = overwritten_late(self.sent, seen, text) or self.overwrote
+        if self.overwrote is not None:
+            return self.overwrote
+        failure = self.failure if self.count < len(self.sent.edits) else None
+        return self.sent.landing(text, failure, document.uri if document.uri != self.sent.uri else None)
+
+    @property
+    def is_half(self) -> bool:
+        """Whether some of it shows and the rest may follow."""
+        return 0 < self.count < len(self.sent.edits)
 
 
 @dataclass(kw_only=True)
@@ -105,16 +129,14 @@ class Late:
 
     def when_shown(self, update: Update, tell: Callable[[Landing], None]) -> None:
         """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
-        for copy in self._copies:
-            if copy.update is update:
-                copy.tell = tell
-                if copy.told is not None:
-                    tell(copy.told)
-        for each in list(self._awaited):
+        for document in self._documents:
+            self.look(document)
+        watched: list[_Copy | _Awaited] = [*self._copies, *self._awaited]
+        for each in watched:
             if each.update is update:
                 each.tell = tell
-                for document in self._documents:
-                    self.look(document)
+                if each.told is not None:
+                    tell(each.told)
 
     def forget(self, uri: str) -> None:
         """Stop waiting for edits of a document: it is edited anew."""
@@ -127,23 +149,21 @@ class Late:
         """A document has changed, or was opened."""
         now = asyncio.get_running_loop().time()
         self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]
-        for each in [each for each in self._awaited if each.tell and self._is_in(each.sent, document)]:
+        # What shows is judged as it shows, though it may be told only later: by then, more is typed over it.
+        for each in [each for each in self._awaited if self._is_in(each.sent, document)]:
             found = each.sent.fates(document.text.content)
             count = sum(fate in LANDED for fate in found)
             if count <= each.count and (document.uri == each.uri or count == 0):
                 continue
             each.count, each.uri = count, document.uri
-            landing = overwritten_late(each.sent, document.seen_late or (), document.text)
-            if landing is None:
-                failure = each.failure if count < len(found) else None
-                renamed = document.uri if document.uri != each.sent.uri else None
-                landing = each.sent.landing(replace(document.text), failure, renamed)
-            if isinstance(landing, Applied):
+            each.told = each.judge(document.seen_late or (), document)
+            if isinstance(each.told, Applied):
                 each.until = now + self._copies_s
-            assert each.tell is not None
-            each.tell(landing)
-        if document.seen_late is not None:  # the text before the next change is what that may overwrite
-            document.seen_late = document.seen_late[-1:]
+            if each.tell is not None:
+                each.tell(each.told)
+        if seen := document.seen_late:  # the text before an edit shows is what that may overwrite
+            half = next((each for each in self._awaited if each.uri == document.uri and each.is_half), None)
+            document.seen_late = [*(half.sent.without(seen[:-1])[-1:] if half else ()), seen[-1]]
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
             if now > copy.until:
                 self._copies.remove(copy)

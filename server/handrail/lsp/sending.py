@@ -55,6 +55,10 @@ class Sent:
         """What became of each edit that was sent, if the document reads *now*."""
         return fates(self.base, self.edits, now)
 
+    def without(self, seen: Sequence[str]) -> list[str]:
+        """Those of the texts that the document has had in which nothing of this stands."""
+        return [text for text in seen if not any(fate in LANDED for fate in self.fates(text))]
+
     def is_in(self, document: OpenDocument, *, is_gone: bool) -> bool:
         """Whether *document* is that of the edit; one that *is_gone* may have another name by now."""
         if not is_gone:
@@ -268,7 +272,7 @@ def _numbers(update: Update) -> list[int]:
 
 def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """As `_overwritten`, of an edit that shows late: a formatter may have been at work as well by then."""
-    typed = [text for text in seen if not any(fate in LANDED for fate in sent.fates(text))]
+    typed = sent.without(seen)
     if not typed or not any(each.conflict for each in edit.rebase(sent.base, sent.edits, typed[-1])):
         return None
     return _overwritten(sent, seen, document)
@@ -284,7 +288,7 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
         document: The one that it has.
     """
     now = document.content
-    typed = [text for text in seen if not any(fate in LANDED for fate in sent.fates(text))]
+    typed = sent.without(seen)
     if not typed or typed[-1] == now:
         return None
     last = Text(typed[-1])
