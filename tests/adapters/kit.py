@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+
+import pytest
 
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
@@ -191,3 +194,31 @@ def raws(restoration: Restoration) -> tuple[bytes | None, bytes | None]:
 def user_git(root: Path, *args: str) -> str:
     named = ("-c", "user.name=u", "-c", "user.email=u@localhost", "-c", "init.defaultBranch=main")
     return run("git", "-C", str(root), *named, *args).decode()
+
+
+def git_that_hangs_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """
+    Put a git on PATH that never ends when it looks at a work tree for the first time.
+
+    Returns:
+        A file that is there from then on, with the number of that process.
+    """
+    folder.mkdir()
+    mark, real = folder / "mark", shutil.which("git")
+    (folder / "git").write_text(
+        f"""#!/bin/sh
+case " $* " in *" status "*)
+  if ! test -e {mark}; then echo $$ > {mark}.new; mv {mark}.new {mark}; exec sleep 600; fi;;
+esac
+exec {real} "$@"
+"""
+    )
+    (folder / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return mark
+
+
+def wait_for(path: Path) -> None:
+    """Wait until something lies at *path*; blocks, so it is called in a thread."""
+    while not path.exists():
+        os.sched_yield()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -42,13 +43,19 @@ class Checkpoints(Protocol):
         """
         ...
 
-    async def before_command(self, step: StepId) -> Snapshot:
+    async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
         """
         Keep all that the workspace folders hold, before a command that may change any of it.
 
+        Args:
+            step: Whose command it is.
+            stop: Set when the snapshot is not wanted any more.
+
         Returns:
-            The snapshot, to be given to `after_command` in any case. Raises CheckpointError if it could
-            not be taken: then the command must not run.
+            The snapshot, to be given to `after_command` in any case.
+
+        Raises:
+            CheckpointError: It could not be taken, or was stopped: then the command must not run.
         """
         ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import os
 import shutil
@@ -13,19 +14,21 @@ from pathlib import Path
 import pytest
 
 import handrail
-from adapters.kit import change, during, run, shadow, step, user_git
+from adapters.kit import change, during, git_that_hangs_once, run, shadow, step, user_git, wait_for
 from handrail.adapters import doctor
 from handrail.adapters.checkpoints import housekeeping
 from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.repository import TREES
 from handrail.adapters.commands import repository
 from handrail.adapters.git import layout, program
 from handrail.adapters.git.program import Git, LateError
 from handrail.adapters.served.tracked import is_tracked
+from handrail.adapters.state import lock
 from handrail.adapters.worktrees import git as of_snapshots
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.policy.commands import git as settings
-from handrail.ports import Repository
+from handrail.ports import CheckpointError, Repository
 
 PACKAGE = Path(handrail.__file__).parent
 
@@ -207,6 +210,40 @@ async def test_late_git_is_told_in_words(
     assert "git rev-parse did not end within 0.5 s" in found.message
     snapshot = await repo.before_command(step(number=2))  # which needs no git, as the folder is small
     assert snapshot.id
+
+
+# ---- Stopping ---------------------------------------------------------------------------------------
+
+
+async def test_a_snapshot_that_is_stopped_ends_git_and_leaves_nothing_that_the_next_one_minds(
+    tmp_path: Path, state: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck_once = git_that_hangs_once(tmp_path / "stuck", monkeypatch)
+    (root / "a").write_bytes(b"a")
+    repo = shadow(state, root)
+    stop = asyncio.Event()
+    taking = asyncio.ensure_future(repo.before_command(step(), stop))
+    await asyncio.to_thread(wait_for, stuck_once)
+    stop.set()
+    with pytest.raises(CheckpointError, match="stopped"):
+        await taking
+    status = Path("/proc", stuck_once.read_text().strip(), "stat")
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] in "ZX"
+    snapshot = await repo.before_command(step(number=2))
+    (root / "a").write_bytes(b"b")
+    effects = await repo.after_command(step(number=2), snapshot)
+    assert [each.path for each in effects.changes] == ["a"]
+
+
+async def test_a_snapshot_that_waits_for_another_process_can_be_stopped(state: Path, root: Path) -> None:
+    repo = shadow(state, root)
+    await repo.before_command(step())
+    stop = asyncio.Event()
+    with lock.held(repo.folder.parent / TREES, writes=True):
+        taking = asyncio.ensure_future(repo.before_command(step(), stop))
+        stop.set()
+        with pytest.raises(CheckpointError, match="stopped"):
+            await taking
 
 
 # ---- What it would wait for -------------------------------------------------------------------------

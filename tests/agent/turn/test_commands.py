@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.kit import git_that_hangs_once, wait_for
 from bench import Bench, Yes
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.agent.tools import TOOLS
@@ -17,7 +18,7 @@ from handrail.agent.tools import call as tool
 from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
-from handrail.core.ledger.report import CallOutput, Event, Notice
+from handrail.core.ledger.report import CallOutput, Event, Notice, State
 from handrail.core.policy.verdict import Place
 from handrail.ports import DENY, Ports, Terms
 from handrail.testing import answer, call, lay_out, snapshot
@@ -160,9 +161,9 @@ async def test_a_snapshot_that_takes_long_is_told(bench: Bench) -> None:
     class Slow(ShadowRepo):
         """Takes its time: until somebody has been told."""
 
-        async def before_command(self, step: StepId) -> Snapshot:
+        async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
             await told.wait()
-            return await super().before_command(step)
+            return await super().before_command(step, stop)
 
     class Events(list[Event]):
         def append(self, event: Event) -> None:
@@ -176,6 +177,19 @@ async def test_a_snapshot_that_takes_long_is_told(bench: Bench) -> None:
     assert (await bench.turn()).checkpoint is not None
     (notice,) = [event for event in bench.events if isinstance(event, Notice)]
     assert (notice.text, notice.is_warning) == ("Taking the checkpoint before the command ...", False)
+
+
+async def test_a_snapshot_is_stopped_with_its_turn_and_the_command_does_not_run(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs = git_that_hangs_once(tmp_path / "stuck", monkeypatch)
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.says(answer("", call("shell", line="echo two > a.txt")), answer("Done."))
+    turn = bench.host.start("Run it.", None)
+    await asyncio.to_thread(wait_for, hangs)
+    await bench.host.cancel(turn.id)
+    assert (await bench.host.wait(turn.id)).state is State.CANCELLED
+    assert (bench.root / "a.txt").read_bytes() == b"one\n"
 
 
 async def test_a_command_runs_alone_between_edits(bench: Bench) -> None:

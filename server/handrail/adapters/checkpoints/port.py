@@ -16,7 +16,7 @@ from pathlib import Path
 
 from handrail.adapters.checkpoints.limits import Room
 from handrail.adapters.checkpoints.repository import REPOSITORY, Memory, Vault, folders_of
-from handrail.adapters.files import files
+from handrail.adapters.files import files, stopping
 from handrail.adapters.state.home import workspace_folder
 from handrail.core.checkpoint import (
     NOTHING,
@@ -32,6 +32,7 @@ from handrail.core.checkpoint import (
     StepId,
     Target,
 )
+from handrail.ports import CheckpointError
 
 
 class ShadowRepo:
@@ -71,10 +72,13 @@ class ShadowRepo:
         async with self._one_at_a_time:
             await files.in_thread(self._vault().record, step, targets)
 
-    async def before_command(self, step: StepId) -> Snapshot:
+    async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
         """Keep all that the folders hold, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().before_command, step)
+            try:
+                return await stopping.in_thread(stop, self._vault().before_command, step)
+            except stopping.StoppedError as error:
+                raise CheckpointError("The snapshot was stopped before it was whole") from error
 
     async def after_command(
         self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING

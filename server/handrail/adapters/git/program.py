@@ -12,11 +12,13 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from handrail.adapters.files import stopping
 from handrail.core.policy.commands import git as settings
 from handrail.core.policy.environment import inherited
 
@@ -53,7 +55,8 @@ class Git:
     waits_for: Callable[[], str] | None = None
 
     def run(self, at: Path, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """What git says of *args* in the folder *at*. Raises OSError if it cannot be run, LateError."""
+        """What git says of *args* in the folder *at*. Raises OSError, LateError, StoppedError."""
+        stopping.go_on()
         before = ("nice", "-n", NICE) if self.gives_way and shutil.which("nice") else ()
         process = subprocess.Popen(
             (*before, self.program, *settings.options(), *args),
@@ -75,14 +78,15 @@ class Git:
         return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
     def _said(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
-        """What it says until it ends. Raises TimeoutExpired, LateError."""
+        """What it says until it ends. Raises TimeoutExpired, LateError, StoppedError."""
+        until = time.monotonic() + self.limit_s
         if self.waits_for is None or self.limit_s <= PATIENCE_S:
-            return process.communicate(given, timeout=self.limit_s)
+            return _communicate(process, given, until)
         with suppress(subprocess.TimeoutExpired):
-            return process.communicate(given, timeout=PATIENCE_S)
+            return _communicate(process, given, time.monotonic() + PATIENCE_S)
         if why := self.waits_for():
             raise LateError(why)
-        return process.communicate(timeout=self.limit_s - PATIENCE_S)
+        return _communicate(process, b"", until)
 
     def _environment(self, at: Path) -> dict[str, str]:
         given = inherited(os.environ if self.environment is None else self.environment)
@@ -97,6 +101,21 @@ class Git:
 def find() -> str:
     """The git on PATH; empty if there is none."""
     return shutil.which("git") or ""
+
+
+def _communicate(process: subprocess.Popen[bytes], given: bytes, until: float) -> tuple[bytes, bytes]:
+    """What it says until it ends, unless that is stopped. Raises TimeoutExpired, StoppedError."""
+    if not stopping.can_be_stopped():
+        return process.communicate(given, timeout=max(0, until - time.monotonic()))
+    while True:
+        left = until - time.monotonic()
+        try:
+            return process.communicate(given, timeout=max(0, min(left, stopping.PAUSE_S)))
+        except subprocess.TimeoutExpired:
+            given = b""  # it has been taken
+            stopping.go_on()
+            if left <= stopping.PAUSE_S:
+                raise
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

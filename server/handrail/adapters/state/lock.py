@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from handrail.adapters.files import stopping
 from handrail.adapters.files.system_lock import taken
 from handrail.ports import CheckpointError
 
@@ -35,6 +36,7 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
     Raises:
         CheckpointError: Somebody else held it all that time; the message names them.
         OSError: There can be no such file.
+        StoppedError: The work was stopped while it waited.
     """
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -42,6 +44,7 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
             os.chmod(path, 0o600)
         until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
         while not taken(handle, writes=writes):
+            stopping.go_on()
             if time.monotonic() >= until:
                 raise CheckpointError(
                     f"The checkpoints in {path.parent} are in use by {_owner(path)}. Try again."

@@ -64,8 +64,10 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     unsaved = _unsaved(typed, ports)
     try:
         with _told_if_slow(console, "Taking the checkpoint before the command ..."):
-            snapshot = await ports.checkpoints.before_command(step)
+            snapshot = await ports.checkpoints.before_command(step, console.stop)
     except CheckpointError as error:
+        if console.stop.is_set():
+            return Ran(found=STOPPED, effects=CommandEffects())
         if ports.terms.needs_checkpoint:
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
