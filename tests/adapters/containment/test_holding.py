@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.commands.test_process import Told, is_running
+from handrail.adapters.commands import room
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import ground
 from handrail.adapters.containment.containment import Containment
@@ -156,6 +157,64 @@ async def test_a_command_that_is_cancelled_leaves_nothing_that_runs_later(root: 
     held.close()
     (kept,) = (root.parent / "state" / "taken-away").rglob("AGENTS.md")
     assert kept.read_text() == "obey\n"
+
+
+@pytest.mark.parametrize("where", ["out", "data/out", "/tmp/out"], ids=["workspace", "layer", "temporary"])
+async def test_a_command_is_ended_before_it_has_filled_the_disk(
+    root: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    (root / "data").mkdir()
+    free = os.statvfs(root)
+    monkeypatch.setattr(room, "RESERVE_BYTES", 10**18)
+    monkeypatch.setattr(room, "SHARE", 1 - 20_000_000 / (free.f_bavail * free.f_frsize))
+    contained = replace(WORK, not_covered=(uri_of(root / "data"),))
+    line = f"head -c 60000000 /dev/zero > {where}; sleep 1000"
+    made = Run(line=line, folder=uri_of(root), timeout_s=1000, contained=contained)
+    held = containing(root)
+    processes = Processes(os.environ, lambda: (root,), held)
+    try:
+        ran = await processes.run(made, asyncio.Event(), lambda _: None)
+    finally:
+        held.close()
+    assert isinstance(ran, Ran)
+    assert ran.end is End.FULL
+
+
+async def test_what_a_layer_holds_is_kept_for_a_week_after_the_server_has_ended(root: Path) -> None:
+    for name in ("data", "more, and: more"):
+        (root / name).mkdir()
+    contained = replace(WORK, not_covered=tuple(uri_of(root / name) for name in ("data", "more, and: more")))
+    held = containing(root)
+    processes = Processes(os.environ, lambda: (root,), held)
+    made = Run(line="echo new > 'more, and: more/a'", folder=uri_of(root), timeout_s=30, contained=contained)
+    ran = await processes.run(made, asyncio.Event(), lambda _: None)
+    assert isinstance(ran, Ran)
+    ((uri, layer),) = ran.layers
+    assert uri == uri_of(root / "more, and: more")
+    held.close()
+    kept = Path(layer)
+    assert (kept / "a").read_text() == "new\n"
+    assert [path.name for path in kept.parent.iterdir() if path.is_dir()] == [kept.name]
+    assert f"{kept.name}: {root}/more, and: more\n" in (kept.parent / "folders.txt").read_text()
+    later = containing(root)
+    await in_thread(later._scratch.folder)
+    assert kept.exists()
+    later.close()
+    os.utime(kept.parent, (0, 0))
+    containing(root)._scratch.folder()
+    assert not kept.parent.exists()
+
+
+async def test_layers_in_which_nothing_was_written_are_not_kept(root: Path) -> None:
+    (root / "data").mkdir()
+    contained = replace(WORK, not_covered=(uri_of(root / "data"),))
+    held = containing(root)
+    made = Run(line="true > a", folder=uri_of(root), timeout_s=30, contained=contained)
+    ran = await Processes(os.environ, lambda: (root,), held).run(made, asyncio.Event(), lambda _: None)
+    assert isinstance(ran, Ran)
+    assert (ran.end, ran.code) == (End.EXITED, 0)
+    held.close()
+    assert list((root.parent / "state/layers").iterdir()) == []
 
 
 async def test_two_commands_at_once_do_not_share_a_layer(root: Path) -> None:

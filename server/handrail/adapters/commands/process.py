@@ -13,8 +13,9 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from handrail.adapters.commands import environment, output, repository, shell_parser
+from handrail.adapters.commands import environment, output, repository, room, shell_parser
 from handrail.adapters.commands.ending import MARK, end_all
 from handrail.adapters.commands.playing import Playing
 from handrail.adapters.commands.prepare import Programs, prepared
@@ -134,7 +135,7 @@ class Processes:
         task.add_done_callback(lambda _: os.close(theirs))
         end, left, is_held = End.STOPPED, 0, True
         try:
-            end = await _ended(task, stop, run.timeout_s, holding)
+            end = await _ended(task, stop, run.timeout_s, holding, self._disks(holding))
             if end is End.EXITED:
                 await asyncio.wait([reading], timeout=LINGER_S)
         finally:
@@ -153,6 +154,12 @@ class Processes:
             return Ran(end=End.UNCOVERED, code=None, output="", uncovered=path)
         code = task.result() if end is End.EXITED else None
         return Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
+
+    def _disks(self, holding: Holding | None) -> Sequence[Path]:
+        """Folders on the disks that a command may write to unasked."""
+        if holding is None or holding.scratch is None:
+            return ()
+        return (*self._roots(), holding.scratch)
 
     def _searched(self, ran: Ran, holding: Holding) -> Ran:
         """*ran* with what a contained command has written apart from files that are simply its."""
@@ -186,19 +193,27 @@ class Processes:
 
 
 async def _ended(
-    task: asyncio.Future[int], stop: asyncio.Event, timeout_s: float, holding: Holding | None
+    task: asyncio.Future[int],
+    stop: asyncio.Event,
+    timeout_s: float,
+    holding: Holding | None,
+    disks: Sequence[Path],
 ) -> End:
-    """Wait until the command ends by itself, is stopped, has had its time, or sees what it must not."""
+    """Wait until the command ends by itself, or for what it must be ended for."""
     stopping = asyncio.ensure_future(stop.wait())
-    watching = asyncio.ensure_future(_uncovers(holding))
+    uncovering = asyncio.ensure_future(_uncovers(holding))
+    filling = [asyncio.ensure_future(room.used_up(disks))] if disks else []
+    watched: list[asyncio.Future[Any]] = [stopping, uncovering, *filling]
     try:
-        await asyncio.wait((task, stopping, watching), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, *watched], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return End.EXITED
-        return End.STOPPED if stopping.done() or watching.done() else End.TIMED_OUT
+        if stopping.done() or uncovering.done():
+            return End.STOPPED
+        return End.FULL if any(each.done() for each in filling) else End.TIMED_OUT
     finally:
-        stopping.cancel()
-        watching.cancel()
+        for each in watched:
+            each.cancel()
 
 
 def _unstarted(task: asyncio.Future[int]) -> Failure | None:

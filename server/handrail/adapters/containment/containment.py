@@ -214,6 +214,7 @@ class Containment:
             mounted=identities(result.mounted),
             layers=layers,
             folder=folder,
+            scratch=self._scratch.folder() if is_work else None,
             needs=contained.needs,
             opened=_real(contained.opened),
             roots=tuple(roots),

@@ -55,6 +55,7 @@ class Holding:
         mounted: The files that others lie over, by what they were.
         layers: The folders that are changed only beside.
         folder: What is kept on disk for it alone.
+        scratch: What is kept on disk for all commands, if it may write there.
         needs: What is open for it.
         opened: The paths that are open for it.
         roots: The workspace folders, without links.
@@ -70,6 +71,7 @@ class Holding:
     mounted: Mapping[str, Identity]
     layers: tuple[Layer, ...] = ()
     folder: Path | None = None
+    scratch: Path | None = None
     needs: frozenset[Need] = frozenset()
     opened: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()

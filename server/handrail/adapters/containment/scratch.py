@@ -2,16 +2,18 @@
 What a server keeps on disk for contained commands: layers, a folder for temporary files, and copies.
 
 It lies in the state folder and goes when the server ends; that of a server that was killed is removed by the
-next one.
+next one. Layers in which something was written stay for a week, so that it can be copied to where it belongs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ from handrail.adapters.containment.profile import Layer
 from handrail.adapters.files.system_lock import taken
 from handrail.adapters.state import lock
 
-FOLDER, LOCK = "contained", "lock"
+FOLDER, LAYERS, LOCK = "contained", "layers", "lock"
+NAMES = "folders.txt"  # says what each layer is of
+KEPT_S = 7 * 24 * 3600
 
 
 @dataclass(kw_only=True)
@@ -47,7 +51,8 @@ class Scratch:
                 above.mkdir(parents=True, exist_ok=True, mode=0o700)
                 with lock.held(above / LOCK, writes=True):
                     _remove_left(above)
-                    folder = above / secrets.token_hex(8)
+                    _remove_old_layers(self.state() / LAYERS, above)
+                    folder = above / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(4)}"
                     folder.mkdir(mode=0o700)
                     self._handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
                     taken(self._handle, writes=True)
@@ -80,14 +85,22 @@ class Scratch:
 
     def layer(self, path: str) -> Layer | None:
         """The layer over a folder, taken until it is given back; None while another command has it."""
-        at = self.folder() / "layers" / hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-        (at / "upper").mkdir(parents=True, exist_ok=True)
-        (at / "work").mkdir(exist_ok=True)
+        folder = self.folder()
+        known_by = re.sub("[^0-9A-Za-z._-]", "_", os.path.basename(path))[:50]
+        name = f"{known_by}-{hashlib.sha256(os.fsencode(path)).hexdigest()[:8]}"
+        layers, work = _layers_of(folder), folder / "work" / name
+        layers.mkdir(parents=True, exist_ok=True, mode=0o700)
+        upper = layers / name
         with self._lock:
             if path in self._in_use:
                 return None
+            if not upper.exists():
+                with open(layers / NAMES, "a", encoding="utf-8", errors="surrogateescape") as names:
+                    names.write(f"{name}: {path}\n")
+            upper.mkdir(exist_ok=True)
+            work.mkdir(parents=True, exist_ok=True)
             self._in_use.add(path)
-        return Layer(folder=path, upper=f"{at}/upper", work=f"{at}/work")
+        return Layer(folder=path, upper=os.fspath(upper), work=os.fspath(work))
 
     def give_back(self, layers: Sequence[Layer], folder: Path | None) -> None:
         """A command has ended that had these."""
@@ -102,7 +115,36 @@ class Scratch:
             folder, self._folder = self._folder, None
             if folder is not None:
                 remove(folder)
+                layers = _layers_of(folder)
+                _remove_empty(layers)
+                with suppress(OSError):
+                    os.utime(layers)
                 os.close(self._handle)
+
+
+def _layers_of(folder: Path) -> Path:
+    """Where the layers of a server are whose folder it is."""
+    return folder.parent.parent / LAYERS / folder.name
+
+
+def _remove_empty(layers: Path) -> None:
+    """Remove the layers in which nothing was written; all, if nothing was written in any."""
+    for layer in list(layers.iterdir()) if layers.is_dir() else ():
+        with suppress(OSError):
+            os.rmdir(layer)
+    with suppress(OSError):
+        if [path.name for path in layers.iterdir()] == [NAMES]:
+            remove(layers)
+
+
+def _remove_old_layers(above: Path, servers: Path) -> None:
+    """Remove what servers that have ended left in layers a week ago."""
+    for layers in list(above.iterdir()) if above.is_dir() else ():
+        if not (servers / layers.name).exists():
+            _remove_empty(layers)
+            with suppress(OSError):
+                if layers.stat().st_mtime < time.time() - KEPT_S:
+                    remove(layers)
 
 
 def remove(folder: Path) -> None:

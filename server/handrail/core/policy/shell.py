@@ -84,12 +84,13 @@ class Run:
 
 
 class End(StrEnum):
-    """How a command ended: by itself, for want of time, as it was to be stopped, or saw what it must not."""
+    """How a command ended: by itself, for want of time or room, as it was to be, or saw what it must not."""
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
     STOPPED = "stopped"
     UNCOVERED = "uncovered"
+    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,50 @@
+"""
+The room on the disks that a command may write to unasked: it is ended before there is none left.
+
+A full disk takes from all other programs what they are about to save.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from handrail.adapters.files.files import in_thread
+
+RESERVE_BYTES = 1_000_000_000  # what is left to others
+SHARE = 0.5  # of what is free, if that is less
+LOOK_S = 0.25  # in which a fast disk takes some hundred megabytes
+
+
+async def used_up(folders: Iterable[Path]) -> None:
+    """Wait until a disk that one of *folders* is on has nearly no room left."""
+    reserves = await in_thread(_reserves, folders)
+    while not await in_thread(_is_below, reserves):  # noqa: ASYNC110  # no system tells of it
+        await asyncio.sleep(LOOK_S)
+
+
+def _reserves(folders: Iterable[Path]) -> dict[Path, int]:
+    """How much is to stay free, for one folder of each disk."""
+    disks: dict[int, Path] = {}
+    for folder in folders:
+        with suppress(OSError):
+            disks.setdefault(os.stat(folder).st_dev, folder)
+    return {folder: min(RESERVE_BYTES, int(_free(folder) * SHARE)) for folder in disks.values()}
+
+
+def _is_below(reserves: dict[Path, int]) -> bool:
+    for folder, reserve in reserves.items():
+        with suppress(OSError):
+            if _free(folder) < reserve:
+                return True
+    return False
+
+
+def _free(folder: Path) -> int:
+    if not hasattr(os, "statvfs"):
+        return 0
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
