@@ -168,6 +168,7 @@ class Restoration:
         gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
         identity: The document that the URI meant then, whatever it means by now.
+        is_shared: Whether a command made it one file with another.
         earlier: The same for the first steps alone, the most first: where the last ones are taken back
             already, it is what is there.
     """
@@ -179,12 +180,13 @@ class Restoration:
     made_folders: tuple[str, ...] = ()
     identity: str = field(default="", compare=False)
     is_seen: bool = True
+    is_shared: bool = False
     earlier: tuple[Restoration, ...] = field(default=(), compare=False)
 
     @property
     def is_place(self) -> bool:
-        """Whether a symbolic link lay there, before or after, so that it is not followed."""
-        return self.before.is_link or (self.after is not None and self.after.is_link)
+        """Whether a link lay there, before or after, so that what it leads to is left alone."""
+        return self.is_shared or self.before.is_link or (self.after is not None and self.after.is_link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -149,7 +149,7 @@ class Editor(Protocol):
         ...
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Remove those of the folders, innermost first, that are there and empty."""
+        """Remove those of the folders, innermost first, that are there and hold nothing but such folders."""
         ...
 
 

@@ -23,7 +23,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.policy.containment import Sandbox
-from handrail.ports import DENY, Ports, Terms
+from handrail.ports import DENY, CheckpointError, Ports, Terms
 from handrail.testing import answer, call, lay_out
 
 COUNT = int(os.environ.get("HANDRAIL_COMMANDS", "6"))
@@ -89,6 +89,12 @@ find data -type f -exec sh -c 'echo spoiled > "$1"' _ {} ';'
 mv data/kept.csv data/moved.csv; cp data/moved.csv taken.csv
 touch -d '2001-01-01' {a}
 head -c 100000 /dev/zero > big
+ln -f {a} {b}; echo shared > {b}
+ln {a} hard; chmod 600 {a}
+ln {a} hard; sed -i s/o/0/ hard
+cp -al src copied; echo x >> copied/main.py
+rm -f {a}; mkdir -p {a}/e/f
+chmod 700 src
 python3 -c 'import pathlib, sys; pathlib.Path(sys.argv[1]).write_bytes(b"\\xff" * 99)' {a}
 """
 
@@ -196,6 +202,73 @@ async def test_line_ends_and_marks_that_a_command_changed_are_taken_back(
     assert report.checkpoint is not None
     await contained.restore(report.checkpoint)
     assert difference(before, state(contained.root)) == {}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["ln -f src/main.py a.txt"],
+        ["ln -f src/main.py a.txt; echo changed > a.txt"],
+        ["ln a.txt hard; echo changed > hard"],
+        ["ln a.txt hard", "echo changed > hard"],
+        ["ln a.txt hard; chmod 600 hard"],
+        ["cp -al src copied; echo changed >> copied/main.py"],
+        ["ln -f crlf.txt a.txt", "ln -f a.txt bom.txt; echo changed > bom.txt", "rm crlf.txt"],
+    ],
+)
+async def test_files_that_a_command_made_one_are_taken_back_each_by_itself(
+    contained: Contained, lines: list[str]
+) -> None:
+    before = state(contained.root)
+    contained.says(*(answer("", call("terminal", command=line)) for line in lines), answer("Done."))
+    report = await contained.turn()
+    assert difference(before, state(contained.root)) != {}
+    assert report.checkpoint is not None
+    restored = await contained.restore(report.checkpoint)
+    assert restored.conflicts == ()
+    assert difference(before, state(contained.root)) == {}
+
+
+async def test_files_that_were_one_before_the_command_still_are_when_it_is_taken_back(
+    contained: Contained,
+) -> None:
+    other = contained.root / "src" / "linked.txt"
+    other.hardlink_to(contained.root / "a.txt")
+    before = state(contained.root)
+    contained.says(answer("", call("terminal", command="echo changed > a.txt")), answer("Done."))
+    report = await contained.turn()
+    assert other.read_text() == "changed\n"
+    assert report.checkpoint is not None
+    await contained.restore(report.checkpoint)
+    assert difference(before, state(contained.root)) == {}
+    assert other.samefile(contained.root / "a.txt")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["rm a.txt; mkdir a.txt", "rm a.txt; mkdir -p a.txt/b/c", "rm a.txt; mkdir a.txt; echo x > a.txt/b"],
+)
+async def test_a_file_in_whose_place_a_command_made_a_folder_is_there_again(
+    contained: Contained, line: str
+) -> None:
+    before = state(contained.root)
+    contained.says(answer("", call("terminal", command=line)), answer("Done."))
+    report = await contained.turn()
+    assert (contained.root / "a.txt").is_dir()
+    assert report.checkpoint is not None
+    restored = await contained.restore(report.checkpoint)
+    assert restored.conflicts == ()
+    assert difference(before, state(contained.root)) == {}
+
+
+async def test_what_the_user_has_put_into_such_a_folder_is_kept(contained: Contained) -> None:
+    contained.says(answer("", call("terminal", command="rm a.txt; mkdir -p a.txt/b")), answer("Done."))
+    report = await contained.turn()
+    (contained.root / "a.txt/b/mine").write_text("mine\n")
+    assert report.checkpoint is not None
+    with pytest.raises(CheckpointError, match=r"a\.txt: it is a folder"):
+        await contained.restore(report.checkpoint)
+    assert (contained.root / "a.txt/b/mine").read_text() == "mine\n"
 
 
 def difference(before: dict[str, object], after: dict[str, object]) -> dict[str, tuple[object, object]]:

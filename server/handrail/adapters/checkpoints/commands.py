@@ -23,7 +23,7 @@ from handrail.adapters.checkpoints.tree import stored_path
 from handrail.adapters.files import files, links
 from handrail.adapters.files.paths import folded, root_names, shown_path
 from handrail.adapters.git import program
-from handrail.adapters.worktrees import plain
+from handrail.adapters.worktrees import plain, stats
 from handrail.adapters.worktrees.git import Git, split
 from handrail.adapters.worktrees.snapshot import Difference, Taken, Trees
 from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
@@ -61,12 +61,20 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Touched:
-    """A file that differs; `after` is None if it cannot be had, `new_folders` are all that a command made."""
+    """
+    A file that differs.
+
+    Attributes:
+        after: None if it cannot be had.
+        new_folders: All that a command made.
+        is_shared: Whether the command made it one file with another.
+    """
 
     path: Path
     before: Image
     after: Image | None
     new_folders: frozenset[Path]
+    is_shared: bool = False
 
 
 class Commands:
@@ -156,7 +164,9 @@ class Commands:
                 elif images is None:
                     left_out[os.fspath(each.path)] = "changed by the command; what it held cannot be read"
                 else:
-                    yield _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+                    found = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+                    shared = stats.has_other_names(each.path, before.look(each.path))
+                    yield replace(found, is_shared=shared)
 
     def _plain(self, before: plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
@@ -172,7 +182,9 @@ class Commands:
                 left_out[hidden] = f"changed by the command, and {after.left_out[hidden]}"
             elif before.files.get(path) != after.files.get(path):
                 images = before.image(path), after.image(path)
-                yield _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+                shared = stats.has_other_names(Path(path), None)
+                found = _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+                yield replace(found, is_shared=shared)
 
     def left_behind(self) -> list[tuple[str, StepId]]:
         """The snapshots of processes that died before their command had ended."""
@@ -193,7 +205,10 @@ class Commands:
     def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
         before, of_before = keep(each.before)
         after, of_after = keep(each.after) if each.after is not None else (None, [])
-        made = [folder for folder in each.path.parents if before.blob is None and folder in each.new_folders]
+        if before.blob is None:
+            made = [folder for folder in each.path.parents if folder in each.new_folders]
+        else:  # where a file was there may be a folder now
+            made = [each.path] if each.path.is_dir() and not each.path.is_symlink() else []
         entry = Entry(
             uri=files.uri_of(each.path),
             identity=files.uri_of(folded(os.fspath(each.path))),  # resolved before the command made links
@@ -203,6 +218,7 @@ class Commands:
             made_folders=tuple(map(files.uri_of, made)),
             before=before,
             after=after,
+            is_shared=each.is_shared,
         )
         return entry, [*of_before, *of_after]
 
@@ -262,7 +278,10 @@ def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
     for path in paths:
         image, mode = links.look(path), before.mode(path)
         if image is not None and image.raw is not None and mode is not None and not image.is_link:
-            yield _Touched(path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset())
+            found = _Touched(
+                path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset()
+            )
+            yield replace(found, is_shared=stats.has_other_names(path, before.look(path)))
 
 
 def _images(

@@ -184,7 +184,19 @@ def with_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[
 def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
     """How each document is taken back that *steps* have changed."""
     documents = by_document(steps).values()
-    return tuple(_with_earlier(store, each) for each in documents if change(joined_entry(each)))
+    found = [_with_earlier(store, each) for each in documents if change(joined_entry(each))]
+    shared = {_number(each) for each in found if each.is_shared}
+    return tuple(replace(each, is_shared=_number(each) in shared) if shared else each for each in found)
+
+
+def _number(each: Restoration) -> tuple[int, int] | str:
+    """What the file that lies there is, whatever it is called; the URI if there is none."""
+    path = files.path_of(each.uri)
+    try:
+        found = os.lstat(path) if path else None
+    except OSError:
+        found = None
+    return (found.st_dev, found.st_ino) if found else each.uri
 
 
 def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
@@ -202,6 +214,7 @@ def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
         before=stored_image(store, entry.before),
         after=stored_image(store, entry.left) if entry.left else None,
         is_seen=entry.intended is None,
+        is_shared=entry.is_shared,
         gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in gaps(entries)),
         made_folders=entry.made_folders,
         identity=_identity(entry),

@@ -20,7 +20,7 @@ from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, 
 from handrail.core.documents.text import Text
 from handrail.ports import CheckpointError
 
-SCHEMA = 2  # of a record that says what was intended; all others are as they were with 1
+SCHEMA = 3  # of a record with a file that a command shared; 2 if it says what was intended, else 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,11 @@ class Entry:
         path: For people: relative to its folder, or absolute.
         stored: Its path in the tree.
         link: Where the symbolic link points that the URI names; None if it names none.
-        made_folders: The folders that did not exist, as URIs, innermost first.
+        made_folders: The folders that did not exist, as URIs, innermost first; its own path, if a command
+            made a folder there.
         before, after: What it held; `after` is None until it is recorded.
         intended: What was about to be written when the step was last heard of; None once that is recorded.
+        is_shared: Whether a command made it one file with another: it is taken back without touching that.
     """
 
     uri: str
@@ -77,6 +79,7 @@ class Entry:
     before: Kept
     after: Kept | None = None
     intended: Kept | None = None
+    is_shared: bool = False
 
     @property
     def left(self) -> Kept | None:
@@ -120,15 +123,23 @@ def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
 def joined_entry(entries: Sequence[Entry]) -> Entry:
     """One document as it was before the first of *entries*, and as the last one left it."""
     last = next((entry for entry in reversed(entries) if entry.left), entries[0])
-    return replace(entries[0], after=last.after, intended=last.intended)
+    return replace(_with_places(entries), after=last.after, intended=last.intended)
 
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries of a step that has touched *more*: first pre-images and last post-images stay."""
     found = {entry.identity: entry for entry in known}
     for entry in more:
-        found[entry.identity] = replace(found.get(entry.identity, entry), after=entry.after, intended=None)
+        first = _with_places([found.get(entry.identity, entry), entry])
+        found[entry.identity] = replace(first, after=entry.after, intended=None)
     return tuple(found.values())
+
+
+def _with_places(entries: Sequence[Entry]) -> Entry:
+    """The first of one document's *entries*, with what commands made of its place in any of them."""
+    made = dict.fromkeys(folder for entry in entries for folder in entry.made_folders)
+    is_shared = any(entry.is_shared for entry in entries)
+    return replace(entries[0], made_folders=tuple(made), is_shared=is_shared)
 
 
 def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
@@ -222,7 +233,7 @@ def unsaved_of(kept: KeptText, raw: bytes) -> Unsaved:
 def to_json(step: Step) -> bytes:
     """The step as it is written; ASCII, as names need not be UTF-8."""
     own = {
-        "schema": SCHEMA if any(entry.intended for entry in step.entries) else 1,
+        "schema": _schema(step),
         "session": step.id.session,
         "turn": step.id.turn,
         "step": step.id.number,
@@ -236,11 +247,20 @@ def to_json(step: Step) -> bytes:
     return json.dumps({**own, "entries": list(map(_entry_json, step.entries))}, indent=1).encode() + b"\n"
 
 
+def _schema(step: Step) -> int:
+    """The oldest one that has all that the record says."""
+    if any(entry.is_shared for entry in step.entries):
+        return SCHEMA
+    return 2 if any(entry.intended for entry in step.entries) else 1
+
+
 def _entry_json(entry: Entry) -> dict[str, Any]:
     found = asdict(entry) | {"before": _image_json(entry.before)}
     found["after"] = entry.after and _image_json(entry.after)
     if found.pop("intended") is not None and entry.intended is not None:
         found["intended"] = _image_json(entry.intended)
+    if not entry.is_shared:
+        del found["is_shared"]
     return found
 
 

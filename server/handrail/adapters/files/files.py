@@ -341,12 +341,18 @@ def remove(path: Path | Entry, found: Found) -> bool:
 
 
 def remove_empty_folder(folder: Path) -> bool:
-    """Remove a folder if it is there and empty; whether it was."""
+    """Remove a folder if it is there and holds nothing, or only folders that hold nothing; whether it was."""
+    folders = list[str]()
     try:
-        os.rmdir(folder)
-    except OSError:  # not empty, not there, a link, a file: it stays
+        for at, below, others in os.walk(folder):
+            if others or any(map(os.path.islink, (at, *(os.path.join(at, name) for name in below)))):
+                return False
+            folders.append(at)
+        for each in reversed(folders):
+            os.rmdir(each)
+    except OSError:  # somebody has put something there meanwhile: it stays
         return False
-    return True
+    return bool(folders)
 
 
 def sync_folder(place: Path | Entry) -> None:

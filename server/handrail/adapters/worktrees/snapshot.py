@@ -59,10 +59,15 @@ class Taken:
 
     def mode(self, path: Path) -> int | None:
         """The permission bits of a file, where they are known."""
+        found = self.look(path)
+        return stat.S_IMODE(found[0]) if found else self.modes.get(os.fspath(path))
+
+    def look(self, path: Path) -> Sequence[int] | None:
+        """What a file looked like from outside, see `stats`; None if that is not known."""
         for top, seen in self.seen.items():
             if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
-                return stat.S_IMODE(found[0])
-        return self.modes.get(os.fspath(path))
+                return found
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

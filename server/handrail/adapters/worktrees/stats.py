@@ -12,7 +12,8 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-Stats = Mapping[str, Sequence[int]]  # by name: the mode, and when anything about the file last changed, in ns
+# By name: the mode, when anything about the file last changed in ns, how many names it has, and its number.
+Stats = Mapping[str, Sequence[int]]
 
 LIMIT_FILES = 50_000  # a tenth of a second
 SECOND_NS = 10**9
@@ -28,18 +29,29 @@ def look(top: Path, names: Sequence[bytes]) -> Stats | None:
 
 def doubtful(top: Path, known: Stats) -> Iterator[bytes]:
     """The names of files that git may take for unchanged although they have been changed."""
-    for name, (_, changed_ns) in known.items():
-        now_ns = _look(top, name)[1:]
+    for name, (_, changed_ns, *_) in known.items():
+        now_ns = _look(top, name)[1:2]
         if now_ns and now_ns[0] != changed_ns and now_ns[0] // SECOND_NS == changed_ns // SECOND_NS:
             yield os.fsencode(name)
 
 
 def with_other_rights(top: Path, known: Stats) -> Iterator[str]:
     """The names of plain files whose permission bits have changed."""
-    for name, (mode, _) in known.items():
+    for name, (mode, *_) in known.items():
         now = _look(top, name)[:1]
         if now and now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
             yield name
+
+
+def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
+    """Whether *path* is a file with other names as well, and was not the same one with some before."""
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return False
+    if not stat.S_ISREG(now.st_mode) or now.st_nlink < 2:
+        return False
+    return not was or was[2] < 2 or was[3] != now.st_ino
 
 
 def _look(top: Path, name: str) -> Sequence[int]:
@@ -48,4 +60,4 @@ def _look(top: Path, name: str) -> Sequence[int]:
         found = os.lstat(f"{top}/{name}")
     except OSError:
         return ()
-    return found.st_mode, found.st_ctime_ns
+    return found.st_mode, found.st_ctime_ns, found.st_nlink, found.st_ino

@@ -164,12 +164,13 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
 
 
 async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> None:
-    """Where a symbolic link lies, or lay, all of it is taken back, if nobody has changed it since."""
+    """Where a link lies, or lay, all of it is taken back, if nobody has changed it since."""
     now, document = await ports.editor.look(each.uri), await ports.editor.read(each.uri)
-    if now is not None and _is_same(now, each.before):
+    has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
+    if now is not None and _is_same(now, each.before) and has_mode:
         found.unchanged.append(each.uri)
         return
-    reason = "A symbolic link is taken back as a whole, and something else lies there by now."
+    reason = "A link is taken back as a whole, and something else lies there by now."
     if isinstance(document, Document) and document.unsaved:
         reason = "The editor holds unsaved text of what lies there now."
     elif now is not None and each.after is not None and _is_same(now, each.after):

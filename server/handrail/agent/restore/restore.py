@@ -111,6 +111,9 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     found.count = len(plan)
     before = await _restore(ports, step, wish, made, found) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
+    if wish.lines is None:  # a folder that a command made where a file was
+        folders = [each.uri for each in rest if each.uri in each.made_folders]
+        await ports.editor.remove_empty_folders(folders)
     if rest or (wish.conversation and before is None):
         before = await _restore(ports, step, wish, rest, found)
     if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
