@@ -15,7 +15,18 @@ from typing import Any
 
 import pytest
 
-from e2e.behaviours import Formatter, Reaction, Says, expand_tabs, half, indent, late, refuse, strip_blanks
+from e2e.behaviours import (
+    Formatter,
+    Reaction,
+    Says,
+    expand_tabs,
+    half,
+    indent,
+    late,
+    refuse,
+    silent,
+    strip_blanks,
+)
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
@@ -491,6 +502,32 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
     assert statuses(report) == wanted
     assert "k17" in report["outcomes"][number]["failure"]["message"]
     assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
+
+
+@pytest.mark.parametrize("is_undone", [False, True], ids=["stands", "undone"])
+@every_editor
+async def test_an_edit_that_shows_long_before_its_outcome_is_told_is_told_as_it_is_then(
+    stage: Stage, habits: Habits, is_undone: bool
+) -> None:
+    """It shows after it was given up; then others of the call are taken back, for longer than is waited."""
+    parts = [f"*** Update File: {name}.txt\n@@\n-two\n+TWO\n" for name in "abcd"]
+    patch = f"*** Begin Patch\n{''.join(parts)}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri, *_ = (editor.desk.open(stage.put(f"{name}.txt", TEXT)) for name in "abcd")
+    gate = asyncio.Event()
+    shown = (lambda: editor.desk.undo(uri)) if is_undone else (lambda: None)
+
+    async def take_back(editor: Editor, given: Json) -> Json | None:
+        gate.set()
+        return await silent(editor, given)
+
+    edits: list[Behaviour] = [Reaction(tells=gate, later=shown, says=Says.NOTHING), *[Reaction()] * 3]
+    editor.behaviours = [*edits, *[take_back] * 3]
+    report = await editor.turn("Do it.")
+    undone = "edit-rejected" if is_undone else "landed"
+    await corrected(editor, report, [undone, *["bad-patch"] * 3])
+    assert (editor.desk[uri] == TEXT) == is_undone
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

@@ -34,8 +34,9 @@ class _Awaited:
     An edit of which something may show late.
 
     Attributes:
-        count: How many of its hunks stand at `uri`, as far as is known.
-        until: All of them stand, and the document may be renamed until then.
+        at_first: How many of its hunks were told to stand.
+        count: How many stand at `uri`, as far as is known.
+        until: That all of them stand was told, and the document may be renamed until then.
         told: What is to be told of it, better than what was told first.
         overwrote: The same, if it has overwritten what was typed, which is true for good.
     """
@@ -43,12 +44,17 @@ class _Awaited:
     update: Update
     sent: Sent
     failure: Failure
+    at_first: int
     count: int
     uri: str
     until: float | None = None
     tell: Callable[[Landing], None] | None = None
     told: Landing | None = None
     overwrote: Landing | None = None
+
+    def stands_in(self, document: OpenDocument) -> int:
+        """How many of its hunks stand in a document."""
+        return sum(fate in LANDED for fate in self.sent.fates(document.text.content))
 
     def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
         """What is told of it, if it shows in a document that read *seen* since it was sent."""
@@ -113,7 +119,9 @@ class Late:
         if isinstance(landing, Applied) or landing.failure.code is Code.STALE_DOCUMENT:
             return
         count = sum(landing.stands) if isinstance(landing, Partial) else 0
-        each = _Awaited(update=update, sent=sent, failure=landing.failure, count=count, uri=sent.uri)
+        each = _Awaited(
+            update=update, sent=sent, failure=landing.failure, at_first=count, count=count, uri=sent.uri
+        )
         self._awaited = [*self._awaited, each][-LIMIT:]
         if is_blind and (document := self._documents.find(sent.uri)) is not None:
             document.seen_late = [] if document.text.content == sent.base.content else [document.text.content]
@@ -129,14 +137,20 @@ class Late:
 
     def when_shown(self, update: Update, tell: Callable[[Landing], None]) -> None:
         """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
+        for copy in self._copies:
+            if copy.update is update:
+                copy.tell = tell
+                if copy.told is not None:
+                    tell(copy.told)
         for document in self._documents:
             self.look(document)
-        watched: list[_Copy | _Awaited] = [*self._copies, *self._awaited]
-        for each in watched:
-            if each.update is update:
-                each.tell = tell
-                if each.told is not None:
-                    tell(each.told)
+        for each in [each for each in self._awaited if each.update is update]:
+            each.tell = tell
+            if (document := self._documents.find(each.uri)) and each.stands_in(document) < each.count:
+                each.count, each.told, each.overwrote = each.at_first, None, None  # it is gone again
+                self.look(document)
+            else:
+                self._tell(each)
 
     def forget(self, uri: str) -> None:
         """Stop waiting for edits of a document: it is edited anew."""
@@ -151,16 +165,12 @@ class Late:
         self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]
         # What shows is judged as it shows, though it may be told only later: by then, more is typed over it.
         for each in [each for each in self._awaited if self._is_in(each.sent, document)]:
-            found = each.sent.fates(document.text.content)
-            count = sum(fate in LANDED for fate in found)
+            count = each.stands_in(document)
             if count <= each.count and (document.uri == each.uri or count == 0):
                 continue
             each.count, each.uri = count, document.uri
             each.told = each.judge(document.seen_late or (), document)
-            if isinstance(each.told, Applied):
-                each.until = now + self._copies_s
-            if each.tell is not None:
-                each.tell(each.told)
+            self._tell(each)
         if seen := document.seen_late:  # the text before an edit shows is what that may overwrite
             half = next((each for each in self._awaited if each.uri == document.uri and each.is_half), None)
             document.seen_late = [*(half.sent.without(seen[:-1])[-1:] if half else ()), seen[-1]]
@@ -174,6 +184,14 @@ class Late:
                 task = asyncio.ensure_future(self._undo(undo, copy))
                 self._undoing.add(task)
                 task.add_done_callback(self._undoing.discard)
+
+    def _tell(self, each: _Awaited) -> None:
+        """Tell what there is to be told of an edit, if somebody listens."""
+        if each.tell is None or each.told is None:
+            return
+        if isinstance(each.told, Applied):
+            each.until = asyncio.get_running_loop().time() + self._copies_s
+        each.tell(each.told)
 
     def _is_in(self, sent: Sent, document: OpenDocument) -> bool:
         return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
