@@ -146,9 +146,10 @@ class Late:
             self.look(document)
         for each in [each for each in self._awaited if each.update is update]:
             each.tell = tell
-            if (document := self._documents.find(each.uri)) and each.stands_in(document) < each.count:
+            shown = self._documents.find(each.uri)
+            if shown is not None and each.stands_in(shown) < each.count:
                 each.count, each.told, each.overwrote = each.at_first, None, None  # it is gone again
-                self.look(document)
+                self.look(shown)
             else:
                 self._tell(each)
 
