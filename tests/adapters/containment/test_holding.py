@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from contextlib import suppress
@@ -215,6 +216,26 @@ async def test_layers_in_which_nothing_was_written_are_not_kept(root: Path) -> N
     assert (ran.end, ran.code) == (End.EXITED, 0)
     held.close()
     assert list((root.parent / "state/layers").iterdir()) == []
+
+
+async def test_sockets_and_pipes_that_another_program_uses_stay(root: Path) -> None:
+    held, told = containing(root), Told()
+    line = "echo begun; until test -e go; do :; done"
+    running = asyncio.ensure_future(run(root, line, told, held))
+    await told.until("begun")
+    os.mkfifo(root / "read")
+    reading = os.open(root / "read", os.O_RDONLY | os.O_NONBLOCK)
+    with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as closed:
+        listening.bind(os.fspath(root / "socket"))
+        listening.listen()
+        closed.bind(os.fspath(root / "closed"))
+        closed.close()
+        (root / "go").touch()
+        ran = await running
+    os.close(reading)
+    assert isinstance(ran, Ran)
+    assert ran.left == (uri_of(root / "closed"),)
+    assert {path.name for path in root.iterdir()} == {"go", "read", "socket"}
 
 
 async def test_two_commands_at_once_do_not_share_a_layer(root: Path) -> None:

@@ -89,6 +89,7 @@ find data -type f -exec sh -c 'echo spoiled > "$1"' _ {} ';'
 mv data/kept.csv data/moved.csv; cp data/moved.csv taken.csv
 touch -d '2001-01-01' {a}
 head -c 100000 /dev/zero > big
+rm -f {a}; mkfifo {a}
 ln -f {a} {b}; echo shared > {b}
 ln {a} hard; chmod 600 {a}
 ln {a} hard; sed -i s/o/0/ hard
@@ -258,6 +259,24 @@ async def test_a_file_in_whose_place_a_command_made_a_folder_is_there_again(
     assert report.checkpoint is not None
     restored = await contained.restore(report.checkpoint)
     assert restored.conflicts == ()
+    assert difference(before, state(contained.root)) == {}
+
+
+SOCKET = "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"left\")'"
+
+
+@pytest.mark.parametrize("line", ["mkfifo left", SOCKET, "rm a.txt; mkfifo a.txt", f"mv a.txt b; {SOCKET}"])
+async def test_pipes_and_sockets_that_a_command_leaves_are_moved_away(
+    contained: Contained, line: str
+) -> None:
+    before = state(contained.root)
+    contained.says(answer("", call("terminal", command=line)), answer("Done."))
+    report = await contained.turn()
+    assert "Nothing uses these pipes and sockets any more" in contained.texts()[0]
+    kinds = {stat.S_IFMT(path.lstat().st_mode) for path in contained.root.iterdir()}
+    assert kinds <= {stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
+    if report.checkpoint is not None:
+        await contained.restore(report.checkpoint)
     assert difference(before, state(contained.root)) == {}
 
 

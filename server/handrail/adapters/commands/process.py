@@ -165,8 +165,10 @@ class Processes:
         """*ran* with what a contained command has written apart from files that are simply its."""
         assert self._containment is not None
         layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())
-        appeared, unsearched = self._containment.take_away(holding)
-        return replace(ran, layers=layers, appeared=appeared, unsearched=unsearched)
+        taken = self._containment.take_away(holding)
+        return replace(
+            ran, layers=layers, appeared=taken.appeared, left=taken.left, unsearched=taken.unsearched
+        )
 
     def _environments(
         self, folder: Path, secrets: Sequence[str], mark: str, *, is_held: bool

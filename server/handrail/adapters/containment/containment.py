@@ -27,11 +27,10 @@ from handrail.adapters.containment.profile import (
 )
 from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
-from handrail.adapters.containment.taken_away import TakenAway, shown
-from handrail.adapters.files.files import in_thread, path_of
+from handrail.adapters.containment.taken_away import TakenAway, TakenFrom, shown
+from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
-from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError
 
 
@@ -244,24 +243,29 @@ class Containment:
             overlays=False,
         )
 
-    def take_away(self, holding: Holding) -> tuple[tuple[Appeared, ...], str]:
-        """Move away what must not have appeared; and why that is not known, empty if it is."""
+    def take_away(self, holding: Holding) -> TakenFrom:
+        """Move away what must not have appeared, and the pipes and sockets that are left."""
         if holding.before is None:
-            return (), ""
+            return TakenFrom()
         links = holding.before.links
         try:
-            new = [each for each in self._ground.marked(self.roots()) if holding.is_new(each)]
+            marked = self._ground.marked(self.roots())
+            left = [Path(each.path) for each in marked if holding.is_left(each)]
+            new = [each for each in marked if holding.is_new(each)]
             new = [each for each in new if self._allowed.get(each.path, 0) <= holding.number]
             self._allow(each.path for each in new if not holding.is_taken(each))
             taken = sorted(each.path for each in new if holding.is_taken(each))
             paths = [Path(path) for path in (*taken, *holding.new_git_runs()) if os.path.lexists(path)]
-            folder = self._taken_away.folder() if paths else Path()
+            folder = self._taken_away.folder() if paths or left else Path()
         except TooLargeError:
-            return (), "the workspace has too many folders to look through"
+            return TakenFrom(unsearched="the workspace has too many folders to look through")
         except (OSError, CheckpointError) as error:
-            return (), f"the state folder cannot be used: {error}"
+            return TakenFrom(unsearched=f"the state folder cannot be used: {error}")
         found = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
-        return tuple(shown(found)), ""
+        for path in left:
+            self._taken_away.take(path, folder)
+        gone = tuple(uri_of(path) for path in left if not os.path.lexists(path))
+        return TakenFrom(appeared=tuple(shown(found)), left=gone)
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""

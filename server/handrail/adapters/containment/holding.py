@@ -4,7 +4,10 @@ How one command is held, and what must not have changed or appeared when it has 
 
 from __future__ import annotations
 
+import errno
 import os
+import socket
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +114,12 @@ class Holding:
             return False
         return not self.before.has(each)
 
+    def is_left(self, each: Marked) -> bool:
+        """Whether it is a pipe or socket that the command has made, and that no program has open."""
+        if self.before is None or each.kind is not Kind.SPECIAL or self.before.has(each):
+            return False
+        return _is_unused(each.path)
+
     def _may_make(self, each: Marked) -> bool:
         if each.kind is Kind.KEPT and Need.REPOSITORY in self.needs:
             return True
@@ -153,6 +162,21 @@ def is_installed(each: Marked, roots: Sequence[str]) -> bool:
         return False
     home = next((root for root in roots if each.path.startswith(f"{root}/")), "")
     return not INSTALLED.isdisjoint(Path(each.path[len(home) + 1 :]).parts)
+
+
+def _is_unused(path: str) -> bool:
+    """Whether no program reads from a pipe or listens at a socket; other things than these are in use."""
+    try:
+        mode = os.lstat(path).st_mode
+        if stat.S_ISFIFO(mode):
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW))
+        elif stat.S_ISSOCK(mode):
+            with socket.socket(socket.AF_UNIX) as asking:
+                asking.setblocking(False)
+                asking.connect(path)
+    except OSError as error:
+        return error.errno in {errno.ENXIO, errno.ECONNREFUSED}
+    return False
 
 
 def _target(each: Marked) -> str:

@@ -28,6 +28,15 @@ KEPT_S = 30 * 24 * 3600
 LIMIT_FILES, LIMIT_BYTES = 20, 65_536  # that are shown
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenFrom:
+    """What was moved away after a command; see `Ran`."""
+
+    appeared: tuple[Appeared, ...] = ()
+    left: tuple[str, ...] = ()
+    unsearched: str = ""
+
+
 @dataclass(kw_only=True)
 class TakenAway:
     """

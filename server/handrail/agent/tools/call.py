@@ -117,6 +117,7 @@ class Printed:
     Attributes:
         layers: What it changed only in layers; see `Ran`.
         appeared: What has appeared and was taken away; see `Ran`.
+        left: The pipes and sockets that it left; see `Ran`.
         unsearched: Why it is not known what has appeared; see `Ran`.
     """
 
@@ -124,6 +125,7 @@ class Printed:
     failure: Failure | None = None
     layers: tuple[tuple[str, str], ...] = ()
     appeared: tuple[Appeared, ...] = ()
+    left: tuple[str, ...] = ()
     unsearched: str = ""
 
 

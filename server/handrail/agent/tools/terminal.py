@@ -75,7 +75,9 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
             return ran
         longest_s = max(ports.terms.timeout_s, ports.terms.longest_s)
         shown = _shown(ran, (timeout_s, longest_s), console.contained)
-        return replace(shown, layers=ran.layers, appeared=ran.appeared, unsearched=ran.unsearched)
+        return replace(
+            shown, layers=ran.layers, appeared=ran.appeared, left=ran.left, unsearched=ran.unsearched
+        )
 
     first = line.strip().partition("\n")[0]
     title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"

@@ -121,6 +121,7 @@ class Ran:
         left_processes: How many processes it left behind, which have been ended.
         layers: What was changed only in a layer: the URI of each folder, and where the layer lies.
         appeared: What has appeared meanwhile, and must not be there before the user has said yes.
+        left: The URIs of pipes and sockets that it left, which were moved away: nothing uses them any more.
         unsearched: Why it is not known what has appeared; empty if it is.
         uncovered: The path of a file that was hidden or kept, and was replaced meanwhile.
     """
@@ -131,6 +132,7 @@ class Ran:
     left_processes: int = 0
     layers: tuple[tuple[str, str], ...] = ()
     appeared: tuple[Appeared, ...] = ()
+    left: tuple[str, ...] = ()
     unsearched: str = ""
     uncovered: str = ""
 

@@ -76,6 +76,9 @@ async def ask(
         notes.append(f"What has appeared and runs later was not looked for: {printed.unsearched}.")
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         notes.append(f"It runs later or holds keys, and could not be taken away: {', '.join(stuck)}.")
+    if printed.left:
+        paths = ", ".join(_path(uri, ports) for uri in printed.left)
+        notes.append(f"Nothing uses these pipes and sockets any more, so they were moved away: {paths}.")
     for note in notes:
         console.notice(note, True)
     moved = [each for each in printed.appeared if each.lies_in]
