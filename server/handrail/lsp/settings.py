@@ -187,6 +187,17 @@ OUTPUT_TOKENS = Setting(
     bounds=(0, 1_000_000),
     does="How many tokens one answer of the model may have. 0: what its server takes for enough.",
 )
+REASONING = Setting(
+    name="reasoning",
+    default="auto",
+    scope=Scope.MACHINE,
+    choices=("auto", "off", "low", "medium", "high"),
+    does=(
+        "How much the model thinks before it answers. `auto`: as it does by itself. `off` is the least that "
+        "it can do. A model that is known not to reason is asked as always; other servers are told what you "
+        "want, and may refuse it."
+    ),
+)
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
     default=120,
@@ -265,30 +276,8 @@ DOCUMENTS = Setting(
     ),
 )
 
-SETTINGS = (
-    MODEL,
-    BASE_URL,
-    KEY_NAME,
-    APPROVALS,
-    MODE,
-    BEHAVIOUR,
-    CLOSED_DOCUMENTS,
-    DIAGNOSTICS,
-    CONTEXT_WINDOW,
-    CONTEXT_RESERVE,
-    OUTPUT_TOKENS,
-    OUTPUT_LIMIT,
-    CHECKPOINTS_SIZE,
-    CHECKPOINTS_AGE,
-    CHECKPOINTS_REQUIRED,
-    SANDBOX,
-    TERMINAL_SAVE,
-    TERMINAL_TIMEOUT,
-    TERMINAL_LONGEST,
-    TERMINAL_ENVIRONMENT,
-    QUESTIONS_TIMEOUT,
-    DOCUMENTS,
-)
+# All that are defined here, in that order.
+SETTINGS = tuple(each for each in list(globals().values()) if isinstance(each, Setting))
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 

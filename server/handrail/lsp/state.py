@@ -49,6 +49,7 @@ from handrail.ports import (
     Ports,
     Process,
     Provider,
+    Reasoning,
     Spills,
     Stamp,
     Terms,
@@ -246,12 +247,14 @@ class State:
         kind, _, name = model.partition(":")
         if kind == EDITOR:
             return self.editor_model.named(name)
+        reasoning = self.settings.text(settings.REASONING)
         return self.world.provider(
             ModelChoice(
                 model=model,
                 base_url=self.settings.text(settings.BASE_URL),
                 key_name=self.settings.text(settings.KEY_NAME),
                 output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
+                reasoning=None if reasoning == "auto" else Reasoning(reasoning),
             )
         )
 

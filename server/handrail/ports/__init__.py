@@ -36,6 +36,7 @@ from handrail.ports.errors import ProviderError as ProviderError
 from handrail.ports.models import ModelChoice as ModelChoice
 from handrail.ports.models import Prepared as Prepared
 from handrail.ports.models import Provider as Provider
+from handrail.ports.models import Reasoning as Reasoning
 from handrail.ports.questions import ALLOW as ALLOW
 from handrail.ports.questions import ALWAYS as ALWAYS
 from handrail.ports.questions import DENY as DENY

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from handrail.core.conversation.message import Message, Piece, ToolOffer
+
+
+class Reasoning(StrEnum):
+    """How much a model thinks before it answers."""
+
+    OFF = "off"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,12 +29,14 @@ class ModelChoice:
         base_url: Where it is, if not where its kind usually is.
         key_name: The variable, or keyring entry, that holds its key, if not the usual one.
         output_tokens: How long an answer may be; 0 for what the server takes for enough.
+        reasoning: How much the model thinks before it answers; None for what it does by itself.
     """
 
     model: str
     base_url: str = ""
     key_name: str = ""
     output_tokens: int = 0
+    reasoning: Reasoning | None = None
 
 
 class Provider(Protocol):

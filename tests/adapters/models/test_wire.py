@@ -21,7 +21,7 @@ from handrail.core.conversation.message import (
     ToolResult,
     UserMessage,
 )
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports import ProviderDown, ProviderError, Reasoning
 
 each_format = pytest.mark.parametrize("kind", FORMATS)
 
@@ -173,3 +173,47 @@ async def test_openai_keeps_nothing_of_a_conversation() -> None:
     async with model_server(Say(text="Yes.")) as server:
         await ask(server.url("openai-responses"), "openai-responses")
     assert server.asked[0]["store"] is False
+
+
+async def test_openai_finds_what_it_has_read_of_a_conversation_by_its_key() -> None:
+    first = (UserMessage(text="Go."), AssistantMessage(text="Yes."), UserMessage(text="On."))
+    async with model_server(*[Say(text="Yes.")] * 3) as server:
+        for said in (first[:1], first, (UserMessage(text="Another."),)):
+            await ask(server.url("openai-responses"), "openai-responses", *said)
+        keys = [asked["prompt_cache_key"] for asked in server.asked]
+    assert keys[0] == keys[1] != keys[2]
+
+
+@pytest.mark.parametrize("kind", ["openai-chat", "ollama"])
+async def test_another_server_gets_no_such_key(kind: str) -> None:
+    async with model_server(Say(text="Yes.")) as server:
+        await ask(server.url(kind), kind)
+    assert "prompt_cache_key" not in server.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "reasoning", "told"),
+    [
+        ("openai-responses", "gpt-5", None, {}),
+        ("openai-responses", "gpt-5", Reasoning.LOW, {"reasoning": {"effort": "low"}}),
+        ("openai-responses", "gpt-4o", Reasoning.HIGH, {}),
+        ("openai-chat", "gpt-5", Reasoning.HIGH, {"reasoning_effort": "high"}),
+        ("openai-chat", "some-model", Reasoning.OFF, {"reasoning_effort": "none"}),
+        ("ollama", "qwen3:8b", Reasoning.OFF, {"reasoning_effort": "none"}),
+        ("anthropic", "claude-haiku-4-5", Reasoning.OFF, {}),
+        ("anthropic", "claude-haiku-4-5", Reasoning.HIGH, {"thinking": "enabled"}),
+    ],
+)
+async def test_how_much_a_model_thinks_is_told_in_the_way_of_its_server(
+    kind: str, name: str, reasoning: Reasoning | None, told: dict[str, Any]
+) -> None:
+    async with model_server(Say(text="Yes.")) as server:
+        address = Address(kind=kind, name=name, base_url=server.url(kind), key="k" * 20, reasoning=reasoning)
+        async for _ in Remote(lambda: address).complete([UserMessage(text="Go.")], []):
+            pass
+        (asked,) = server.asked
+    if "thinking" in asked:
+        asked["thinking"] = asked["thinking"]["type"]
+    assert {
+        each: asked[each] for each in ("reasoning", "reasoning_effort", "thinking") if each in asked
+    } == told

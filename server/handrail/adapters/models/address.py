@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from handrail.adapters.models.keys import SERVICE, Keys
-from handrail.ports import ModelChoice, ProviderError
+from handrail.ports import ModelChoice, ProviderError, Reasoning
 
 KEYS = {
     "openai": "OPENAI_API_KEY",
@@ -40,6 +40,7 @@ class Address:
         base_url: Empty for the format's own.
         key: Empty where none is needed.
         output_tokens: How long an answer may be; 0 for what the server takes for enough.
+        reasoning: How much the model thinks; None for what it does by itself.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Address:
     base_url: str = ""
     key: str = ""
     output_tokens: int = 0
+    reasoning: Reasoning | None = None
 
 
 def key_name(model: str) -> str:
@@ -68,7 +70,14 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
     if kind == "ollama":
         base_url = base_url or OLLAMA
     key = keys.find(choice.key_name or key_name(choice.model))
-    return Address(kind=kind, name=name, base_url=base_url, key=key, output_tokens=choice.output_tokens)
+    return Address(
+        kind=kind,
+        name=name,
+        base_url=base_url,
+        key=key,
+        output_tokens=choice.output_tokens,
+        reasoning=choice.reasoning,
+    )
 
 
 def usable(choice: ModelChoice, keys: Keys) -> Address:

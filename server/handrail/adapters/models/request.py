@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from itertools import groupby
 
 from pydantic_ai import messages as wire
@@ -41,6 +42,13 @@ def named_tools(messages: Sequence[Message]) -> list[ToolDefinition]:
     made = (message for message in messages if isinstance(message, AssistantMessage))
     names = dict.fromkeys(call.name or UNNAMED for message in made for call in message.calls)
     return [ToolDefinition(name=name, parameters_json_schema={"type": "object"}) for name in names]
+
+
+def cache_key(messages: Sequence[Message]) -> str:
+    """The same for all requests of a conversation, so that a server finds what it has read of it before."""
+    first = next((each.text for each in messages if isinstance(each, UserMessage)), "")
+    rules = "".join(each.text for each in messages if isinstance(each, SystemMessage))
+    return sha256(f"{rules}\n{first}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _joined(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:

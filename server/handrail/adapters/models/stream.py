@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from ipaddress import ip_address
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -24,7 +24,12 @@ from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
 from pydantic_ai.models.ollama import OllamaModel
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel, OpenAIResponsesModelSettings
+from pydantic_ai.models.openai import (
+    OpenAIChatModel,
+    OpenAIChatModelSettings,
+    OpenAIResponsesModel,
+    OpenAIResponsesModelSettings,
+)
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.ollama import OllamaProvider
@@ -47,13 +52,19 @@ from handrail.core.conversation.message import (
     Usage,
 )
 from handrail.core.results import redact, sanitize
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports import ProviderDown, ProviderError, Reasoning
 
 ANTHROPIC, OLLAMA, CHAT, RESPONSES = "anthropic", "ollama", "openai-chat", "openai-responses"
 # What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
 CACHED = AnthropicModelSettings(
     anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
 )
+EFFORTS: Mapping[Reasoning, Literal["none", "low", "medium", "high"]] = {
+    Reasoning.OFF: "none",
+    Reasoning.LOW: "low",
+    Reasoning.MEDIUM: "medium",
+    Reasoning.HIGH: "high",
+}
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
 LOOKS = 3  # as often a server that is not there is asked how much its model reads
@@ -94,6 +105,10 @@ class Engine:
             self._settings |= KEPT_HERE
         if address.output_tokens:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
+        if address.reasoning is not None:
+            self._settings |= _thinking(address, address.reasoning)
+        is_openai = address.kind == CHAT and not address.base_url
+        self._has_cache_key = address.kind == RESPONSES or is_openai  # other servers may not know it
         self._address = address
         may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
         self._may_tell = LOOKS if may_tell else 0
@@ -145,6 +160,8 @@ class Engine:
         is_anthropic = self._kind == ANTHROPIC
         if is_anthropic and not offers and (named := request.named_tools(messages)):
             offers, settings = named, settings | ModelSettings(tool_choice="none")
+        if self._has_cache_key:
+            settings = settings | OpenAIChatModelSettings(openai_prompt_cache_key=request.cache_key(messages))
         wired = request.messages(messages, self._origin, marks=is_anthropic)
         parameters = ModelRequestParameters(function_tools=offers)
         async with AsyncExitStack() as stack:
@@ -211,6 +228,14 @@ class Engine:
             said = (inner if isinstance(inner, dict) else error.body).get("message") or error.body
         text = redact.redact(str(said), (self._key,))
         return sanitize.clean(text, LIMIT_REASON_CHARS)
+
+
+def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
+    """How a model is told how much to think; of those that other servers have the SDK knows too few."""
+    effort = EFFORTS[wanted]
+    if address.kind == OLLAMA or (address.kind == CHAT and address.base_url):
+        return OpenAIChatModelSettings(openai_reasoning_effort=effort)
+    return ModelSettings(thinking=False if effort == "none" else effort)
 
 
 # ---- There ------------------------------------------------------------------------------------------
