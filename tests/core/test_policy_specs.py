@@ -29,7 +29,8 @@ def test_policy(case: Case) -> None:
 
     Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before, for
     the command as it is `contained` if that is said. With `sandbox`, all can be contained that this lets; the
-    model has `declared` needs, or asks to have the places `opened`. It may be said how it is `contained`.
+    model has `declared` needs, or asks to have the places `opened`. It may be said how it is `contained`, or
+    that it is so `by=landlock`.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
@@ -41,7 +42,8 @@ def test_policy(case: Case) -> None:
     )
     assert isinstance(read, tuple), read
     granted = case["granted"].splitlines() if case.block("granted") else []
-    mark = {"": "", "yes": "\0work", "look": "\0look"}[case.get("granted", "contained", "")]
+    marks = {"": "", "yes": "\0work", "look": "\0look", "landlock": "\0weak-work"}
+    mark = marks[case.get("granted", "contained", "")]
     rights = grants.Rights(
         rules=read,
         grants=frozenset(
@@ -77,7 +79,7 @@ def _contained(case: Case, request: verdict.Request) -> verdict.Request:
     return replace(
         request,
         sandbox=Sandbox(case["sandbox"].strip()),
-        available=Available(by="a program", works=True),
+        available=Available(by="a program", works=True, is_weak=case.get("sandbox", "by", "") == "landlock"),
         declared=declared,
         needs=declared | needs(part.words for part in request.command.parts),
         opened=request.places if case.get("places", "opened") else (),

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from handrail import __version__
 from handrail.adapters.git.program import Git, LateError
+from handrail.core.policy.containment import Available
 from handrail.core.policy.environment import inherited
 from handrail.ports import CheckpointError
 
@@ -33,7 +34,7 @@ def report(
     state: Callable[[], Path],
     settings: Mapping[str, object],
     environment: Mapping[str, str | None],
-    containment: tuple[str, str],
+    containment: Available,
 ) -> tuple[list[str], bool]:
     """
     Look at everything.
@@ -42,7 +43,7 @@ def report(
         state: Finds the state folder; may raise CheckpointError.
         settings: The default values, by full name.
         environment: Variables that change what settings say, with their values.
-        containment: What contains commands in this folder, and why there is no more; both may be empty.
+        containment: What contains commands in this folder.
 
     Returns:
         The lines to print, and whether handrail can work here.
@@ -60,7 +61,7 @@ def report(
     folder, usable = _state_folder(state)
     lines += [
         f"{_mark(usable)} state folder: {folder}",
-        _contained(*containment),
+        _contained(containment),
         "",
         "Settings (defaults, until an editor gives others):",
     ]
@@ -71,11 +72,15 @@ def report(
     return lines, sound and usable
 
 
-def _contained(by: str, why_not: str) -> str:
-    if not by:
-        return f"-  commands are not contained: {why_not}; those that may change files are asked about"
-    more = f", but in this folder only those that read: {why_not}" if why_not else ""
-    return f"{_mark(True)} commands are contained by {by}{more}"
+def _contained(found: Available) -> str:
+    if not found.by:
+        return f"-  commands are not contained: {found.why_not}; those that may change files are asked about"
+    if not found.works:
+        more = ", but in this folder only those that read"
+    else:
+        more = ", and asked about if they may change files" if found.is_weak else ""
+    why = f": {found.why_not}" if found.why_not else ""
+    return f"{_mark(True)} commands are contained by {found.by}{more}{why}"
 
 
 def _mark(good: bool) -> str:

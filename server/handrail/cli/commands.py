@@ -21,6 +21,7 @@ from handrail.adapters.state.config_file import ConfigError, config_file
 from handrail.cli.parser import parser
 
 if TYPE_CHECKING:
+    from handrail.core.policy.containment import Available
     from handrail.headless.commands.stage import Options
 
 
@@ -235,12 +236,12 @@ def _doctor() -> int:
     return 0 if sound else 1
 
 
-def _contained_here() -> tuple[str, str]:
-    """What contains commands in the folder that one is in, and why there is no more."""
+def _contained_here() -> Available:
+    """What contains commands in the folder that one is in."""
     from handrail.cli.serve import containment_of
 
     with tempfile.TemporaryDirectory() as state:
         here = containment_of(lambda: (Path.cwd(),), lambda: Path(state))
         found = asyncio.run(here.available())
         here.close()
-    return found.by, found.why_not
+    return found

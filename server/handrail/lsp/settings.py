@@ -142,11 +142,12 @@ SANDBOX = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "ask", "off"),
     does=(
-        "How commands are contained, on Linux with bubblewrap. `auto`: what only reads sees no keys and no "
-        "network; any other command runs unasked, may write in the workspace only, and what it needs beyond "
-        "that is asked about. `ask`: any other command is asked about, and still contained. `off`: nothing "
-        "is contained, and what is not known to change nothing is asked about, as where there is no "
-        "bubblewrap. The environment variable HANDRAIL_SANDBOX, with one of these values, wins."
+        "How commands are contained, on Linux with bubblewrap, or else with Landlock. `auto`: what only "
+        "reads sees no keys and no network; any other command runs unasked (with Landlock it is asked "
+        "about), may write in the workspace only, and what it needs beyond that is asked about. `ask`: any "
+        "other command is asked about, and still contained. `off`: nothing is contained, and what is not "
+        "known to change nothing is asked about, as where there is neither. The environment variable "
+        "HANDRAIL_SANDBOX, with one of these values, wins."
     ),
 )
 TERMINAL_SAVE = Setting(

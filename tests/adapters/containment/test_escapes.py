@@ -22,9 +22,34 @@ from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import Ran, Run
 
 SECRET = "CANARY-7f3a"
+OF_EVERYBODY = ("/dev/shm", "/tmp", "/var/tmp")
 
 landlocked = pytest.mark.skipif(not enter.version(), reason="the kernel of this machine has no Landlock")
 ESCAPES = Path(__file__).with_name("escapes.sh")
+ESCAPES_OF_WORK = Path(__file__).with_name("escapes_of_work.sh")
+# One thread has a link lead to what is closed and back, while the other writes and reads through it.
+SWAPS = """
+import os, threading
+ended = threading.Event()
+def swap():
+    number = 0
+    while not ended.is_set():
+        for target in ("a.txt", ".env", "a.txt", "AGENTS.md"):
+            number += 1
+            os.symlink(target, f"link{number}")
+            os.rename(f"link{number}", "swapped")
+swapping = threading.Thread(target=swap)
+swapping.start()
+for count in range(500):
+    for mode in ("a", "r"):
+        try:
+            with open("swapped", mode) as file:
+                print(file.read() if mode == "r" else file.write("mark"))
+        except OSError:
+            pass
+ended.set()
+swapping.join()
+"""
 
 
 @dataclass(kw_only=True)
@@ -62,24 +87,20 @@ class Yard:
             found.append(str(each.getsockname()))
         return found
 
-    def state(self) -> dict[str, bytes]:
+    def state(self) -> dict[str, object]:
         """What must not change: everything outside, and what is kept in the workspace."""
-        kept = (
-            ".git/config",
-            ".git/hooks",
-            ".git/HEAD",
-            "AGENTS.md",
-            ".husky",
-            ".vscode",
-            ".env",
-            "sub/id_rsa",
-        )
-        places = [self.out, self.folder / "mark", *(self.work / name for name in kept)]
-        found = {}
+        kept = (".git", "AGENTS.md", ".husky", ".vscode", ".env", "sub/id_rsa", "keys", ".github")
+        places = [self.out, self.folder / "home", *(self.work / name for name in kept)]
+        places += [self.folder / "mark", *(Path(folder, "handrail-mark") for folder in OF_EVERYBODY)]
+        found: dict[str, object] = {}
         for place in places:
             for file in (place, *sorted(place.rglob("*"))) if place.is_dir() else (place,):
                 if os.path.lexists(file):
-                    found[str(file)] = file.read_bytes() if file.is_file() else b"no file"
+                    was = file.lstat()
+                    text = file.read_bytes() if file.is_file() else b"no file"
+                    attributes = os.listxattr(file, follow_symlinks=False)
+                    time = was.st_mtime_ns if file.is_file() else 0
+                    found[str(file)] = (text, was.st_mode, was.st_uid, was.st_gid, time, attributes)
         return found
 
 
@@ -160,16 +181,23 @@ def told(yard: Yard) -> str:
         "WS": yard.work,
         "OUT": yard.out,
         "PORT": port,
+        "STATE": yard.folder / "state",
         "OUTER": os.getpid(),
         "OLDHOME": yard.folder / "home",
     }
     return "".join(f"{name}='{value}'\n" for name, value in values.items())
 
 
+def lines_of(*files: Path) -> list[str]:
+    """The lines of files of escapes."""
+    rows = [row for file in files for row in file.read_text().splitlines()]
+    return [row for row in rows if not row.startswith("#")]
+
+
 @pytest.mark.parametrize("profile", [Profile.WORK, Profile.LOOK])
 async def test_nothing_is_reached(yard: Yard, profile: Profile) -> None:
     before = yard.state()
-    escapes = [line for line in ESCAPES.read_text().splitlines() if not line.startswith("#")]
+    escapes = lines_of(ESCAPES)
     if profile is Profile.LOOK:  # which holds by the same means
         escapes = escapes[::3]
     printed = await contained(yard, Contained(profile=profile), *escapes)
@@ -179,15 +207,30 @@ async def test_nothing_is_reached(yard: Yard, profile: Profile) -> None:
 
 
 @landlocked
+@pytest.mark.parametrize("profile", [Profile.WORK, Profile.LOOK])
 async def test_nothing_is_reached_where_only_landlock_holds(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, profile: Profile
+) -> None:
+    monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    before = yard.state()
+    escapes = lines_of(ESCAPES, *([ESCAPES_OF_WORK] if profile is Profile.WORK else []))
+    printed = await contained(yard, Contained(profile=profile), *escapes)
+    assert not [line for line, said in zip(escapes, printed, strict=True) if SECRET in said]
+    assert yard.anybody_came() == []
+    assert yard.state() == before
+
+
+@landlocked
+async def test_a_link_that_leads_elsewhere_amid_a_call_gets_at_nothing(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
     before = yard.state()
-    escapes = [line for line in ESCAPES.read_text().splitlines() if not line.startswith("#")]
-    printed = await contained(yard, Contained(profile=Profile.LOOK), *escapes)
-    assert not [line for line, said in zip(escapes, printed, strict=True) if SECRET in said]
-    assert yard.anybody_came() == []
+    (yard.work / "swaps.py").write_text(SWAPS)
+    (printed,) = await contained(yard, Contained(profile=Profile.WORK), "python3 swaps.py")
+    assert "plain" in printed
+    assert SECRET not in printed
+    assert "mark" in (yard.work / "a.txt").read_text()
     assert yard.state() == before
 
 

@@ -1,5 +1,5 @@
 """
-What contained commands do unasked is taken back byte for byte; what no snapshot covers stays as it was.
+What contained commands do is taken back byte for byte; what no snapshot covers stays as it was.
 
 Commands are drawn at random, up to three a turn; each turn is taken back by its checkpoint.
 `HANDRAIL_COMMANDS` says how many turns.
@@ -11,6 +11,7 @@ import os
 import random
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,16 +21,18 @@ import pytest
 from adapters.namespaces import allowed
 from bench import Bench, Yes
 from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment import containment, enter
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.policy.containment import Sandbox
-from handrail.ports import DENY, CheckpointError, Ports, Terms
+from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Terms
 from handrail.testing import answer, call, lay_out
 
 COUNT = int(os.environ.get("HANDRAIL_COMMANDS", "6"))
-pytestmark = pytest.mark.skipif(
+namespaces = pytest.mark.skipif(
     not allowed(), reason="the kernel of this machine allows no namespaces of one's own"
 )
+landlocked = pytest.mark.skipif(not enter.version(), reason="the kernel of this machine has no Landlock")
 FILES = {
     "a.txt": b"one\ntwo\nthree\n",
     "crlf.txt": b"one\r\ntwo\r\n",
@@ -100,8 +103,22 @@ python3 -c 'import pathlib, sys; pathlib.Path(sys.argv[1]).write_bytes(b"\\xff" 
 """
 
 
+# A project that is built and tested; its keys stay closed.
+PROJECT = {
+    "Makefile": b"build/answer: answer.c\n\tmkdir -p build\n\tcc -c answer.c\n"
+    b"\tcc -o build/answer answer.o\nclean:\n\trm -rf build answer.o\n",
+    "answer.c": b"int main(void) { return 42; }\n",
+    "test_answer.py": b"import pytest\ndef test_answer(tmp_path):\n    (tmp_path / 'a').write_text('42')\n"
+    b"    with pytest.raises(PermissionError):\n        open('.env')\n"
+    b"    assert open('kept.txt').read() == 'kept'\n    open('new.txt', 'w').write('new')\n",
+    "kept.txt": b"kept",
+    ".env": b"KEY=secret\n",
+    "AGENTS.md": b"rules\n",
+}
+
+
 class Contained(Bench):
-    """A bench whose commands are contained, and in which every question is answered with no."""
+    """A bench whose commands are contained."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -117,8 +134,13 @@ class Contained(Bench):
         return replace(super().ports(), process=process)
 
 
-@pytest.fixture
-def contained(tmp_path: Path) -> Iterator[Contained]:
+@pytest.fixture(
+    params=[pytest.param("bubblewrap", marks=namespaces), pytest.param("Landlock", marks=landlocked)]
+)
+def contained(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Contained]:
+    """Commands that run unasked in bubblewrap, and after a yes where only Landlock holds them."""
     root = tmp_path / "work"
     lay_out(root, FILES)
     (root / "run.sh").chmod(0o755)
@@ -126,8 +148,11 @@ def contained(tmp_path: Path) -> Iterator[Contained]:
     git = ("git", "-C", root, "-c", "user.name=u", "-c", "user.email=e")
     for arguments in (["init", "-q"], ["add", "a.txt", "src", "run.sh"], ["commit", "-qm", "first"]):
         subprocess.run([*git, *arguments], check=True)
+    if request.param == "Landlock":
+        monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    says = Yes(ALLOW if request.param == "Landlock" else DENY)
     found = Contained(
-        root, tmp_path / "state", approver=Yes(DENY), terms=Terms(sandbox=Sandbox.AUTO, timeout_s=60)
+        root, tmp_path / "state", approver=says, terms=Terms(sandbox=Sandbox.AUTO, timeout_s=60)
     )
     yield found
     found.containment.close()
@@ -179,8 +204,46 @@ async def test_what_contained_commands_do_is_taken_back(contained: Contained) ->
             restored = await contained.restore(report.checkpoint)
             assert not restored.conflicts, wanted
         assert difference(before, state(contained.root)) == {}, wanted
-    assert contained.approver.asked == []
+    is_weak = (await contained.containment.available()).is_weak
+    assert [each for each in contained.approver.asked if "Landlock" not in each.detail] == []
+    assert len(contained.approver.asked) == (ran if is_weak else 0)
     assert changed > COUNT // 2
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    lay_out(root, PROJECT)
+    subprocess.run(["git", "init", "-q", root], check=True)
+    return root
+
+
+@landlocked
+async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    terms = Terms(sandbox=Sandbox.AUTO, timeout_s=120)
+    bench = Contained(project, tmp_path / "state", approver=Yes(ALLOW), terms=terms)
+    before = state(project)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    line = "python -m pytest -q && make && make"
+    bench.says(answer("", call("terminal", command=line)), answer("Done."))
+    report = await bench.turn()
+    bench.containment.close()
+    (asked,) = bench.approver.asked
+    assert "It runs contained by Landlock" in asked.detail
+    (said,) = bench.texts()
+    assert "1 passed" in said
+    assert "cache could not write" not in said
+    assert "could not create cache" not in said
+    assert "'build/answer' is up to date" in said
+    assert (project / "new.txt").read_text() == "new"
+    assert (project / ".pytest_cache/README.md").exists()
+    assert os.access(project / "build/answer", os.X_OK)
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert difference(before, state(project)) == {}
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
     folder: str,
     environment: Mapping[str, str],
     grace_s: float,
+    passed: Sequence[int] = (),
 ) -> Kept:
     """
     Start *program* below a keeper.
@@ -88,6 +89,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
     Args:
         words: Its name and arguments.
         grace_s: The time between asking what is left of it to end and ending it.
+        passed: Descriptors that it gets.
 
     Raises OSError, ValueError.
     """
@@ -104,7 +106,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
             stdout=streams[1],
             stderr=streams[2],
             start_new_session=True,
-            pass_fds=(watched, theirs),
+            pass_fds=(watched, theirs, *passed),
         )
         rows = asyncio.StreamReader()
         pipe = os.fdopen(ours, "rb", buffering=0)

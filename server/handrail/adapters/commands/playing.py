@@ -143,7 +143,12 @@ class Playing:
             told = [theirs]
             runs = self.holding.program
             started = (runs, *self.holding.wrapped(program, name, arguments, at, theirs))
+        process: ending.Process
         try:
+            if self.holding is not None and self.holding.needs_keeper:
+                process = await kept.start(runs, started, streams, at, seen, ending.GRACE_S, told)
+                self.processes.append(process)
+                return process
             process = await asyncio.create_subprocess_exec(
                 *started,
                 executable=runs,

@@ -92,7 +92,9 @@ class Containment:
         except CannotContainError as error:
             return Available(why_not=str(error))
         if isinstance(found, Landlock):
-            return Available(by=f"Landlock (version {found.version})", mounts=False, why_not=why)
+            by, no_work = f"Landlock (version {found.version})", self._no_work() or found.why_no_work
+            reasons = "; ".join(each for each in (why, no_work) if each)
+            return Available(by=by, works=not no_work, is_weak=True, mounts=False, why_not=reasons)
         version = ".".join(map(str, found.version))
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
@@ -156,11 +158,11 @@ class Containment:
             if not works:  # it only reads, and the user has said yes to this
                 return None
             raise CannotContainError(f"{above} holds the workspace or the home folder")
-        if works and isinstance(found, Landlock):
-            raise CannotContainError(why)
+        if works and isinstance(found, Landlock) and found.why_no_work:
+            raise CannotContainError(found.why_no_work)
         try:
             if isinstance(found, Landlock):
-                return self._locked(contained, found, roots)
+                return self._locked(contained, found, roots, is_work=works)
             return self._held(contained, found, roots, is_work=works)
         except TooLargeError as error:
             raise CannotContainError("the workspace has too many folders to look through") from error
@@ -171,22 +173,42 @@ class Containment:
         except (OSError, CheckpointError) as error:
             raise CannotContainError(f"the state folder cannot be used: {error}") from error
 
-    def _locked(self, contained: Contained, found: Landlock, roots: Sequence[str]) -> Holding:
-        """How Landlock holds a command that only reads."""
+    def _locked(
+        self, contained: Contained, found: Landlock, roots: Sequence[str], *, is_work: bool
+    ) -> Holding:
+        """How Landlock holds a command."""
         marked = self._ground.marked(self.roots())
         folder = self._scratch.of_command()
         with ExitStack() as undo:
             undo.callback(remove, folder)
-            arguments = found.arguments(self._view(contained, marked, roots), folder)
+            view = self._view(contained, marked, roots)
+            if is_work:
+                _, kept = self._layers(contained, overlays=False)
+                view = replace(view, kept=kept, temporary=self._scratch.temporary())
+            arguments = found.arguments(view, folder)
             undo.pop_all()
-        return Holding(
+        held = Holding(
             program=found.program,
             arguments=arguments,
             takes_name=True,
-            is_bounded=False,
+            is_bounded=is_work,
             mounted={},
             folder=folder,
             roots=tuple(roots),
+            needs_keeper=is_work,
+        )
+        return self._watched(held, contained, marked) if is_work else held
+
+    def _watched(self, holding: Holding, contained: Contained, marked: Sequence[Marked]) -> Holding:
+        """How a command that writes is held, with what must not have appeared when it has ended."""
+        return replace(
+            holding,
+            needs=contained.needs,
+            opened=_real(contained.opened),
+            before=before(marked),
+            number=self._count,
+            git_runs=git_runs(marked),
+            scratch=self._scratch.folder(),
         )
 
     def _held(
@@ -195,7 +217,7 @@ class Containment:
         """How bubblewrap holds a command."""
         marked = self._ground.marked(self.roots())
         with ExitStack() as undo:
-            layers, kept = self._layers(contained, found) if is_work else ((), ())
+            layers, kept = self._layers(contained, overlays=found.overlays) if is_work else ((), ())
             undo.callback(self._scratch.give_back, layers, None)
             copies, folder = self._scratch.copied(_by_path(contained.copies))
             undo.callback(self._scratch.give_back, (), folder)
@@ -205,7 +227,7 @@ class Containment:
                 view = replace(view, layers=layers, kept=kept, temporary=temporary, overlays=overlays)
             result = made(replace(view, copies=copies))
             undo.pop_all()
-        return Holding(
+        held = Holding(
             program=found.program,
             arguments=result.arguments,
             takes_name=found.takes_name,
@@ -213,14 +235,9 @@ class Containment:
             mounted=identities(result.mounted),
             layers=layers,
             folder=folder,
-            scratch=self._scratch.folder() if is_work else None,
-            needs=contained.needs,
-            opened=_real(contained.opened),
             roots=tuple(roots),
-            before=before(marked) if is_work else None,
-            number=self._count,
-            git_runs=git_runs(marked) if is_work else {},
         )
+        return self._watched(held, contained, marked) if is_work else held
 
     def _view(self, contained: Contained, marked: Sequence[Marked], roots: Sequence[str]) -> View:
         """What a command sees, but for what is made for it alone."""
@@ -287,14 +304,14 @@ class Containment:
         """A command that was held has ended."""
         self._scratch.give_back(holding.layers, holding.folder)
 
-    def _layers(self, contained: Contained, found: Bubblewrap) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+    def _layers(self, contained: Contained, *, overlays: bool) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
         """What is changed only beside, and what is not changed at all."""
         layers, kept = [], []
         installs = Need.NETWORK in contained.needs
         for path in _real(contained.not_covered):
             if is_cache(Path(path)) or path in self._made or (installs and Path(path).name in INSTALLED):
                 continue
-            if not os.path.isdir(path) or not found.overlays:
+            if not os.path.isdir(path) or not overlays:
                 kept.append(path)
                 continue
             if (layer := self._scratch.layer(path)) is not None:

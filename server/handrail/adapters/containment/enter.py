@@ -16,7 +16,8 @@ import signal
 import stat
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # and to truncate, and to control devices
@@ -50,6 +51,25 @@ DENIED = """
     sethostname 170 161, setdomainname 171 162, quotactl 179 60, fanotify_init 300 262
 """
 DECIDED_BY_ARGUMENTS = "clone 56 220, clone3 435 435, ioctl 16 29, tgkill 234 131"
+# Calls about a process or thread, with the argument that names it: zero is the caller itself.
+OF_A_PROCESS = """
+    prlimit64 302 261 0, sched_setparam 142 118 0, sched_setscheduler 144 119 0, sched_setattr 314 274 0,
+    sched_setaffinity 203 122 0, setpriority 141 140 1, ioprio_set 251 30 1
+"""
+# What a command that writes needs, and `gate` decides about: Landlock can only allow whole folders.
+GATED = """
+    open 2 -, openat 257 56, creat 85 -, mkdir 83 -, mkdirat 258 34, rmdir 84 -, unlink 87 -,
+    unlinkat 263 35, rename 82 -, renameat 264 38, renameat2 316 276, link 86 -, linkat 265 37,
+    symlink 88 -, symlinkat 266 36, truncate 76 45, chmod 90 -, fchmod 91 52, fchmodat 268 53,
+    fchmodat2 452 452, chown 92 -, fchown 93 55, lchown 94 -, fchownat 260 54, utimensat 280 88
+"""
+OPENS = {"open": 1, "openat": 2}  # with the argument that says how
+OPENAT2 = "openat2 437 437"  # its arguments lie in memory; programs then call openat
+SECCOMP = "seccomp 317 277"
+# Not needed where Landlock keeps signals within the command.
+SIGNALS = ("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_send_signal")
+FAMILIES = (2, 10, 16)  # of sockets that the network needs: IPv4, IPv6, and what is asked about both
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_TMPFILE & ~os.O_DIRECTORY
 MACHINES = ("x86_64", "aarch64")
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32 = 0x40000000  # from here on, x86_64 has its other numbers
@@ -58,8 +78,9 @@ NEW_USER = 0x10000000  # of clone
 CONTROLS = (0x5412, 0x541C, 0x40086602, 0x40046602, 0x401C5820)
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-ALLOW, KILL, FAIL = 0x7FFF0000, 0x80000000, 0x00050000
+ALLOW, KILL, FAIL, ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
 NUMBER_AT, ARCHITECTURE_AT, FIRST_AT, SECOND_AT = 0, 4, 16, 24  # in the data that a filter sees
+SET_FILTER, GIVES_LISTENER, WAITS_UNLESS_KILLED = 1, 1 << 3, 1 << 5
 Instruction = tuple[int, int, int, int]
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -114,24 +135,89 @@ def drop_capabilities() -> None:
 
 def filter_calls() -> None:
     """Refuse the system calls that Landlock does not decide about. Raises OSError."""
-    program = b"".join(struct.pack("=HBBI", *each) for each in _filter(platform.machine()))
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
+    header, _program = _compiled(_filter(platform.machine(), _denied()))
     _checked(libc.prctl(SET_SECCOMP, FILTER, header, 0, 0))
 
 
-def _filter(machine: str) -> list[Instruction]:
-    denied = list(_numbers(DENIED, machine).values())
-    numbers = _numbers(DECIDED_BY_ARGUMENTS, machine)
+def filter_calls_of_work(*, has_network: bool, gates_reads: bool) -> int:
+    """
+    The same for a command that writes: what `gate` decides about is asked on a descriptor. Raises OSError.
+
+    Args:
+        gates_reads: Whether it decides about what is only read as well.
+
+    Returns:
+        The descriptor.
+    """
+    machine = platform.machine()
+    denied = _denied()
+    for name in (*numbers_of(GATED, machine), *(SIGNALS if version() >= DECIDES_SIGNALS else ())):
+        denied.pop(name, None)
+    if has_network:
+        del denied["socket"]
+    asked = [each for row in _asked(machine, gates_reads=gates_reads) for each in row]
+    header, _program = _compiled(_filter(machine, denied, asked))
+    call = numbers_of(SECCOMP, machine)["seccomp"]
+    flags = GIVES_LISTENER | WAITS_UNLESS_KILLED
+    found: int = libc.syscall(call, SET_FILTER, flags, header)
+    if found < 0:  # an older kernel, where a signal may have a call made twice
+        found = _checked(libc.syscall(call, SET_FILTER, GIVES_LISTENER, header))
+    return found
+
+
+def _compiled(rows: Sequence[Instruction]) -> tuple[bytes, ctypes.Array[ctypes.c_char]]:
+    program = b"".join(struct.pack("=HBBI", *each) for each in rows)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    return struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer)), buffer
+
+
+def _denied() -> dict[str, int]:
+    """The system calls that are refused, whatever their arguments."""
+    machine = platform.machine()
+    denied = numbers_of(DENIED, machine)
     if version() < DECIDES_SIGNALS:
-        denied.append(numbers["tgkill"])
+        denied["tgkill"] = numbers_of(DECIDED_BY_ARGUMENTS, machine)["tgkill"]
+    return denied
+
+
+def _asked(machine: str, *, gates_reads: bool) -> Iterator[Sequence[Instruction]]:
+    """The rows about calls that are asked about, and of sockets."""
+    for name, number in numbers_of(GATED, machine).items():
+        if name in OPENS and not gates_reads:
+            yield (EQUAL, 0, 4, number), (LOAD, 0, 0, FIRST_AT + 8 * OPENS[name])
+            yield (ANY_BIT, 0, 1, WRITES), (RETURN, 0, 0, ASK), (RETURN, 0, 0, ALLOW)
+        else:
+            yield (EQUAL, 0, 1, number), (RETURN, 0, 0, ASK)
+    (number,) = numbers_of(OPENAT2, machine).values()
+    yield (EQUAL, 0, 1, number), (RETURN, 0, 0, FAIL | errno.ENOSYS)
+    socket = numbers_of(DENIED, machine)["socket"]
+    yield (EQUAL, 0, 3 + len(FAMILIES), socket), (LOAD, 0, 0, FIRST_AT)
+    for left, family in enumerate(reversed(FAMILIES)):
+        yield ((EQUAL, len(FAMILIES) - left, 0, family),)
+    yield (RETURN, 0, 0, FAIL | errno.EACCES), (RETURN, 0, 0, ALLOW)
+
+
+def _of_others(machine: str) -> Iterator[Instruction]:
+    """The rows about calls that are for the caller itself only."""
+    for row in OF_A_PROCESS.split(","):
+        *numbers, argument = row.split()[1:]
+        yield EQUAL, 0, 4, int(numbers[MACHINES.index(machine)])
+        yield LOAD, 0, 0, FIRST_AT + 8 * int(argument)
+        yield EQUAL, 1, 0, 0
+        yield RETURN, 0, 0, FAIL | errno.EPERM
+        yield RETURN, 0, 0, ALLOW
+
+
+def _filter(machine: str, denied: Mapping[str, int], asked: Sequence[Instruction] = ()) -> list[Instruction]:
+    numbers = numbers_of(DECIDED_BY_ARGUMENTS, machine)
     return [
         (LOAD, 0, 0, ARCHITECTURE_AT),
         (EQUAL, 1, 0, AUDIT[machine]),
         (RETURN, 0, 0, KILL),
         (LOAD, 0, 0, NUMBER_AT),
         *(((AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)) if machine == "x86_64" else ()),
-        *(each for number in denied for each in _refused(number)),
+        *(each for name, number in denied.items() for each in _refused(number, _error(name))),
+        *asked,
         (EQUAL, 0, 1, numbers["clone3"]),
         (RETURN, 0, 0, FAIL | errno.ENOSYS),  # its flags lie in memory; libraries then call clone
         (EQUAL, 0, 4, numbers["clone"]),
@@ -139,6 +225,7 @@ def _filter(machine: str) -> list[Instruction]:
         (ANY_BIT, 0, 1, NEW_USER),
         (RETURN, 0, 0, FAIL | errno.EPERM),
         (RETURN, 0, 0, ALLOW),
+        *_of_others(machine),
         (EQUAL, 0, 1 + 2 * len(CONTROLS), numbers["ioctl"]),
         (LOAD, 0, 0, SECOND_AT),
         *(each for control in CONTROLS for each in _refused(control)),
@@ -146,16 +233,21 @@ def _filter(machine: str) -> list[Instruction]:
     ]
 
 
-def _numbers(table: str, machine: str) -> dict[str, int]:
+def numbers_of(table: str, machine: str) -> dict[str, int]:
     """The system calls of a table that this processor has."""
     rows = (row.split() for row in table.split(","))
     found = {name: numbers[MACHINES.index(machine)] for name, *numbers in rows}
     return {name: int(number) for name, number in found.items() if number != "-"}
 
 
-def _refused(value: int) -> Iterator[Instruction]:
+def _error(name: str) -> int:
+    """What a call fails with; programs do without attributes where a file system has none."""
+    return errno.EOPNOTSUPP if "xattr" in name else errno.EPERM
+
+
+def _refused(value: int, error: int = errno.EPERM) -> Iterator[Instruction]:
     yield EQUAL, 0, 1, value
-    yield RETURN, 0, 0, FAIL | errno.EPERM
+    yield RETURN, 0, 0, FAIL | error
 
 
 def _checked(result: int) -> int:
@@ -165,21 +257,19 @@ def _checked(result: int) -> int:
     return result
 
 
-def main() -> None:
-    """`enter.py RULES [--json-status-fd N] [--argv0 NAME] --chdir FOLDER -- PROGRAM [ARGUMENT ...]`."""
-    given, options = sys.argv[1:], dict[str, str]()
-    with open(given.pop(0), encoding="utf-8", errors="surrogateescape") as file:
+def given() -> tuple[dict[str, Any], dict[str, str], Sequence[str]]:
+    """The rules, options and command that this program was given."""
+    words, options = sys.argv[1:], dict[str, str]()
+    with open(words.pop(0), encoding="utf-8", errors="surrogateescape") as file:
         rules = json.load(file)
-    while (name := given.pop(0)) != "--":
-        options[name] = given.pop(0)
-    program, *arguments = given
-    os.chdir(options["--chdir"])
-    if "temporary" in rules:
-        os.environ["TMPDIR"] = rules["temporary"]
-    libc.prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-    restrict([(path, rights) for path, rights in rules["paths"]])
-    drop_capabilities()
-    filter_calls()
+    while (name := words.pop(0)) != "--":
+        options[name] = words.pop(0)
+    return rules, options, words
+
+
+def become(command: Sequence[str], options: Mapping[str, str]) -> NoReturn:
+    """Tell that all is closed, and run the command in place of this program."""
+    program, *arguments = command
     if told := options.get("--json-status-fd"):
         os.set_inheritable(int(told), False)
         os.write(int(told), b'{"landlocked": true}')
@@ -188,6 +278,18 @@ def main() -> None:
     except OSError as error:
         os.write(2, os.fsencode(f"{program}: {error.strerror}\n"))
         sys.exit(126)
+
+
+def main() -> None:
+    """`enter.py RULES [--json-status-fd N] [--argv0 NAME] --chdir FOLDER -- PROGRAM [ARGUMENT ...]`."""
+    rules, options, command = given()
+    os.chdir(options["--chdir"])
+    os.environ.update(rules["environment"])
+    libc.prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    restrict([(path, rights) for path, rights in rules["paths"]])
+    drop_capabilities()
+    filter_calls()
+    become(command, options)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ class Holding:
         roots: The workspace folders, without links.
         before: What was hidden or kept in the workspace when it began; None if it cannot add to that.
         number: How much had been allowed by then.
+        needs_keeper: Whether it runs below a keeper, as it has no processes of its own that end with it.
         git_runs: What git runs or obeys in each repository of the workspace, and was there when it began.
     """
 
@@ -80,6 +81,7 @@ class Holding:
     roots: tuple[str, ...] = ()
     before: Before | None = None
     number: int = 0
+    needs_keeper: bool = False
     git_runs: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @staticmethod

@@ -1,9 +1,10 @@
 """
-Hold commands that only read by Landlock, where the kernel or a container refuses new namespaces.
+Hold commands by Landlock, where the kernel or a container refuses new namespaces.
 
 Landlock knows only what is allowed, with all that is below it. So a folder in which something is hidden is
 not allowed as a whole, but each of its other entries is. Names, sizes and times of hidden files can be seen,
-and nothing can lie over a file. `enter` closes the process; a program in it has to fail at everything that is
+and nothing can lie over a file. `enter` closes the process of a command that only reads; for one that writes
+`gate` does what is to be done beside closed files. A program in each has to fail at everything that is
 promised, as with bubblewrap.
 """
 
@@ -13,20 +14,35 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import handrail
 from handrail.adapters.containment import enter
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.probe import SAID_CHARS, TIMEOUT_S
-from handrail.adapters.containment.profile import TooManyError, View
-from handrail.adapters.containment.system import MORE, SYSTEM, Home, closed
+from handrail.adapters.containment.profile import GIT_RUNS, TooManyError, View
+from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed
+from handrail.core.policy.containment import Need
 from handrail.core.policy.environment import inherited
 
 LIMIT_RULES = 20_000
 READ = enter.EXECUTE | enter.READ_FILE | enter.READ_DIR
 WRITE = (1 << 15) - 1 - READ  # all that Landlock knows of files, but for devices
+KEEPS_SIZES = 3  # from this version on a file that may not be written cannot be emptied either
+# What programs keep in the home folder, where nothing is written.
+CACHES = {
+    "XDG_CACHE_HOME": "cache",
+    "GOCACHE": "cache/go-build",
+    "npm_config_cache": "cache/npm",
+    "CCACHE_DIR": "cache/ccache",
+}
+STARTS_GATE = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from handrail.adapters.containment import gate; gate.main()"
+)
+PACKAGES = os.fspath(Path(handrail.__file__).parent.parent)
 DEVICES = (("/dev/null", enter.READ_FILE | enter.WRITE_FILE), *(
     (path, enter.READ_FILE) for path in ("/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 ))  # fmt: skip
@@ -53,16 +69,53 @@ fails("keeps modes", lambda: os.chmod(seen, 0o777))
 fails("keeps names", lambda: os.rename(seen, made))
 fails("has no network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
 fails("has no sockets", lambda: socket.socket(socket.AF_UNIX))
-fails("sends no signals", lambda: os.kill(os.getppid(), 0))
+fails("sends no signals", lambda: os.kill(int(sys.argv[3]), 0))
+print(json.dumps(found))
+"""
+# The same, for one that writes.
+TRIES_OF_WORK = """
+import json, os, socket, sys
+trial, outer, server = sys.argv[1:4]
+found = {}
+def fails(name, work):
+    try:
+        work()
+    except OSError:
+        found[name] = True
+    else:
+        found[name] = False
+hidden, kept, new = (os.path.join(trial, name) for name in ("hidden", "kept", "new"))
+fails("hides files", lambda: open(hidden).read())
+fails("keeps files", lambda: open(hidden, "a"))
+fails("keeps folders", lambda: open(os.path.join(kept, "new"), "w"))
+fails("keeps names", lambda: os.rename(kept, new))
+fails("keeps modes", lambda: os.chmod(hidden, 0o777))
+fails("keeps what is elsewhere", lambda: open(os.path.join(os.path.dirname(trial), "new"), "w"))
+fails("has no network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
+fails("has no sockets", lambda: socket.socket(socket.AF_UNIX))
+fails("sends no signals", lambda: os.kill(int(server), 0))
+try:
+    os.mkdir(new)
+    with open(os.path.join(new, "file"), "w") as file:
+        file.write("new")
+    found["writes"] = open(os.path.join(new, "file")).read() == "new"
+except OSError:
+    found["writes"] = False
 print(json.dumps(found))
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landlock:
-    """A Landlock that holds, of this version."""
+    """
+    A Landlock that holds, of this version.
+
+    Attributes:
+        why_no_work: Why it cannot hold commands that write; empty if it can.
+    """
 
     version: int
+    why_no_work: str = ""
 
     @property
     def program(self) -> str:
@@ -71,13 +124,13 @@ class Landlock:
 
     def arguments(self, view: View, folder: Path) -> tuple[str, ...]:
         """The arguments of `program`; writes the rules into *folder*. Raises TooManyError, OSError."""
-        rules = folder / "rules"
-        temporary = folder / "tmp"
-        temporary.mkdir(mode=0o700, exist_ok=True)
-        paths = [*allowed(view), (os.fspath(temporary), READ | WRITE)]
-        told = json.dumps({"paths": paths, "temporary": os.fspath(temporary)})
-        rules.write_text(told, encoding="utf-8", errors="surrogateescape")
-        return ("-I", "-S", enter.__file__, os.fspath(rules))
+        temporary = view.temporary or os.fspath(folder / "tmp")
+        os.makedirs(temporary, mode=0o700, exist_ok=True)
+        rules = _of_work(view, temporary) if view.is_writable else _of_look(view, temporary)
+        told = folder / "rules"
+        told.write_text(json.dumps(rules), encoding="utf-8", errors="surrogateescape")
+        starts = ("-c", STARTS_GATE, PACKAGES) if view.is_writable else (enter.__file__,)
+        return ("-I", "-S", *starts, os.fspath(told))
 
 
 def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Landlock | None, str]:
@@ -88,33 +141,48 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Landlock | Non
         return None, "the kernel has no Landlock"
     if not enter.is_known():
         return None, "Landlock is not used on this processor"
-    (folder / "hidden").write_text("secret")
-    (folder / "seen").write_text("seen")
-    at = os.fspath(folder)
+    found = Landlock(version=has)
+    if why := _why_not(found, roots, folder, port, works=False):
+        return None, why
+    if has < KEEPS_SIZES:
+        return replace(found, why_no_work=f"Landlock of version {KEEPS_SIZES} or later is needed"), ""
+    return replace(found, why_no_work=_why_not(found, roots, folder, port, works=True)), ""
+
+
+def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *, works: bool) -> str:
+    """Why it cannot be used; empty if it can."""
+    beside = folder / f"beside-{works:d}"
+    trial = beside / "trial"
+    (trial / "kept").mkdir(parents=True)
+    (trial / "hidden").write_text("secret")
+    (trial / "seen").write_text("seen")
+    at = os.fspath(trial)
     view = View(
         roots=(*(os.path.realpath(root) for root in roots), at),
         home=Home(home=None, seen=(sys.base_prefix, sys.prefix), cached=(), settings=()),
         hidden="",
-        marked=(Marked(f"{at}/hidden", Kind.SECRET, is_folder=False),),
+        is_writable=works,
+        marked=(
+            Marked(f"{at}/hidden", Kind.SECRET, is_folder=False),
+            Marked(f"{at}/kept", Kind.KEPT, is_folder=True),
+        ),
     )
-    found = Landlock(version=has)
     try:
-        beside = folder / "rules-of-trial"
-        beside.mkdir()
-        said = _tried(found, view, beside, (at, str(port)))
+        tries = TRIES_OF_WORK if works else TRIES
+        said = _tried(found, view, beside, (tries, at, str(port), str(os.getpid())))
     except (OSError, ValueError, TooManyError, subprocess.SubprocessError) as error:
-        return None, f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
+        return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
     if broken or not said:
-        return None, f"Landlock does not hold: it never {' and never '.join(broken) or 'says what it holds'}"
-    return found, ""
+        return f"Landlock does not hold: it never {' and never '.join(broken) or 'says what it holds'}"
+    return ""
 
 
 def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) -> dict[str, bool]:
     python = os.path.realpath(sys.executable)
     start = (found.program, *found.arguments(view, folder), "--chdir", "/", "--", python)
     done = subprocess.run(
-        [*start, "-I", "-S", "-c", TRIES, *arguments],
+        [*start, "-I", "-S", "-c", *arguments],
         capture_output=True,
         text=True,
         errors="replace",
@@ -130,15 +198,102 @@ def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) 
     return result
 
 
+def _of_look(view: View, temporary: str) -> dict[str, object]:
+    """The rules of a command that only reads. Raises TooManyError."""
+    paths = [*allowed(view), (temporary, READ | WRITE)]
+    return {"paths": paths, "environment": {"TMPDIR": temporary}}
+
+
+def _of_work(view: View, temporary: str) -> dict[str, object]:
+    """The rules of a command that writes in the workspace. Raises TooManyError."""
+    hidden, kept = _closed_to(view, {Kind.LATER, Kind.KEPT, Kind.LINK})
+    kept.update(hidden, view.kept)
+    if Need.REPOSITORY in view.needs:
+        repositories = {each.path for each in view.marked if each.kind is Kind.KEPT and each.is_folder}
+        kept -= repositories
+        kept.update(os.path.join(path, name) for path in repositories for name in GIT_RUNS)
+    kept.difference_update(view.opened)
+    areas = [*view.roots, *(view.repositories if Need.REPOSITORY in view.needs else ()), *view.opened]
+    areas = [path for path in dict.fromkeys(map(os.path.realpath, areas)) if os.path.exists(path)]
+    hides = _Hides(hidden, kept)
+    written = dict[str, int]()
+    for area in areas:
+        hides.add(written, hides.below(area, _above_all(hidden, area), _above_all(kept, area)))
+    written[temporary] = READ | WRITE
+    rights = dict(allowed(replace(view, roots=(), opened=())))
+    hides.add(rights, written.items())
+    names = [os.path.realpath(name) for name in NAMES] if Need.NETWORK in view.needs else []
+    settings = view.home.settings if Need.REPOSITORY in view.needs else ()
+    hides.add(rights, ((path, READ) for path in (*names, *settings)))
+    return {
+        "paths": [*rights.items()],
+        "environment": {"TMPDIR": temporary, **{name: f"{temporary}/{at}" for name, at in CACHES.items()}},
+        "areas": [*areas, temporary],
+        "allowed": [path for path, each in written.items() if each & enter.WRITE_FILE],
+        "hidden": sorted(hidden),
+        "closed": sorted(kept),
+        "has_network": Need.NETWORK in view.needs,
+        "gates_reads": bool(hidden),
+    }
+
+
+def _above_all(paths: Iterable[str], top: str) -> set[str]:
+    return {parent for path in paths for parent in _above(path, top)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Hides:
+    """What of the workspace is hidden, or closed to writing, and what remains."""
+
+    hidden: Set[str]
+    closed: Set[str]
+
+    def add(self, to: dict[str, int], found: Iterable[tuple[str, int]]) -> None:
+        """Add to the rights *to*. Raises TooManyError."""
+        for path, rights in found:
+            to[path] = to.get(path, 0) | rights
+            if len(to) > LIMIT_RULES:
+                raise TooManyError
+
+    def below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
+        """
+        The rights to *path* and all below it, but for what is hidden or closed.
+
+        Args:
+            above: The folders above what is hidden.
+            over: Those above what is closed.
+        """
+        if path in self.hidden:
+            return
+        if path in self.closed:
+            yield from _below(path, self.hidden, set(above))
+        elif path not in over:
+            yield path, READ | WRITE
+        else:
+            # To run a file tells nothing of it, so what is made there can be run.
+            yield path, READ if path not in above else enter.READ_DIR | enter.EXECUTE
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    if not entry.is_symlink():
+                        yield from self.below(entry.path, above, over)
+
+
+def _closed_to(view: View, kinds: Set[Kind]) -> tuple[set[str], set[str]]:
+    """What of the workspace is hidden from a command, and what else is of these kinds."""
+    marked = [each for each in view.marked if each.path not in view.opened]
+    hidden = {each.path for each in marked if _is_hidden(each.kind)}
+    return hidden, {each.path for each in marked if each.kind in kinds}
+
+
 def allowed(view: View) -> list[tuple[str, int]]:
     """The paths that a command which only reads may use, with its rights. Raises TooManyError."""
     files, folders = closed()
-    hidden = {each.path for each in view.marked if _is_hidden(each.kind) and each.path not in view.opened}
+    hidden, _ = _closed_to(view, set())
     hidden.update(files, folders)
     tops = [*SYSTEM, *MORE, *view.home.seen, *view.home.cached, *view.repositories, *view.roots, *view.opened]
     found: dict[str, int] = {}
     for top in dict.fromkeys(os.path.realpath(top) for top in tops if os.path.exists(top)):
-        above = {parent for path in hidden for parent in _above(path, top)}
+        above = _above_all(hidden, top)
         for path, rights in _below(top, hidden, above):
             found[path] = found.get(path, 0) | rights
             if len(found) > LIMIT_RULES:

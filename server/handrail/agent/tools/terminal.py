@@ -128,8 +128,9 @@ def _denied(output: str, contained: Contained) -> str:
         return ""
     return (
         "It ran contained: without network; outside the workspace only the system and toolchains are there; "
-        "protected files are hidden; .git and files that run later cannot be changed. If it needs one of "
-        "these, call it once more with `needs` and `why`: the user is asked."
+        "protected files are hidden; .git and files that run later cannot be changed, and ignored folders "
+        "may be read-only. If it needs one of these, call it once more with `needs` and `why`: the user is "
+        "asked."
     )
 
 

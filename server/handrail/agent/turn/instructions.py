@@ -58,9 +58,10 @@ async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
 async def _of_commands(ports: Ports) -> list[str]:
     """The rules that tell what holds for commands here."""
     sandbox = ports.terms.sandbox
-    if sandbox is Sandbox.OFF or not (await ports.process.available()).works:
+    available = await ports.process.available()
+    if sandbox is Sandbox.OFF or not available.works:
         return ["asked"]
-    return ["contained", "asked"] if sandbox is Sandbox.ASK else ["contained"]
+    return ["contained", "asked"] if sandbox is Sandbox.ASK or available.is_weak else ["contained"]
 
 
 def _limits(ports: Ports) -> dict[str, str]:

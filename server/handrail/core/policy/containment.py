@@ -38,6 +38,10 @@ class Need(StrEnum):
     MACHINE = "machine"
 
 
+WEAKLY_HELD = (
+    "It runs contained by Landlock, which holds less than bubblewrap: it writes in the workspace only and "
+    "sees no keys, but can find out which files exist elsewhere, with their sizes and times."
+)
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
         "It gets the network, and so all that listens on this machine. What it installs in folders of "
@@ -56,12 +60,14 @@ class Available:
     Attributes:
         by: What contains it, for people; empty if nothing does.
         works: Whether there is *work*, and not only *look*.
+        is_weak: Whether *work* is Landlock's and holds less, so that each such command is asked about.
         mounts: Whether unsaved text can lie over files.
         why_not: Why there is no more, for people; empty if there is all.
     """
 
     by: str = ""
     works: bool = False
+    is_weak: bool = False
     mounts: bool = True
     why_not: str = ""
 

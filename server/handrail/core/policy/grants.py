@@ -15,6 +15,7 @@ from handrail.core.policy.containment import Profile
 from handrail.core.policy.rules import Rule
 
 SAVES = "save"  # no tool: what the user allows before commands
+WEAK_WORK = "weak-work"  # in place of the profile, where Landlock contains what the line writes
 OPENED_MARK = "\0"  # between a command line, which cannot have it, how it is contained, and what is opened
 
 
@@ -53,5 +54,6 @@ def _in_words(held: Sequence[str]) -> str:
     if not held:
         return ""
     profile, *opened = held
-    how = "contained" if profile == Profile.WORK else "only to read"
+    hows = {Profile.WORK: "contained", WEAK_WORK: "contained by Landlock"}
+    how = hows.get(profile, "only to read")
     return f" ({how}; opened: {', '.join(opened)})" if opened else f" ({how})"

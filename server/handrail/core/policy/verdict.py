@@ -19,13 +19,14 @@ from handrail.core.policy.containment import (
     FREE,
     NOTHING_AVAILABLE,
     OPENS,
+    WEAKLY_HELD,
     Available,
     Contained,
     Need,
     Profile,
     Sandbox,
 )
-from handrail.core.policy.grants import OPENED_MARK, Grant, Rights
+from handrail.core.policy.grants import OPENED_MARK, WEAK_WORK, Grant, Rights
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 
@@ -155,7 +156,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command line that
     needs no shell and is known to change nothing; protected files, what lies outside, and all other commands
     are asked about. Files that run later are asked about before they are written. Where commands can be
-    contained, only what is to be opened for them is asked about.
+    contained, only what is to be opened for them is asked about, unless Landlock contains them.
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
@@ -275,7 +276,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
         why = BY_RULE
-    elif is_work and request.sandbox is Sandbox.AUTO:
+    elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
         why = None
     reasons = [why] if why else []
     if is_work:
@@ -302,7 +303,8 @@ def _held(request: Request, *, is_work: bool) -> str:
     if Need.MACHINE in request.needs:
         return ""
     opened = [*sorted(_needs_of_work(request)), *sorted(place.identity for place in request.opened)]
-    return "".join(f"{OPENED_MARK}{each}" for each in (Profile.WORK, *opened))
+    profile = WEAK_WORK if request.available.is_weak else Profile.WORK
+    return "".join(f"{OPENED_MARK}{each}" for each in (profile, *opened))
 
 
 def _needs_of_work(request: Request) -> frozenset[Need]:
@@ -313,6 +315,8 @@ def _needs_of_work(request: Request) -> frozenset[Need]:
 
 def _opened(request: Request) -> Iterator[str]:
     """What a contained command would get, for people."""
+    if request.available.is_weak and Need.MACHINE not in request.needs:
+        yield WEAKLY_HELD
     yield from (OPENS[need] for need in Need if need in _needs_of_work(request))
     yield from (f"It may read and write {place.path}." for place in request.opened)
     if request.reason and (request.needs or request.opened):

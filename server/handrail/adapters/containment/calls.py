@@ -1,0 +1,392 @@
+"""
+Answer the calls of a command that writes, each as its rules have it; see `gate` for why and how.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+
+from handrail.adapters.containment import enter
+from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, magic, named, place
+
+AT_SYMLINK_NOFOLLOW, AT_REMOVEDIR, AT_SYMLINK_FOLLOW = 0x100, 0x200, 0x400
+TMPFILE = os.O_TMPFILE & ~os.O_DIRECTORY
+NOBODY = 0xFFFFFFFF  # an owner that stays
+TIMES_BYTES = 32
+OF_THE_SYSTEM = ("/usr/", "/lib", "/etc/", "/bin/", "/opt/", "/dev/null", "/sys/")  # never the workspace
+
+GO_ON, DONE = Answer(goes_on=True), Answer()
+Identity = tuple[int, int]
+
+
+def refused(number: int = errno.EPERM) -> Answer:
+    """The answer of a call that fails."""
+    return Answer(error=number)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """
+    What a command may do, by paths without links.
+
+    Attributes:
+        areas: The folders and files in which it works.
+        allowed: What of them Landlock allows it, with all below: it knows files, and not their names.
+        hidden: What it neither sees nor changes.
+        closed: What it does not change; the hidden paths are among them.
+        above: The folders above what it does not change.
+        files: The closed files, whatever their names.
+    """
+
+    areas: frozenset[str]
+    allowed: Mapping[str, Identity]
+    hidden: frozenset[str]
+    closed: frozenset[str]
+    above: frozenset[str]
+    files: frozenset[Identity]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Sequence[str]]) -> Rules:
+        """The rules as they were written down."""
+        closed = frozenset(given["closed"])
+        return cls(
+            areas=frozenset(given["areas"]),
+            allowed={path: found for path in given["allowed"] if (found := _identity(path)) is not None},
+            hidden=frozenset(given["hidden"]),
+            closed=closed,
+            above=frozenset(above for path in closed for above in _upwards(os.path.dirname(path))),
+            files=frozenset(found for path in closed if (found := _identity(path, files=True)) is not None),
+        )
+
+    def is_allowed(self, path: str) -> bool:
+        """Whether Landlock lets it do anything there."""
+        return any(each in self.allowed and self.allowed[each] == _identity(each) for each in _upwards(path))
+
+    def may_read(self, path: str) -> bool:
+        """Whether it may see what is there."""
+        return self._is_within(path, self.hidden)
+
+    def may_write(self, path: str) -> bool:
+        """Whether it may change what is in a file there."""
+        return self._is_within(path, self.closed)
+
+    def may_place(self, path: str) -> bool:
+        """Whether it may make something there, or take away what is there."""
+        is_whole = path not in self.above and path not in self.areas
+        return is_whole and self.may_write(path) and self.may_write(os.path.dirname(path))
+
+    def _is_within(self, path: str, but: frozenset[str]) -> bool:
+        for each in _upwards(path):
+            if each in but:
+                return False
+            if each in self.areas:
+                return True
+        return False
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """*path*, and the folders above it."""
+    while len(path) > 1:
+        yield path
+        path = os.path.dirname(path)
+
+
+def _identity(path: str, *, files: bool = False) -> Identity | None:
+    """What is at *path*; None if there is nothing, or no plain file where only *files* count."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if not files or stat.S_ISREG(found.st_mode) else None
+
+
+class Elsewhere(Exception):  # no error: the kernel decides
+    """A call is about something that this program does nothing about."""
+
+
+class Gate:
+    """Answers calls by *rules*."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        numbers = enter.numbers_of(enter.GATED, platform.machine())
+        self._calls: dict[int, Callable[[Call], Answer]] = {
+            number: getattr(self, f"_{name}") for name, number in numbers.items()
+        }
+
+    def answer(self, call: Call) -> Answer:
+        """What a call is answered with."""
+        try:
+            return self._calls[call.number](call)
+        except Elsewhere:
+            return GO_ON
+        except OSError as error:
+            return refused(error.errno or errno.EFAULT)
+
+    # ---- Paths -------------------------------------------------------------------------------------
+
+    def _path(self, call: Call, index: int, folder: int | None = None, *, follows: bool = False) -> str:
+        """The path without links that an argument leads to. Raises Elsewhere, OSError."""
+        raw = call.path(index)
+        if not raw:
+            raise Elsewhere
+        if raw.startswith(OF_THE_SYSTEM):
+            raise Elsewhere
+        for begins in ("/proc/self/", "/proc/thread-self/", "/dev/fd/"):
+            if raw.startswith(begins):
+                raw = f"/proc/{call.thread}/{'fd/' * (begins == '/dev/fd/')}{raw[len(begins) :]}"
+        whole = raw if raw.startswith("/") else os.path.join(call.folder(folder), raw)
+        at, name = os.path.split(whole.rstrip("/"))
+        if follows:
+            return os.path.realpath(whole)
+        if name in {"", ".", ".."}:
+            raise Elsewhere
+        return os.path.join(os.path.realpath(at), name)
+
+    @contextmanager
+    def _beside(self, path: str) -> Iterator[tuple[int, str]]:
+        """The folder that holds *path*, opened, and the name in it. Raises Elsewhere, OSError."""
+        folder, name = os.path.split(path)
+        with place(folder) as at:
+            if named(at) != folder:  # it was moved since
+                raise Elsewhere
+            yield at, name
+
+    @contextmanager
+    def _placed(self, path: str) -> Iterator[tuple[int, str]]:
+        """The same for what may be made or taken away. Raises Elsewhere, OSError."""
+        if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_place(path):
+            raise Elsewhere
+        with self._beside(path) as found:
+            yield found
+
+    # ---- Opening -----------------------------------------------------------------------------------
+
+    def _open(self, call: Call) -> Answer:
+        return self._opened(call, 0, None)
+
+    def _openat(self, call: Call) -> Answer:
+        return self._opened(call, 1, 0)
+
+    def _creat(self, call: Call) -> Answer:
+        flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
+        return self._opened(call, 0, None, (flags, call.arguments[1]))
+
+    def _opened(
+        self, call: Call, index: int, folder: int | None, how: tuple[int, int] | None = None
+    ) -> Answer:
+        flags, mode = how or (call.descriptor(index + 1), call.arguments[index + 2])
+        if flags & (os.O_PATH | os.O_DIRECTORY) and not flags & TMPFILE:
+            raise Elsewhere
+        makes_new = flags & os.O_CREAT and flags & os.O_EXCL
+        path = self._path(call, index, folder, follows=not (flags & os.O_NOFOLLOW or makes_new))
+        writes = flags & (os.O_ACCMODE | os.O_TRUNC)
+        may = self.rules.may_write if writes else self.rules.may_read
+        if not may(path) or self.rules.is_allowed(path):
+            raise Elsewhere
+        if flags & TMPFILE:
+            return refused(errno.EOPNOTSUPP)  # programs then use a name
+        with self._beside(path) as (at, name):
+            try:
+                opened = self._existing(name, at, flags)
+            except FileNotFoundError:
+                if not flags & os.O_CREAT:
+                    return refused(errno.ENOENT)
+                if not self.rules.may_place(path):
+                    raise Elsewhere from None
+                more = os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                opened = os.open(name, flags | more, mode & 0o7777 & ~call.umask(), dir_fd=at)
+        return Answer(opened=opened, closes=bool(flags & os.O_CLOEXEC))
+
+    def _existing(self, name: str, at: int, flags: int) -> int:
+        """A file that is there, opened. Raises Elsewhere, OSError."""
+        with place(name, at=at) as found:
+            known = os.fstat(found)
+            if not stat.S_ISREG(known.st_mode) or (known.st_dev, known.st_ino) in self.rules.files:
+                raise Elsewhere
+            if flags & os.O_CREAT and flags & os.O_EXCL:
+                raise FileExistsError(errno.EEXIST, name)
+            return os.open(magic(found), flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) | os.O_CLOEXEC)
+
+    def _truncate(self, call: Call) -> Answer:
+        path = self._path(call, 0, follows=True)
+        if self.rules.is_allowed(path) or not self.rules.may_write(path):
+            raise Elsewhere
+        with self._beside(path) as (at, name):
+            opened = self._existing(name, at, os.O_WRONLY)
+        try:
+            os.ftruncate(opened, ctypes.c_long(call.arguments[1]).value)
+        finally:
+            os.close(opened)
+        return DONE
+
+    # ---- Making, moving and removing ---------------------------------------------------------------
+
+    def _mkdir(self, call: Call) -> Answer:
+        return self._made(call, self._path(call, 0), call.arguments[1])
+
+    def _mkdirat(self, call: Call) -> Answer:
+        return self._made(call, self._path(call, 1, 0), call.arguments[2])
+
+    def _made(self, call: Call, path: str, mode: int) -> Answer:
+        with self._placed(path) as (at, name):
+            os.mkdir(name, mode & 0o7777 & ~call.umask(), dir_fd=at)
+        return DONE
+
+    def _rmdir(self, call: Call) -> Answer:
+        return self._removed(self._path(call, 0), is_folder=True)
+
+    def _unlink(self, call: Call) -> Answer:
+        return self._removed(self._path(call, 0), is_folder=False)
+
+    def _unlinkat(self, call: Call) -> Answer:
+        return self._removed(self._path(call, 1, 0), is_folder=bool(call.arguments[2] & AT_REMOVEDIR))
+
+    def _removed(self, path: str, *, is_folder: bool) -> Answer:
+        with self._placed(path) as (at, name):
+            os.rmdir(name, dir_fd=at) if is_folder else os.unlink(name, dir_fd=at)
+        return DONE
+
+    def _rename(self, call: Call) -> Answer:
+        return self._moved(self._path(call, 0), self._path(call, 1), 0)
+
+    def _renameat(self, call: Call) -> Answer:
+        return self._moved(self._path(call, 1, 0), self._path(call, 3, 2), 0)
+
+    def _renameat2(self, call: Call) -> Answer:
+        return self._moved(self._path(call, 1, 0), self._path(call, 3, 2), call.arguments[4])
+
+    def _moved(self, path: str, to: str, flags: int) -> Answer:
+        with self._pair(path, to) as (at, name, beside, new):
+            number = enter.numbers_of(enter.GATED, platform.machine())["renameat2"]
+            raw = os.fsencode(name), os.fsencode(new)
+            _checked(enter.libc.syscall(number, at, raw[0], beside, raw[1], ctypes.c_uint(flags)))
+        return DONE
+
+    def _link(self, call: Call) -> Answer:
+        return self._linked(self._path(call, 0), self._path(call, 1))
+
+    def _linkat(self, call: Call) -> Answer:
+        follows = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
+        return self._linked(self._path(call, 1, 0, follows=follows), self._path(call, 3, 2))
+
+    def _linked(self, path: str, to: str) -> Answer:
+        with self._pair(path, to) as (at, name, beside, new):
+            with place(name, at=at) as found:
+                known = os.fstat(found)
+            if (known.st_dev, known.st_ino) in self.rules.files:
+                raise Elsewhere
+            os.link(name, new, src_dir_fd=at, dst_dir_fd=beside, follow_symlinks=False)
+        return DONE
+
+    @contextmanager
+    def _pair(self, path: str, to: str) -> Iterator[tuple[int, str, int, str]]:
+        """Two names that may be made or taken away, in their folders. Raises Elsewhere, OSError."""
+        allowed = [self.rules.is_allowed(os.path.dirname(each)) for each in (path, to)]
+        if all(allowed) or not (self.rules.may_place(path) and self.rules.may_place(to)):
+            raise Elsewhere
+        with ExitStack() as folders:
+            yield (*folders.enter_context(self._beside(path)), *folders.enter_context(self._beside(to)))
+
+    def _symlink(self, call: Call) -> Answer:
+        return self._symlinked(call.path(0), self._path(call, 1))
+
+    def _symlinkat(self, call: Call) -> Answer:
+        return self._symlinked(call.path(0), self._path(call, 2, 1))
+
+    def _symlinked(self, target: str, path: str) -> Answer:
+        with self._placed(path) as (at, name):
+            os.symlink(target, name, dir_fd=at)
+        return DONE
+
+    # ---- Modes, times and owners -------------------------------------------------------------------
+
+    def _chmod(self, call: Call) -> Answer:
+        return self._with_mode(self._path_to_change(call, 0, None), call.arguments[1])
+
+    def _fchmodat(self, call: Call) -> Answer:
+        return self._with_mode(self._path_to_change(call, 1, 0), call.arguments[2])
+
+    def _fchmodat2(self, call: Call) -> Answer:
+        follows = not call.arguments[3] & AT_SYMLINK_NOFOLLOW
+        return self._with_mode(self._path_to_change(call, 1, 0, follows=follows), call.arguments[2])
+
+    def _fchmod(self, call: Call) -> Answer:
+        return self._with_mode(self._open_file(call, 0), call.arguments[1])
+
+    def _with_mode(self, changed: AbstractContextManager[int], mode: int) -> Answer:
+        with changed as found:
+            if stat.S_ISLNK(os.fstat(found).st_mode):
+                return refused(errno.EOPNOTSUPP)
+            os.chmod(magic(found), mode & 0o7777)
+        return DONE
+
+    def _utimensat(self, call: Call) -> Answer:
+        times = call.bytes_at(2, TIMES_BYTES) if call.arguments[2] else None
+        if call.arguments[1] == 0:
+            changed = self._open_file(call, 0)
+        else:
+            follows = not call.arguments[3] & AT_SYMLINK_NOFOLLOW
+            changed = self._path_to_change(call, 1, 0, follows=follows)
+        number = enter.numbers_of(enter.GATED, platform.machine())["utimensat"]
+        with changed as found:
+            _checked(enter.libc.syscall(number, AT_FDCWD, os.fsencode(magic(found)), times, 0))
+        return DONE
+
+    def _chown(self, call: Call) -> Answer:
+        return _owned(call.arguments[1:3])
+
+    _lchown = _fchown = _chown
+
+    def _fchownat(self, call: Call) -> Answer:
+        return _owned(call.arguments[2:4])
+
+    @contextmanager
+    def _path_to_change(
+        self, call: Call, index: int, folder: int | None, *, follows: bool = True
+    ) -> Iterator[int]:
+        """What is at a path, if it may be changed. Raises OSError."""
+        try:
+            path = self._path(call, index, folder, follows=follows)
+        except Elsewhere:
+            raise PermissionError(errno.EPERM, "closed") from None
+        with place(path) as found:
+            self._check(found)
+            yield found
+
+    @contextmanager
+    def _open_file(self, call: Call, index: int) -> Iterator[int]:
+        """What the caller has open, if it may be changed. Raises OSError."""
+        found = os.open(f"/proc/{call.thread}/fd/{call.descriptor(index)}", os.O_PATH | os.O_CLOEXEC)
+        try:
+            self._check(found)
+            yield found
+        finally:
+            os.close(found)
+
+    def _check(self, found: int) -> None:
+        """Raise an OSError if what is open must stay as it is."""
+        known = os.fstat(found)
+        has_name = known.st_nlink > 0 and named(found).startswith("/")
+        is_closed = (known.st_dev, known.st_ino) in self.rules.files
+        if is_closed or (has_name and not self.rules.may_write(named(found))):
+            raise PermissionError(errno.EPERM, "closed")
+
+
+def _owned(owners: Sequence[int]) -> Answer:
+    """Nothing is done to an owner that stays, and no other can be given."""
+    own = {NOBODY, os.geteuid()}, {NOBODY, os.getegid()}
+    stays = all(each & NOBODY in known for each, known in zip(owners, own, strict=True))
+    return DONE if stays else refused()
+
+
+def _checked(result: int) -> None:
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "refused")

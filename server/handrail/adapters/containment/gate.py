@@ -1,0 +1,122 @@
+"""
+Hold a command that writes by Landlock, and do for it what Landlock can only allow of whole folders.
+
+Theory of operation. Landlock allows a folder with all that is below it. So a folder in which something is
+hidden, or must stay as it is, cannot be allowed, and nothing could be made beside that: no `build/` beside
+`.git`. Therefore the kernel asks this program, which nothing holds, about each call that opens, makes, moves
+or removes a file. It follows the path with all links, and looks at where that leads:
+
+- If Landlock allows what is there, or the command must not have it, the kernel goes on, and decides.
+- If it lies beside what is closed, this program does it in the command's place, in a folder that it has
+  opened and whose path it has looked at since, and by a name there, never through a link.
+
+So a mistake here never takes anything from what Landlock holds, and can only concern the workspace. Modes,
+times and owners, which Landlock does not know, are only changed here. Of what is made beside what is closed,
+names that run later are found afterwards, as with bubblewrap.
+
+Example: `.git` is closed, and so the workspace folder `w` cannot be allowed. `open("w/build/x", O_CREAT)`:
+`w/build` was made by the command a moment ago and has no rule; it is neither below `.git` nor above it, so
+`x` is made here and the command is given the descriptor. `rename("w/.git", "w/old")` is left to Landlock.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import struct
+
+from handrail.adapters.containment import enter
+from handrail.adapters.containment.calls import Gate, Rules
+from handrail.adapters.containment.notify import Listener
+
+SUBREAPER, SET_DUMPABLE = 36, 4
+
+
+def main() -> None:
+    """As `enter.main`, for a command that writes; goes on until that has ended, as it has."""
+    rules, options, command = enter.given()
+    os.chdir(options["--chdir"])
+    enter.libc.prctl(enter.DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    enter.libc.prctl(SUBREAPER, 1, 0, 0, 0)  # who calls is below us, as the kernel may want it
+    enter.drop_capabilities()
+    ours, theirs = socket.socketpair()
+    woken = _woken_by_children()
+    closing = Rules.of(rules)
+    pid = os.fork()
+    if pid == 0:
+        os.environ.update(rules["environment"])
+        enter.restrict([(path, rights) for path, rights in rules["paths"]])
+        asked = enter.filter_calls_of_work(has_network=rules["has_network"], gates_reads=rules["gates_reads"])
+        # From here on a call that opens a file waits for an answer.
+        theirs.sendmsg([b"asks"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", asked))])
+        os.close(asked)
+        enter.become(command, options)
+    theirs.close()
+    _forget_streams(options)
+    if (listener := _received(ours)) >= 0:
+        _serve(Listener(listener), Gate(closing), pid, woken)
+    _end_as(os.waitpid(pid, 0)[1])
+
+
+def _serve(listener: Listener, gate: Gate, pid: int, woken: int) -> None:
+    """Answer calls until the command ends."""
+    poll = select.poll()
+    poll.register(listener.descriptor, select.POLLIN)
+    poll.register(woken, select.POLLIN)
+    os.umask(0)
+    os.chdir("/")
+    while True:
+        for ready, _ in poll.poll():
+            if ready == woken:
+                os.read(woken, 1000)
+                _reap(pid)
+            elif (call := listener.receive()) is not None:
+                answer = gate.answer(call)
+                listener.answer(call, answer)
+
+
+def _reap(command: int) -> None:
+    """Let go of what has ended, and end when the command has."""
+    while found := os.waitpid(-1, os.WNOHANG):
+        if found[0] == command:
+            _end_as(found[1])
+        if found[0] == 0:
+            return
+
+
+def _end_as(status: int) -> None:
+    """End in the way that the command has ended."""
+    code = os.waitstatus_to_exitcode(status)
+    if code < 0:
+        enter.libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)  # its core is not ours
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
+
+
+def _woken_by_children() -> int:
+    """A pipe that can be read when a child has ended."""
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(waking, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return woken
+
+
+def _forget_streams(options: dict[str, str]) -> None:
+    """Close what is the command's: who reads from it would wait for us as well."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for channel in range(3):
+        os.dup2(nowhere, channel)
+    if told := options.get("--json-status-fd"):
+        os.close(int(told))
+
+
+def _received(channel: socket.socket) -> int:
+    """The descriptor on which the kernel asks; -1 if the command could not be closed in."""
+    _, given, _, _ = channel.recvmsg(4, socket.CMSG_SPACE(4))
+    channel.close()
+    return struct.unpack("=i", given[0][2])[0] if given else -1

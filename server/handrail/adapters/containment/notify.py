@@ -1,0 +1,156 @@
+"""
+System calls that the kernel asks about before it makes them: who calls, with what, and what is answered.
+
+The caller waits meanwhile. What it names by a pointer may change at any time, so nothing that was read there
+is told to the kernel: either we act ourselves and answer with the result, or the kernel goes on and decides
+by its own rules. Source: seccomp_unotify(2).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+RECEIVE, SEND, IS_VALID, ADD_FD = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
+REQUEST, RESPONSE, ADDITION = "=QIIiIQ6Q", "=QqiI", "=QIIII"
+GO_ON = 1
+LIMIT_PATH, PAGE = 4096, 4096
+AT_FDCWD = -100
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """
+    A system call.
+
+    Attributes:
+        thread: The number of the thread that makes it.
+        waits: Says whether that still waits: else its number may be another's by now.
+    """
+
+    id: int
+    thread: int
+    number: int
+    arguments: tuple[int, ...]
+    waits: Callable[[int], bool]
+
+    def descriptor(self, index: int) -> int:
+        """An argument that is a descriptor, or a number with a sign."""
+        return ctypes.c_int(self.arguments[index]).value
+
+    def bytes_at(self, index: int, count: int) -> bytes:
+        """What lies where an argument points to. Raises OSError."""
+        with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
+            return os.pread(memory.fileno(), count, self.arguments[index])
+
+    def path(self, index: int) -> str:
+        """A path that an argument points to. Raises OSError."""
+        at, found = self.arguments[index], b""
+        with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
+            while b"\0" not in found and len(found) < LIMIT_PATH:
+                found += os.pread(memory.fileno(), PAGE - (at + len(found)) % PAGE, at + len(found))
+        name, end, _ = found.partition(b"\0")
+        if not end or not self.waits(self.id):
+            raise OSError(errno.ENAMETOOLONG, "no path")
+        return os.fsdecode(name)
+
+    def folder(self, index: int | None) -> str:
+        """Where a relative path begins, by the descriptor in an argument if it takes one. Raises OSError."""
+        descriptor = AT_FDCWD if index is None else self.descriptor(index)
+        link = "cwd" if descriptor == AT_FDCWD else f"fd/{descriptor}"
+        found = os.readlink(f"/proc/{self.thread}/{link}")
+        if not self.waits(self.id):
+            raise OSError(errno.EINTR, "it has ended")
+        return found
+
+    def umask(self) -> int:
+        """What the caller takes away from the modes of what it makes. Raises OSError."""
+        with open(f"/proc/{self.thread}/status", encoding="utf-8", errors="replace") as rows:
+            return next(int(row.split()[1], 8) for row in rows if row.startswith("Umask:"))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """
+    What a call is answered with.
+
+    Attributes:
+        error: The number of an error; 0 for none.
+        opened: A descriptor of ours that the caller gets as its own; -1 for none.
+        closes: Whether it is closed when the caller becomes another program.
+        goes_on: Whether the kernel makes the call, as far as it lets the caller.
+    """
+
+    error: int = 0
+    opened: int = -1
+    closes: bool = False
+    goes_on: bool = False
+
+
+class Listener:
+    """The descriptor on which the kernel asks."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def receive(self) -> Call | None:
+        """The next call; None if its caller has ended."""
+        buffer = bytearray(struct.calcsize(REQUEST))
+        with suppress(OSError):
+            self._ask(RECEIVE, buffer)
+            number, thread, _, call, _, _, *arguments = struct.unpack(REQUEST, buffer)
+            return Call(number, thread, call, tuple(arguments), self.is_waiting)
+        return None
+
+    def is_waiting(self, number: int) -> bool:
+        """Whether the call of this number still waits for its answer."""
+        with suppress(OSError):
+            self._ask(IS_VALID, bytearray(struct.pack("=Q", number)))
+            return True
+        return False
+
+    def answer(self, call: Call, answer: Answer) -> None:
+        """Let the caller go on with *answer*."""
+        value, flags = 0, GO_ON if answer.goes_on else 0
+        with suppress(OSError):  # the caller may have ended
+            if answer.opened >= 0:
+                added = struct.pack(
+                    ADDITION, call.id, 0, answer.opened, 0, os.O_CLOEXEC if answer.closes else 0
+                )
+                value = self._ask(ADD_FD, bytearray(added))
+                os.close(answer.opened)  # before the caller can run what it has written
+            self._ask(SEND, bytearray(struct.pack(RESPONSE, call.id, value, -answer.error, flags)))
+
+    def _ask(self, request: int, buffer: bytearray) -> int:
+        at = (ctypes.c_char * len(buffer)).from_buffer(buffer)
+        found: int = libc.ioctl(self.descriptor, ctypes.c_ulong(request), at)
+        if found < 0:
+            raise OSError(ctypes.get_errno(), "ioctl")
+        return found
+
+
+@contextmanager
+def place(path: str, *, at: int | None = None) -> Iterator[int]:
+    """A descriptor of a file or folder that only names it, and never through a link. Raises OSError."""
+    found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    try:
+        yield found
+    finally:
+        os.close(found)
+
+
+def named(descriptor: int) -> str:
+    """The path by which the kernel knows what is open. Raises OSError."""
+    return os.readlink(magic(descriptor))
+
+
+def magic(descriptor: int) -> str:
+    """A path that leads to what is open, whatever becomes of its name."""
+    return f"/proc/self/fd/{descriptor}"
