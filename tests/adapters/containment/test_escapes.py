@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -147,9 +148,19 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     found = laid_out(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CANARY_KEY", SECRET)
+    # Not by a script that looks for it first, as it would for each of many.
+    monkeypatch.setenv("PATH", os.pathsep.join((f"{sys.base_prefix}/bin", os.environ["PATH"])))
     yield found
     for each in found.heard:
         each.close()
+
+
+@pytest.fixture(params=["bubblewrap", pytest.param("Landlock", marks=landlocked)])
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What contains commands."""
+    if request.param == "Landlock":
+        monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    return str(request.param)
 
 
 async def contained(yard: Yard, how: Contained, *lines: str) -> list[str]:
@@ -214,8 +225,11 @@ async def test_nothing_is_reached_where_only_landlock_holds(
     monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
     before = yard.state()
     escapes = lines_of(ESCAPES, *([ESCAPES_OF_WORK] if profile is Profile.WORK else []))
-    printed = await contained(yard, Contained(profile=profile), *escapes)
-    assert not [line for line, said in zip(escapes, printed, strict=True) if SECRET in said]
+    alone = [line for line in escapes if "kill" in line]  # which may end the others
+    others = [f"(\n{line}\n)\n" for line in escapes if line not in alone]
+    batches = [*alone, *("".join(others[at : at + 10]) for at in range(0, len(others), 10))]
+    printed = await contained(yard, Contained(profile=profile), *batches)
+    assert not [batch for batch, said in zip(batches, printed, strict=True) if SECRET in said]
     assert yard.anybody_came() == []
     assert yard.state() == before
 
@@ -253,6 +267,7 @@ async def test_landlock_lets_commands_read(yard: Yard, monkeypatch: pytest.Monke
     assert await contained(yard, opened, "cat .env") == [f"KEY={SECRET}\n"]
 
 
+@pytest.mark.usefixtures("by")
 async def test_what_is_opened_is_reached_and_nothing_beside_it(yard: Yard) -> None:
     opened = (uri_of(yard.work / ".env"), uri_of(yard.work / ".vscode/settings.json"))
     line = 'cat .env sub/id_rsa; echo; cat .vscode/settings.json "$OUT/secret.txt"; ls "$OUT"'
@@ -262,6 +277,7 @@ async def test_what_is_opened_is_reached_and_nothing_beside_it(yard: Yard) -> No
     assert await contained(yard, how, 'cat "$OUT/secret.txt"') == [SECRET]
 
 
+@pytest.mark.usefixtures("by")
 async def test_a_repository_that_is_opened_keeps_its_hooks_and_settings(yard: Yard) -> None:
     line = """
         echo more >> a.txt && git add a.txt && git -c user.name=u -c user.email=e commit -qm second
@@ -275,12 +291,14 @@ async def test_a_repository_that_is_opened_keeps_its_hooks_and_settings(yard: Ya
     assert not (yard.work / ".git/hooks/post-commit").exists()
 
 
+@pytest.mark.usefixtures("by")
 async def test_a_command_that_is_given_the_network_reaches_this_machine(yard: Yard) -> None:
     how = Contained(profile=Profile.WORK, needs=frozenset({Need.NETWORK}))
     await contained(yard, how, "echo mark > /dev/tcp/127.0.0.1/$PORT")
     assert any("127.0.0.1" in each for each in yard.anybody_came())
 
 
+@pytest.mark.usefixtures("by")
 async def test_work_is_done(yard: Yard) -> None:
     """Programs are found, write in the workspace as its owner, and have a folder for temporary files."""
     line = "python3 -c 'import tempfile; print(len(tempfile.mkdtemp()) > 4)' && echo made > sub/made && id -u"
@@ -291,6 +309,7 @@ async def test_work_is_done(yard: Yard) -> None:
     assert shutil.which("python3")
 
 
+@pytest.mark.usefixtures("by")
 async def test_to_open_a_folder_opens_nothing_that_is_hidden_in_it(yard: Yard) -> None:
     before = yard.state()
     how = Contained(profile=Profile.WORK, opened=(uri_of(yard.work), uri_of(yard.work / "sub")))
@@ -299,6 +318,7 @@ async def test_to_open_a_folder_opens_nothing_that_is_hidden_in_it(yard: Yard) -
     assert yard.state() == before
 
 
+@pytest.mark.usefixtures("by")
 async def test_what_is_opened_in_a_folder_that_is_kept_may_be_written_and_nothing_else(yard: Yard) -> None:
     how = Contained(profile=Profile.WORK, opened=(uri_of(yard.work / ".husky/pre-commit"),))
     await contained(yard, how, "echo new > .husky/pre-commit; echo x > .husky/other")
@@ -306,6 +326,7 @@ async def test_what_is_opened_in_a_folder_that_is_kept_may_be_written_and_nothin
     assert not (yard.work / ".husky/other").exists()
 
 
+@pytest.mark.usefixtures("by")
 @pytest.mark.parametrize("above", ["", "home", ".."])
 async def test_a_folder_that_holds_the_workspace_or_the_home_folder_is_not_opened(
     yard: Yard, above: str

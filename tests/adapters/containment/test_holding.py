@@ -17,7 +17,7 @@ import pytest
 from adapters.commands.test_process import Told, is_running
 from handrail.adapters.commands import room
 from handrail.adapters.commands.process import Processes
-from handrail.adapters.containment import ground
+from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.containment.taken_away import LIMIT_BYTES, TakenAway
 from handrail.adapters.files.files import in_thread, uri_of
@@ -33,18 +33,35 @@ SERVER = """
 import asyncio, os, sys
 from pathlib import Path
 from handrail.adapters.commands.process import Processes
-from handrail.adapters.containment import ground
+from handrail.adapters.containment import containment
 from handrail.adapters.containment.containment import Containment
-from handrail.adapters.files.files import in_thread, uri_of
+from handrail.adapters.files.files import uri_of
 from handrail.adapters.workspace.protected import kind_of
-from handrail.core.policy.containment import Contained, Need, Profile
+from handrail.core.policy.containment import Contained, Profile
 from handrail.core.policy.shell import Run
-root, state = map(Path, sys.argv[1:])
+root, state = map(Path, sys.argv[1:3])
+if sys.argv[3] == "Landlock":
+    containment.find = lambda *_: (None, "not here")
 held = Containment(environ=os.environ, roots=lambda: (root,), kind_of=kind_of, state=lambda: state)
 line = "setsid sh -c 'echo $$ > inner; exec sleep 1000' & sleep 1000"
 run = Run(line=line, folder=uri_of(root), timeout_s=1000, contained=Contained(profile=Profile.WORK))
 asyncio.run(Processes(os.environ, lambda: (root,), held).run(run, asyncio.Event(), print))
 """
+
+
+@pytest.fixture(
+    params=[
+        "bubblewrap",
+        pytest.param(
+            "Landlock", marks=pytest.mark.skipif(not enter.version(), reason="the kernel has no Landlock")
+        ),
+    ]
+)
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What contains commands."""
+    if request.param == "Landlock":
+        monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    return str(request.param)
 
 
 @pytest.fixture
@@ -94,9 +111,10 @@ async def test_a_file_saved_over_one_that_is_hidden_ends_the_command(root: Path,
     assert (found.end, found.output, found.uncovered) == (End.UNCOVERED, "", str(root / name))
 
 
+@pytest.mark.usefixtures("by")
 async def test_nothing_is_left_when_a_command_ends_or_has_had_its_time(root: Path) -> None:
     told, held = Told(), containing(root)
-    line = "for i in 1 2 3; do setsid sleep 1000 & done; ls /proc | grep -c '^[0-9]' > count; echo began"
+    line = "for i in 1 2 3; do env -i setsid sleep 1000 & done; echo began"
     ended = await run(root, line, told, held)
     late = await run(root, "trap '' TERM; echo late; sleep 1000", told, held, timeout_s=0.5)
     held.close()
@@ -106,9 +124,11 @@ async def test_nothing_is_left_when_a_command_ends_or_has_had_its_time(root: Pat
     assert running_in(root) == []
 
 
-def test_nothing_outlives_a_server_that_is_killed_and_its_folder_goes_with_the_next(root: Path) -> None:
+def test_nothing_outlives_a_server_that_is_killed_and_its_folder_goes_with_the_next(
+    root: Path, by: str
+) -> None:
     state = root.parent / "state"
-    server = subprocess.Popen([sys.executable, "-c", SERVER, root, state])
+    server = subprocess.Popen([sys.executable, "-c", SERVER, root, state, by])
     while not (root / "inner").exists() or not (root / "inner").read_text():
         assert server.poll() is None
     held = running_in(root)
@@ -121,6 +141,7 @@ def test_nothing_outlives_a_server_that_is_killed_and_its_folder_goes_with_the_n
     assert len([each for each in (state / "contained").iterdir() if each.is_dir()]) == 1
 
 
+@pytest.mark.usefixtures("by")
 async def test_processes_are_bounded(root: Path) -> None:
     """The kernel does not hold root to it, so no more than the bound itself is looked at."""
     told, held = Told(), containing(root)
@@ -145,6 +166,7 @@ async def test_what_a_command_wrote_that_is_ended_is_told_too(root: Path) -> Non
     assert (appeared.uri, appeared.files) == (uri_of(root / "AGENTS.md"), (("", "obey\n"),))
 
 
+@pytest.mark.usefixtures("by")
 async def test_a_command_that_is_cancelled_leaves_nothing_that_runs_later(root: Path) -> None:
     told, held = Told(), containing(root)
     running = asyncio.ensure_future(
@@ -327,8 +349,9 @@ def test_closed_folders_hold_nothing_back(root: Path) -> None:
     ],
 )
 async def test_whatever_way_something_appears_it_is_taken_away(
-    root: Path, line: str, taken: set[str]
+    root: Path, by: str, line: str, taken: set[str]
 ) -> None:
+    prevented = {"CLAUDE.md", "sub/AGENTS.md"} if by == "Landlock" else set()
     (root / "a.txt").write_text("obey\n")
     (root / "sub").mkdir()
     (root / "sub" / "AGENTS.md").write_text("rules\n")
@@ -337,7 +360,7 @@ async def test_whatever_way_something_appears_it_is_taken_away(
     told, held = Told(), containing(root)
     found = await run(root, f"m=; {line}", told, held)
     assert isinstance(found, Ran)
-    assert {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared} == taken
+    assert {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared} == taken - prevented
     assert (root / "a.txt").read_text() == "obey\n"
     claude = root / "CLAUDE.md"
     assert os.readlink(claude) == "sub/AGENTS.md"
@@ -348,6 +371,7 @@ async def test_whatever_way_something_appears_it_is_taken_away(
     held.close()
 
 
+@pytest.mark.usefixtures("by")
 async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     """Two sessions run commands at once, and the user has said yes to what one of them has written."""
     told, held = Told(), containing(root)

@@ -243,7 +243,8 @@ async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
     assert os.access(project / "build/answer", os.X_OK)
     assert report.checkpoint is not None
     await bench.restore(report.checkpoint)
-    assert difference(before, state(project)) == {}
+    left = difference(before, state(project))
+    assert [name for name in left if not name.startswith(".pytest_cache/")] == []  # which ignores itself
 
 
 @pytest.mark.parametrize(

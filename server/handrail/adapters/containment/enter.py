@@ -97,7 +97,7 @@ def is_known() -> bool:
     return platform.machine() in MACHINES
 
 
-def restrict(rules: Sequence[tuple[str, int]]) -> None:
+def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> None:
     """
     Close all of the file system but *rules*: paths with the rights to what is below them. Raises OSError.
 
@@ -106,7 +106,7 @@ def restrict(rules: Sequence[tuple[str, int]]) -> None:
     has = version()
     handled = next(rights for since, rights in sorted(RIGHTS.items(), reverse=True) if since <= has)
     attributes = struct.pack("=Q", handled)
-    attributes += struct.pack("=Q", NO_TCP) if has >= DECIDES_TCP else b""
+    attributes += struct.pack("=Q", 0 if has_network else NO_TCP) if has >= DECIDES_TCP else b""
     attributes += struct.pack("=Q", NO_SOCKETS_OR_SIGNALS) if has >= DECIDES_SIGNALS else b""
     ruleset = _checked(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
     for path, rights in rules:

@@ -47,8 +47,9 @@ def main() -> None:
     pid = os.fork()
     if pid == 0:
         os.environ.update(rules["environment"])
-        enter.restrict([(path, rights) for path, rights in rules["paths"]])
-        asked = enter.filter_calls_of_work(has_network=rules["has_network"], gates_reads=rules["gates_reads"])
+        has_network = rules["has_network"]
+        enter.restrict([(path, rights) for path, rights in rules["paths"]], has_network=has_network)
+        asked = enter.filter_calls_of_work(has_network=has_network, gates_reads=rules["gates_reads"])
         # From here on a call that opens a file waits for an answer.
         theirs.sendmsg([b"asks"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", asked))])
         os.close(asked)
