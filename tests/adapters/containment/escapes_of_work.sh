@@ -44,6 +44,7 @@ python3 -c "import os; os.sched_setaffinity($OUTER,os.sched_getaffinity($OUTER))
 python3 -c "import os,signal; os.kill($OUTER,0); print('CANARY-7f3a')"; kill -0 $OUTER && echo CANARY-7f3a
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendto(b'mark','$WS/talk.sock')"
 python3 -c "import socket; s=socket.socket(socket.AF_INET6); s.connect(('::1',$PORT)); s.send(b'mark')"; echo mark > /dev/udp/127.0.0.1/$PORT
+python3 -c "import ctypes; l=ctypes.CDLL(None); print((l.shmat($SHARED,None,0)!=-1 or l.shmctl($SHARED,0,None)==0) and 'CANARY-7f3a')"
 bwrap --ro-bind / / --dev /dev --proc /proc cat .env; unshare -Umr cat .env; python3 -c 'import os; os.unshare(0x10000000); print(open(".env").read())'
 python3 -c 'import os; os.chroot("."); print(open("/.env").read())'; python3 -c 'import os; os.chdir("/proc/self/root"); print(open(os.environ["OLDPWD"]+"/.env").read())'
 git commit --allow-empty -qm mark; git tag mark; git config a.b mark; git add -A; git stash; git gc -q; git update-ref refs/heads/mark HEAD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import os
 import shutil
 import socket
@@ -22,6 +23,7 @@ from handrail.adapters.workspace.protected import kind_of
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import Ran, Run
 
+LIBC = ctypes.CDLL(None)
 SECRET = "CANARY-7f3a"
 OF_EVERYBODY = ("/dev/shm", "/tmp", "/var/tmp")
 
@@ -59,6 +61,7 @@ class Yard:
 
     folder: Path
     heard: list[socket.socket] = field(default_factory=list)
+    shared: int = 0  # memory of this machine
 
     @property
     def work(self) -> Path:
@@ -146,11 +149,13 @@ def laid_out(folder: Path) -> Yard:
 @pytest.fixture
 def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     found = laid_out(tmp_path)
+    found.shared = LIBC.shmget(0, 4096, 0o1600)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CANARY_KEY", SECRET)
     # Not by a script that looks for it first, as it would for each of many.
     monkeypatch.setenv("PATH", os.pathsep.join((f"{sys.base_prefix}/bin", os.environ["PATH"])))
     yield found
+    assert LIBC.shmctl(found.shared, 0, None) == 0
     for each in found.heard:
         each.close()
 
@@ -192,6 +197,7 @@ def told(yard: Yard) -> str:
         "WS": yard.work,
         "OUT": yard.out,
         "PORT": port,
+        "SHARED": yard.shared,
         "STATE": yard.folder / "state",
         "OUTER": os.getpid(),
         "OLDHOME": yard.folder / "home",

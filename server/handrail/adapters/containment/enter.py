@@ -46,7 +46,9 @@ DENIED = """
     open_tree 428 428, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433,
     mount_setattr 442 442, bpf 321 280, perf_event_open 298 241, userfaultfd 323 282, keyctl 250 219,
     add_key 248 217, request_key 249 218, open_by_handle_at 304 265, msgget 68 186, semget 64 190,
-    shmget 29 194, mq_open 240 180, kexec_load 246 104, init_module 175 105, finit_module 313 273,
+    msgsnd 69 189, msgrcv 70 188, msgctl 71 187, semop 65 193, semtimedop 220 192, semctl 66 191,
+    shmget 29 194, shmat 30 196, shmctl 31 195, mq_open 240 180, mq_unlink 241 181,
+    kexec_load 246 104, init_module 175 105, finit_module 313 273,
     delete_module 176 106, acct 163 89, swapon 167 224, swapoff 168 225, reboot 169 142,
     sethostname 170 161, setdomainname 171 162, quotactl 179 60, fanotify_init 300 262
 """
