@@ -227,7 +227,9 @@ async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
     bench = Contained(project, tmp_path / "state", approver=Yes(ALLOW), terms=terms)
     before = state(project)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    line = "python -m pytest -q && make && make"
+    line = (
+        "python -m pytest -q && make && make && (build/answer; cp build/answer new; ./new; echo it says $?)"
+    )
     bench.says(answer("", call("terminal", command=line)), answer("Done."))
     report = await bench.turn()
     bench.containment.close()
@@ -238,6 +240,7 @@ async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
     assert "cache could not write" not in said
     assert "could not create cache" not in said
     assert "'build/answer' is up to date" in said
+    assert "it says 42" in said
     assert (project / "new.txt").read_text() == "new"
     assert (project / ".pytest_cache/README.md").exists()
     assert os.access(project / "build/answer", os.X_OK)

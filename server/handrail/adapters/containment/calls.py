@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from handrail.adapters.containment import enter
 from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, magic, named, place
+from handrail.adapters.containment.pool import Pool
 
 AT_SYMLINK_NOFOLLOW, AT_REMOVEDIR, AT_SYMLINK_FOLLOW = 0x100, 0x200, 0x400
 TMPFILE = os.O_TMPFILE & ~os.O_DIRECTORY
@@ -38,7 +39,7 @@ class Rules:
 
     Attributes:
         areas: The folders and files in which it works.
-        allowed: What of them Landlock allows it, with all below: it knows files, and not their names.
+        allowed: What Landlock allows it, with all below, wherever that has been moved.
         hidden: What it neither sees nor changes.
         closed: What it does not change; the hidden paths are among them.
         above: The folders above what it does not change.
@@ -46,7 +47,7 @@ class Rules:
     """
 
     areas: frozenset[str]
-    allowed: Mapping[str, Identity]
+    allowed: frozenset[Identity]
     hidden: frozenset[str]
     closed: frozenset[str]
     above: frozenset[str]
@@ -58,7 +59,7 @@ class Rules:
         closed = frozenset(given["closed"])
         return cls(
             areas=frozenset(given["areas"]),
-            allowed={path: found for path in given["allowed"] if (found := _identity(path)) is not None},
+            allowed=frozenset(found for path in given["allowed"] if (found := _identity(path)) is not None),
             hidden=frozenset(given["hidden"]),
             closed=closed,
             above=frozenset(above for path in closed for above in _upwards(os.path.dirname(path))),
@@ -67,7 +68,12 @@ class Rules:
 
     def is_allowed(self, path: str) -> bool:
         """Whether Landlock lets it do anything there."""
-        return any(each in self.allowed and self.allowed[each] == _identity(each) for each in _upwards(path))
+        for each in _upwards(path):
+            if _identity(each) in self.allowed:
+                return True
+            if each in self.areas:
+                return False
+        return False
 
     def may_read(self, path: str) -> bool:
         """Whether it may see what is there."""
@@ -112,10 +118,10 @@ class Elsewhere(Exception):  # no error: the kernel decides
 
 
 class Gate:
-    """Answers calls by *rules*."""
+    """Answers calls by *rules*; what is made is taken from *pool*, as far as that lasts."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
+    def __init__(self, rules: Rules, pool: Pool) -> None:
+        self.rules, self.pool = rules, pool
         numbers = enter.numbers_of(enter.GATED, platform.machine())
         self._calls: dict[int, Callable[[Call], Answer]] = {
             number: getattr(self, f"_{name}") for name, number in numbers.items()
@@ -201,9 +207,14 @@ class Gate:
                     return refused(errno.ENOENT)
                 if not self.rules.may_place(path):
                     raise Elsewhere from None
-                more = os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-                opened = os.open(name, flags | more, mode & 0o7777 & ~call.umask(), dir_fd=at)
+                opened = self._new(name, at, flags, mode & 0o7777 & ~call.umask())
         return Answer(opened=opened, closes=bool(flags & os.O_CLOEXEC))
+
+    def _new(self, name: str, at: int, flags: int, mode: int) -> int:
+        """A file that was not there, opened. Raises OSError."""
+        if (opened := self.pool.file(at, name, flags, mode)) >= 0:
+            return opened
+        return os.open(name, flags | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=at)
 
     def _existing(self, name: str, at: int, flags: int) -> int:
         """A file that is there, opened. Raises Elsewhere, OSError."""
@@ -237,7 +248,9 @@ class Gate:
 
     def _made(self, call: Call, path: str, mode: int) -> Answer:
         with self._placed(path) as (at, name):
-            os.mkdir(name, mode & 0o7777 & ~call.umask(), dir_fd=at)
+            allowed = mode & 0o7777 & ~call.umask()
+            if not self.pool.folder(at, name, allowed):
+                os.mkdir(name, allowed, dir_fd=at)
         return DONE
 
     def _rmdir(self, call: Call) -> Answer:

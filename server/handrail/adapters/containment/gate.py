@@ -30,6 +30,7 @@ import struct
 from handrail.adapters.containment import enter
 from handrail.adapters.containment.calls import Gate, Rules
 from handrail.adapters.containment.notify import Listener
+from handrail.adapters.containment.pool import Pool
 
 SUBREAPER, SET_DUMPABLE = 36, 4
 
@@ -57,7 +58,7 @@ def main() -> None:
     theirs.close()
     _forget_streams(options)
     if (listener := _received(ours)) >= 0:
-        _serve(Listener(listener), Gate(closing), pid, woken)
+        _serve(Listener(listener), Gate(closing, Pool(rules["pool"])), pid, woken)
     _end_as(os.waitpid(pid, 0)[1])
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import handrail
-from handrail.adapters.containment import enter
+from handrail.adapters.containment import enter, pool
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.probe import SAID_CHARS, TIMEOUT_S
 from handrail.adapters.containment.profile import GIT_RUNS, TooManyError, View
@@ -126,7 +126,7 @@ class Landlock:
         """The arguments of `program`; writes the rules into *folder*. Raises TooManyError, OSError."""
         temporary = view.temporary or os.fspath(folder / "tmp")
         os.makedirs(temporary, mode=0o700, exist_ok=True)
-        rules = _of_work(view, temporary) if view.is_writable else _of_look(view, temporary)
+        rules = _of_work(view, temporary, folder) if view.is_writable else _of_look(view, temporary)
         told = folder / "rules"
         told.write_text(json.dumps(rules), encoding="utf-8", errors="surrogateescape")
         starts = ("-c", STARTS_GATE, PACKAGES) if view.is_writable else (enter.__file__,)
@@ -204,8 +204,8 @@ def _of_look(view: View, temporary: str) -> dict[str, object]:
     return {"paths": paths, "environment": {"TMPDIR": temporary}}
 
 
-def _of_work(view: View, temporary: str) -> dict[str, object]:
-    """The rules of a command that writes in the workspace. Raises TooManyError."""
+def _of_work(view: View, temporary: str, folder: Path) -> dict[str, object]:
+    """The rules of a command that writes in the workspace. Raises TooManyError, OSError."""
     hidden, kept = _closed_to(view, {Kind.LATER, Kind.KEPT, Kind.LINK})
     kept.update(hidden, view.kept)
     if Need.REPOSITORY in view.needs:
@@ -219,7 +219,7 @@ def _of_work(view: View, temporary: str) -> dict[str, object]:
     written = dict[str, int]()
     for area in areas:
         hides.add(written, hides.below(area, _above_all(hidden, area), _above_all(kept, area)))
-    written[temporary] = READ | WRITE
+    written.update(dict.fromkeys((temporary, *pool.filled(folder / "new")), READ | WRITE))
     rights = dict(allowed(replace(view, roots=(), opened=())))
     hides.add(rights, written.items())
     names = [os.path.realpath(name) for name in NAMES] if Need.NETWORK in view.needs else []
@@ -234,6 +234,7 @@ def _of_work(view: View, temporary: str) -> dict[str, object]:
         "closed": sorted(kept),
         "has_network": Need.NETWORK in view.needs,
         "gates_reads": bool(hidden),
+        "pool": os.fspath(folder / "new"),
     }
 
 
