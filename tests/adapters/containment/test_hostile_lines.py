@@ -25,7 +25,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.containment.test_escapes import SECRET, Yard, contained, laid_out
+from adapters.containment.test_escapes import SECRET, Yard, contained, laid_out, landlocked
 from handrail.adapters.containment import containment
 from handrail.core.policy.containment import Contained, Profile
 from shrink import smallest
@@ -365,6 +365,12 @@ def search(
 
 def test_hostile_lines_get_nowhere() -> None:
     assert search(COUNT, seed=11) == []
+
+
+@landlocked
+def test_hostile_lines_get_nowhere_where_only_landlock_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    assert search(COUNT, seed=12) == []
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,13 @@ import socket
 import struct
 
 from handrail.adapters.containment import enter
-from handrail.adapters.containment.calls import Gate, Rules
+from handrail.adapters.containment.calls import Gate
 from handrail.adapters.containment.notify import Listener
 from handrail.adapters.containment.pool import Pool
+from handrail.adapters.containment.rules import Rules
 
 SUBREAPER, SET_DUMPABLE = 36, 4
+IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # meant for the command
 
 
 def main() -> None:
@@ -45,8 +47,13 @@ def main() -> None:
     ours, theirs = socket.socketpair()
     woken = _woken_by_children()
     closing = Rules.of(rules)
+    for each in IGNORED:
+        signal.signal(each, signal.SIG_IGN)
     pid = os.fork()
     if pid == 0:
+        enter.libc.prctl(enter.DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+        for each in (*IGNORED, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(each, signal.SIG_DFL)
         os.environ.update(rules["environment"])
         has_network = rules["has_network"]
         enter.restrict([(path, rights) for path, rights in rules["paths"]], has_network=has_network)
