@@ -41,6 +41,7 @@ python3 -c "import ctypes; l=ctypes.CDLL(None); p=l.syscall(434,$OUTER,0); print
 python3 -c "import resource; resource.prlimit($OUTER,resource.RLIMIT_CORE,resource.prlimit($OUTER,resource.RLIMIT_CORE)); print('CANARY-7f3a')"
 python3 -c "import os; os.setpriority(os.PRIO_PROCESS,$OUTER,os.getpriority(os.PRIO_PROCESS,$OUTER)); print('CANARY-7f3a')"
 python3 -c "import os; os.sched_setaffinity($OUTER,os.sched_getaffinity($OUTER)); print('CANARY-7f3a')"
+python3 -c "import fcntl,os; fcntl.fcntl(os.pipe()[0],fcntl.F_SETOWN,$OUTER); print('CANARY-7f3a')"
 python3 -c "import os,signal; os.kill($OUTER,0); print('CANARY-7f3a')"; kill -0 $OUTER && echo CANARY-7f3a
 python3 -c "import socket; s=socket.socket(socket.AF_UNIX,socket.SOCK_DGRAM); s.sendto(b'mark','$WS/talk.sock')"
 python3 -c "import socket; s=socket.socket(socket.AF_INET6); s.connect(('::1',$PORT)); s.send(b'mark')"; echo mark > /dev/udp/127.0.0.1/$PORT

@@ -52,7 +52,7 @@ DENIED = """
     delete_module 176 106, acct 163 89, swapon 167 224, swapoff 168 225, reboot 169 142,
     sethostname 170 161, setdomainname 171 162, quotactl 179 60, fanotify_init 300 262
 """
-DECIDED_BY_ARGUMENTS = "clone 56 220, clone3 435 435, ioctl 16 29, tgkill 234 131"
+DECIDED_BY_ARGUMENTS = "clone 56 220, clone3 435 435, ioctl 16 29, fcntl 72 25, tgkill 234 131"
 # Calls about a process or thread, with the argument that names it: zero is the caller itself.
 OF_A_PROCESS = """
     prlimit64 302 261 0, sched_setparam 142 118 0, sched_setscheduler 144 119 0, sched_setattr 314 274 0,
@@ -76,8 +76,9 @@ MACHINES = ("x86_64", "aarch64")
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32 = 0x40000000  # from here on, x86_64 has its other numbers
 NEW_USER = 0x10000000  # of clone
-# To type into a terminal, to control a console, and to change attributes of files.
-CONTROLS = (0x5412, 0x541C, 0x40086602, 0x40046602, 0x401C5820)
+# To type into a terminal, to control a console, to change attributes of files, and to say who is signalled.
+CONTROLS = (0x5412, 0x541C, 0x40086602, 0x40046602, 0x401C5820, 0x8901, 0x8902)
+SIGNALLED = (8, 15)  # who is, when something happens to what is open: by fcntl
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 ALLOW, KILL, FAIL, ASK = 0x7FFF0000, 0x80000000, 0x00050000, 0x7FC00000
@@ -228,11 +229,18 @@ def _filter(machine: str, denied: Mapping[str, int], asked: Sequence[Instruction
         (RETURN, 0, 0, FAIL | errno.EPERM),
         (RETURN, 0, 0, ALLOW),
         *_of_others(machine),
-        (EQUAL, 0, 1 + 2 * len(CONTROLS), numbers["ioctl"]),
-        (LOAD, 0, 0, SECOND_AT),
-        *(each for control in CONTROLS for each in _refused(control)),
+        *_without(numbers["ioctl"], CONTROLS),
+        *_without(numbers["fcntl"], SIGNALLED),
         (RETURN, 0, 0, ALLOW),
     ]
+
+
+def _without(number: int, controls: Sequence[int]) -> Iterator[Instruction]:
+    """The rows about a call that is refused if its second argument is one of *controls*."""
+    yield EQUAL, 0, 2 + 2 * len(controls), number
+    yield LOAD, 0, 0, SECOND_AT
+    yield from (each for control in controls for each in _refused(control))
+    yield RETURN, 0, 0, ALLOW
 
 
 def numbers_of(table: str, machine: str) -> dict[str, int]:
