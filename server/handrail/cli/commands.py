@@ -58,6 +58,8 @@ def _on_workspace(options: argparse.Namespace) -> int:
     match options.command:
         case "run":
             return _run(options)
+        case "chat":
+            return _chat(options)
         case "apply":
             return _apply(options)
         case "checkpoint":
@@ -99,11 +101,7 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
 def _run(options: argparse.Namespace) -> int:
     from handrail.headless.commands.turn import RunOptions, run
 
-    settings, again = _settings(options), tuple[str, ...]()
-    if options.settings or options.approved:
-        from handrail.cli.settings import options_of
-
-        again = options_of(options.settings, options.approved)
+    settings, again = _settings(options), _again(options)
     return asyncio.run(
         run(
             RunOptions(
@@ -114,6 +112,35 @@ def _run(options: argparse.Namespace) -> int:
                 again=again,
                 as_json=options.json,
                 yes=options.yes,
+            )
+        )
+    )
+
+
+def _again(options: argparse.Namespace) -> tuple[str, ...]:
+    """The options that hold for the next turn of a session, too."""
+    if not options.settings and not options.approved:
+        return ()
+    from handrail.cli.settings import options_of
+
+    return options_of(options.settings, options.approved)
+
+
+def _chat(options: argparse.Namespace) -> int:
+    from handrail.adapters.state.home import state_folder, workspace_folder
+    from handrail.cli.folder import readable_files
+    from handrail.headless.chat.command import ChatOptions, chat
+
+    return asyncio.run(
+        chat(
+            ChatOptions(
+                workspace=options.workspace,
+                settings=_settings(options),
+                yes=options.yes,
+                session=options.session,
+                again=_again(options),
+                files=lambda: readable_files(options.workspace),
+                history=workspace_folder(state_folder(), (options.workspace,)) / "chat-history",
             )
         )
     )

@@ -1,9 +1,12 @@
-"""The folder that a command works on if it names none: the repository that one is in, else the folder."""
+"""The folder that a command works on if it names none, and the files in one that can be named."""
 
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
+
+LIMIT_FILES = 100_000  # of a larger workspace, those that a walk finds first
 
 
 def workspace_here(here: Path, home: Path | None) -> Path:
@@ -18,6 +21,23 @@ def workspace_here(here: Path, home: Path | None) -> Path:
             is_everything = folder in (home, Path(folder.anchor)) and folder != here
             return here if is_everything or not _is_own(folder) else folder
     return here
+
+
+def readable_files(root: Path) -> list[str]:
+    """
+    The files below *root* that are read without asking, relative to it with `/`.
+
+    What ignore rules leave out is not among them, nor is what could not be typed. At most `LIMIT_FILES`.
+    """
+    from handrail.adapters.files.paths import INTERNAL
+    from handrail.adapters.workspace.listing import walk
+    from handrail.adapters.workspace.protected import holds_secrets
+
+    real = root.resolve()
+    names = (
+        path.relative_to(real).as_posix() for path in walk(real, lambda name: name.casefold() in INTERNAL)
+    )
+    return [name for name in islice(names, LIMIT_FILES) if name.isprintable() and not holds_secrets(name)]
 
 
 def _is_top(folder: Path) -> bool:

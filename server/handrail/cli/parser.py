@@ -57,6 +57,12 @@ def parser() -> argparse.ArgumentParser:
     )
     _turn(run)
 
+    chat = commands.add_parser("chat", help="talk with the agent in the terminal, turn after turn")
+    chat.add_argument("--session", metavar="ID", help="continue a session, as its last end names it")
+    _settings(chat)
+    chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
+    chat.add_argument("--yes", action="store_true", help="answer every question with yes")
+
     apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
     apply.add_argument("file", nargs="?", default="-", metavar="FILE", help="the reply; - is stdin (-)")
     apply.add_argument("--partial", action="store_true", help="make what fits, although the rest does not")
@@ -178,6 +184,12 @@ def _turn(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
     )
+    _settings(parser)
+    _common(parser)
+
+
+def _settings(parser: argparse.ArgumentParser) -> None:
+    """What a command takes that decides how its turns are run."""
     parser.set_defaults(settings=())
     for option, name, metavar, does in (
         ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),
@@ -194,7 +206,6 @@ def _turn(parser: argparse.ArgumentParser) -> None:
         metavar="TOOL[:PATTERN]",
         help="allow this without asking, such as 'terminal:npm test' or 'edit:docs/**'; may be repeated",
     )
-    _common(parser)
 
 
 class _Given(argparse.Action):

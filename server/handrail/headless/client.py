@@ -15,7 +15,6 @@ from typing import Any
 from handrail import __version__
 from handrail.headless.connection import Connection
 from handrail.headless.errors import HeadlessError, ServerGarbledError
-from handrail.headless.terminal import can_ask
 from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
 
@@ -51,11 +50,13 @@ class Reactions:
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
     those of `handrail/approval/request`; it gives one of their choices, or None if nobody answers.
+    `is_attended` says whether somebody could.
     """
 
     update: Callable[[dict[str, Any]], None]
     message: Callable[[dict[str, Any]], None]
     approve: Callable[[dict[str, Any]], Awaitable[str | None]]
+    is_attended: bool
 
 
 class Client:
@@ -106,6 +107,15 @@ class Client:
         """Send a request; see `Connection.request`."""
         return await self._connection.request(method, params, timeout_s=timeout_s)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the server has ended, so no request can succeed."""
+        return self._connection.is_gone
+
+    def configure(self, settings: dict[str, Any]) -> None:
+        """Change settings, by name without `handrail.`; others stay as the server was started with."""
+        self._connection.notify("workspace/didChangeConfiguration", {"settings": {"handrail": settings}})
+
     async def stop(self) -> None:
         """End the server as LSP has it, or as it must be; takes bounded time and does not fail."""
         try:
@@ -122,7 +132,7 @@ class Client:
         opted_in = {
             "turnUpdates": True,
             "approvals": True,
-            "unattended": not can_ask(),
+            "unattended": not self._reactions.is_attended,
             "services": ["save"],
             "settings": {**SETTINGS, **settings},
         }

@@ -77,6 +77,11 @@ class Connection:
             ) from error
         return cls(argv, transport, child)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the server has ended, or wrote what is no message."""
+        return self._gone is not None
+
     def on(self, method: str, handler: Handler) -> None:
         """Answer a request of the server, or react to a notification; no params are an empty object."""
 

@@ -66,15 +66,44 @@ class Question:
     def prompt(self) -> str:
         """All of the question, with what can be typed."""
         if not self.asks_leave:
-            numbered = "".join(f"\n  {number}: {choice}" for number, choice in enumerate(self.answers, 1))
+            return f"{self.head}\n{self.hint}"
+        diff = self.diff.rstrip("\n").split("\n") if self.diff else []
+        more = f" ({self.more})" if self.more else ""
+        return "\n".join([self.head, *diff, *self.notes]) + f"{more} {self.hint}"
+
+    @property
+    def head(self) -> str:
+        """What is asked; of the model's own question, with its choices."""
+        choices = () if self.asks_leave else enumerate(self.answers, 1)
+        return self.text + "".join(f"\n  {number}: {choice}" for number, choice in choices)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to know of what is to be done."""
+        folder = f"It runs in the folder {self.folder}."
+        notes = [folder] if self.asks_leave and self.folder not in ("", ".") else []
+        return (*notes, *(f"s and a add the rule: {rule}" for rule in self.rules if self.more))
+
+    @property
+    def more(self) -> str:
+        """What the letters mean that allow more than this."""
+        return ", ".join(MEANING[choice] for choice in self.choices if self.asks_leave and choice in MEANING)
+
+    @property
+    def hint(self) -> str:
+        """What can be typed, in brackets; an empty line is the capital one."""
+        if not self.asks_leave:
             own = ", or your own answer" if self.takes_text else ""
-            return f"{self.text}{numbered}\n[1-{len(self.answers)}{own}]"
-        letters = "/".join(letter for letter, choice in LETTERS if choice in self.choices)
-        more = ", ".join(MEANING[choice] for choice in self.choices if choice in MEANING)
-        lines = [self.text, *self.diff.rstrip("\n").split("\n")] if self.diff else [self.text]
-        lines += [f"It runs in the folder {self.folder}."] if self.folder not in ("", ".") else []
-        lines += [f"s and a add the rule: {rule}" for rule in self.rules if more]
-        return "\n".join(lines) + f"{f' ({more})' if more else ''} [{letters}]"
+            return f"[1-{len(self.answers)}{own}]"
+        return f"[{'/'.join(letter for letter, choice in LETTERS if choice in self.choices)}]"
+
+    def is_clear(self, typed: str) -> bool:
+        """Whether a typed line is one of the answers that can be typed, or nothing."""
+        word = typed.strip().lower()
+        if not self.asks_leave:
+            return not word or self.takes_text or self.meant(typed) != NO
+        words = {letter.lower() for letter, choice in LETTERS if choice in self.choices}
+        return word in {"", "n", "no", *words, *(("yes",) if "y" in words else ())}
 
     def meant(self, typed: str) -> str:
         """The choice that a typed line means."""

@@ -14,12 +14,13 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from handrail.headless import summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
-from handrail.headless.terminal import wants_colour
+from handrail.headless.question import Question
+from handrail.headless.terminal import Stream, wants_colour
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
 
@@ -46,11 +47,13 @@ class Show:
     Args:
         root: The workspace folder; documents are named relative to it.
         as_json: Keep stdout for one JSON value; everything else goes to stderr.
+        screen: What all goes to instead of stdout and stderr.
     """
 
-    def __init__(self, root: Path, *, as_json: bool) -> None:
+    def __init__(self, root: Path, *, as_json: bool, screen: Stream | None = None) -> None:
         self._root = root
-        self._out: TextIO = sys.stderr if as_json else sys.stdout
+        self._out: Stream = screen or (sys.stderr if as_json else sys.stdout)
+        self._err: Stream = screen or sys.stderr
         self._colour = wants_colour(self._out, os.environ)
         self._streamed = ""  # text since the last tool call
         self._said = ""  # the last text before it
@@ -72,8 +75,12 @@ class Show:
         except ServerGarbledError as error:
             self.note(str(error))
 
-    def report(self, report: TurnReport) -> None:
-        """Show how the turn ended: the answer, what became of the edits, and how to take the turn back."""
+    def report(self, report: TurnReport, undo: str = "") -> None:
+        """
+        Show how the turn ended: the answer, what became of the edits, and how to take the turn back.
+
+        With *undo*, which says so in a chat, a turn that changed nothing ends without a word.
+        """
         answer = report.answer.strip()
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
             self._line("")
@@ -91,19 +98,20 @@ class Show:
         if summary.verifies(os.environ):
             for row, is_well in summary.table(report.outcomes, self.superseded, self._name):
                 self._line(row, "" if is_well else YELLOW)
-        self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
+        if report.outcomes or not undo or report.state != "finished":
+            self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
         if report.used:
             self._line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
             self._line(f"checkpoint {report.checkpoint}")
-            self._line(f"  take the turn back with: {self._restore(report.checkpoint)}", DIM)
+            self._line(f"  take the turn back with: {undo or self._restore(report.checkpoint)}", DIM)
 
-    def session(self, session: str, options: Sequence[str]) -> None:
+    def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
         """Show how to go on with a conversation; *options* are those that hold for its next turn too."""
         workspace = ("--workspace", str(self._root))
-        command = shlex.join(("handrail", "run", "--session", session, *workspace, *options))
+        line = shlex.join(("handrail", command, "--session", session, *workspace, *options))
         self._line(f"session {session}")
-        self._line(f"  go on with: {command} PROMPT", DIM)
+        self._line(f"  go on with: {line}{' PROMPT' if command == 'run' else ''}", DIM)
 
     def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
         """Show sessions, one line each."""
@@ -201,11 +209,27 @@ class Show:
     def note(self, text: str, colour: str = YELLOW) -> None:
         """Say something on stderr, in our own name."""
         self.pause()
-        painted = wants_colour(sys.stderr, os.environ)
+        painted = wants_colour(self._err, os.environ)
         with contextlib.suppress(OSError):
-            print(
-                _paint(f"handrail: {visible(text)}", colour if painted else ""), file=sys.stderr, flush=True
-            )
+            self._err.write(_paint(f"handrail: {visible(text)}", colour if painted else "") + "\n")
+            self._err.flush()
+
+    def line(self, text: str, colour: str = "") -> None:
+        """Show lines of our own."""
+        self._line(text, colour)
+
+    def said(self, text: str) -> None:
+        """Show what the person has sent."""
+        first, *others = text.split("\n")
+        self._line("\n".join([f"> {first}", *(f"  {line}" for line in others)]), BOLD)
+
+    def question(self, question: Question) -> None:
+        """Show all that is asked."""
+        self._line("")
+        self._line(question.head, YELLOW)
+        self._diff(question.diff)
+        for note in question.notes:
+            self._line(f"  {note}", DIM)
 
     def pause(self) -> None:
         """End a line that streamed text left open, before somebody else writes."""
@@ -343,7 +367,7 @@ def _shown(character: str) -> str:
 
 
 @contextlib.contextmanager
-def _pipe_may_close(stream: TextIO) -> Any:
+def _pipe_may_close(stream: Stream) -> Any:
     """Go on silently when the reader of *stream* went away: the turn must still end well."""
     try:
         yield

@@ -11,7 +11,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Mapping
 from types import TracebackType
-from typing import Self, TextIO, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
 
@@ -23,6 +23,26 @@ except ImportError:  # Windows
 T = TypeVar("T")
 
 READ_BYTES = 65536
+
+
+class Stream(Protocol):
+    """Where text goes: a stream of Python's, or a screen of our own."""
+
+    @property
+    def encoding(self) -> str:
+        """Which characters it takes."""
+
+    def write(self, text: str, /) -> object:
+        """Write a text."""
+
+    def flush(self) -> None:
+        """Let what was written be seen."""
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+
+    def fileno(self) -> int:
+        """What the system calls it."""
 
 
 class Interrupts:
@@ -74,16 +94,25 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
+def need_screen(command: str) -> None:
+    """Raise HeadlessError, with what to do instead, unless a screen can be drawn for somebody who types."""
+    instead = "Use `handrail run PROMPT` for one turn; `handrail run -` reads the prompt from standard input."
+    if not all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout)):
+        raise HeadlessError(f"`{command}` needs a terminal on standard input and output. {instead}")
+    if os.environ.get("TERM", "") == "dumb":
+        raise HeadlessError(f"`{command}` needs a terminal whose cursor moves; TERM is dumb. {instead}")
+
+
 async def ask(prompt: str) -> str:
     """Ask on stderr; what is typed from now on, which is nothing at the end of the input."""
     sys.stdout.flush()
-    _forget_typed()
+    forget_typed()
     print(f"{prompt} ", end="", file=sys.stderr, flush=True)
     answer = await _read_some(sys.stdin.fileno())
     return answer.decode("utf-8", "replace")
 
 
-def _forget_typed() -> None:
+def forget_typed() -> None:
     """Whatever was typed before a question was shown is no answer to it."""
     if termios is not None:
         with contextlib.suppress(termios.error, ValueError):
@@ -139,7 +168,7 @@ def _resolve(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def wants_colour(stream: TextIO, environment: Mapping[str, str]) -> bool:
+def wants_colour(stream: Stream, environment: Mapping[str, str]) -> bool:
     """Whether to colour: `NO_COLOR` says no, else `FORCE_COLOR` yes, else a terminal that can."""
     if environment.get("NO_COLOR"):
         return False

@@ -69,6 +69,7 @@ class TurnReport:
     outcomes: tuple[Outcome, ...]
     checkpoint: str | None
     used: str
+    used_by_session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,19 +137,24 @@ def turn_report(json: Any) -> TurnReport:
         answer=fields.text("answer"),
         outcomes=fields.each("outcomes", outcome),
         checkpoint=fields.text_or_none("checkpoint"),
-        used=_used(fields.get("usage")),
+        used=_used(fields.get("usage") or {}),
+        used_by_session=_used(fields.get("sessionUsage")),
     )
 
 
 def _used(json: Any) -> str:
-    """What a turn has used, for people; empty if no model was asked."""
+    """What turns have used, for people; empty if no model was asked."""
+    if json is None:
+        return ""
     fields = _Fields("usage", json)
     steps, read, written = (fields.number(name) for name in ("steps", "inputTokens", "outputTokens"))
     if not read + written:
         return ""
     cost = fields.get("costUsd")
     price = f", {cost:.3f} USD" if isinstance(cost, int | float) else ""
-    return f"{steps} step{'' if steps == 1 else 's'}, {read:,} tokens read, {written:,} written{price}"
+    cached = fields.number("cachedTokens")
+    kept = f" ({cached:,} of them from the cache)" if cached else ""
+    return f"{steps} step{'' if steps == 1 else 's'}, {read:,} tokens read{kept}, {written:,} written{price}"
 
 
 def outcome(json: Any) -> Outcome:
@@ -261,8 +267,8 @@ def _turn(json: Any) -> Turn:
 
 
 def session_id(json: Any) -> str:
-    """Read the id of the session that a fork has begun; raises ServerGarbledError."""
-    return _Fields("SessionForkResult", json).text("session")
+    """Read the id of the session that a turn or a fork has begun; raises ServerGarbledError."""
+    return _Fields("answer", json).text("session")
 
 
 def soundness(json: Any) -> tuple[int, tuple[str, ...]]:

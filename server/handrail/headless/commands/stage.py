@@ -88,9 +88,10 @@ async def client_of(options: Options, stage: Stage) -> AsyncIterator[Client]:
         update=lambda params: stage.show.update(params, client.workspace.line_text),
         message=stage.show.message,
         approve=approve,
+        is_attended=terminal.can_ask(),
     )
     client = await stage.interrupts.guard(
-        Client.start(options.server, stage.root, _settings(options), reactions)
+        Client.start(options.server, stage.root, server_settings(options.settings), reactions)
     )
     try:
         yield client
@@ -119,11 +120,11 @@ def workspace_folder(path: Path) -> Path:
     return root
 
 
-def _settings(options: Options) -> dict[str, Any]:
+def server_settings(settings: Mapping[str, object]) -> dict[str, Any]:
     """The settings as a server anywhere understands them."""
-    model = options.settings.get("model")
+    model = settings.get("model")
     own = {"model": _absolute(model)} if isinstance(model, str) else {}
-    return {**options.settings, **own}
+    return {**settings, **own}
 
 
 def _absolute(model: str) -> str:

@@ -1,0 +1,106 @@
+"""`handrail chat` as a command: what it needs of the terminal, and how it begins and ends."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import Output
+
+from handrail.headless import terminal, values
+from handrail.headless.chat.completion import ChatCompleter
+from handrail.headless.chat.console import Console, Deeds
+from handrail.headless.chat.conversation import Conversation, Told
+from handrail.headless.chat.files import Files
+from handrail.headless.chat.history import SentMessages
+from handrail.headless.chat.link import Link
+from handrail.headless.commands.stage import ALL_LANDED, STORE_TIMEOUT_S, Options, Stage, on_stage
+from handrail.headless.question import Question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions(Options):
+    """
+    A chat.
+
+    Attributes:
+        files: Gives the paths that can be named as `@path`; slow.
+        history: Where sent messages are kept; None keeps them in memory.
+        session: The session to continue; None begins a new one.
+        again: Options of the command line that hold when the session is continued, too.
+        streams: What is typed and drawn; None is the terminal.
+    """
+
+    files: Callable[[], Sequence[str]] = tuple
+    history: Path | None = None
+    session: str | None = None
+    again: tuple[str, ...] = ()
+    streams: tuple[Input, Output] | None = None
+
+
+async def chat(options: ChatOptions) -> int:
+    """Talk until the person leaves; returns the exit code."""
+    return await on_stage(options, lambda stage: _chat(options, stage))
+
+
+async def _chat(options: ChatOptions, stage: Stage) -> int:
+    if options.streams is None:
+        terminal.need_screen("handrail chat")
+    files = Files(options.files)
+    told = Told(
+        session=options.session,
+        mode=str(options.settings.get("mode", "edit")),
+        model=str(options.settings.get("model", "paste")),
+    )
+    is_yes = options.yes
+
+    async def approve(question: Question) -> str:
+        return "allow" if is_yes and question.asks_leave else await console.ask(question)
+
+    link = Link(options.server, stage.root, options.settings, approve)
+    conversation = Conversation(link, told, files)
+    deeds = Deeds(
+        send=conversation.send,
+        interrupt=conversation.interrupt,
+        leave=conversation.leave,
+        state=conversation.state,
+        shown=conversation.shown,
+        unclear=conversation.unclear,
+    )
+    console = Console(deeds, ChatCompleter(files), SentMessages(options.history), options.streams)
+    conversation.console = console
+    link.write_to(console.screen)
+    try:
+        await stage.interrupts.guard(_begin(conversation))
+        await stage.interrupts.guard(console.run())
+    finally:
+        await conversation.end()
+        await link.stop()
+        if told.session is not None:
+            link.show.session(told.session, _again(options, told), "chat")
+    return ALL_LANDED
+
+
+async def _begin(conversation: Conversation) -> None:
+    """Start the server, and say what there is."""
+    session = conversation.told.session
+    client = await conversation.link.client(session)
+    if session is not None:
+        known = await client.request(
+            "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
+        )
+        turns = values.turns(known)
+        conversation.show.line(f"session {session}, turns so far: {len(turns)}")
+        conversation.show.turns(turns[-1:])
+    conversation.show.line("Type a message, or /help. Ctrl-D leaves.")
+
+
+def _again(options: ChatOptions, told: Told) -> tuple[str, ...]:
+    """The options that continue the session as it is now."""
+    words = options.again
+    for name, now, before in (
+        ("model", told.model, options.settings.get("model", "paste")),
+        ("mode", told.mode, options.settings.get("mode", "edit")),
+    ):
+        words += (f"--{name}", now) if now != before else ()
+    return words

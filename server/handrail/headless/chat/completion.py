@@ -1,0 +1,43 @@
+"""Completion of `/command` and `@path` while a message is typed."""
+
+from collections.abc import AsyncGenerator, Iterable
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from handrail.headless.chat import mentions, slash
+from handrail.headless.chat.files import Files, matching
+from handrail.headless.show import visible
+
+
+class ChatCompleter(Completer):
+    """Offers commands at the beginning of a message, modes after `/mode`, and files after `@`."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Offer what needs no listing of files."""
+        before = document.text_before_cursor
+        if before.startswith("/mode "):
+            typed, choices = before.removeprefix("/mode "), list(slash.MODES)
+        elif before.startswith("/"):
+            typed, choices = before, [f"/{name}" for name in slash.NAMES]
+        else:
+            return
+        for each in choices:
+            if each.startswith(typed.lower()) and each != typed:
+                yield Completion(each, -len(typed))
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        """Offer commands, or files."""
+        for each in self.get_completions(document, complete_event):
+            yield each
+        typing = mentions.begun(document.current_line_before_cursor)
+        if typing is None:
+            return
+        typed, is_quoted = typing
+        for path in matching(await self._files.paths(), typed):
+            yield Completion(mentions.spelled(path), -len(typed) - 1 - is_quoted, display=visible(path))

@@ -1,0 +1,33 @@
+"""Files that a message names as `@path`, or as `@"path with blanks"`."""
+
+import re
+from collections.abc import Set
+
+_MENTION = re.compile(r'(?<![^\s(\["\'`])@(?:"([^"\n]+)"|([^\s"@]+))')
+_OPEN = re.compile(r'(?:^|(?<=[\s(\["\'`]))@("?)([^"\n]*|[^\s"@]*)$')
+_AFTER = ".,;:!?)]'`"  # what a sentence may put behind a path
+
+
+def mentioned(text: str, files: Set[str]) -> tuple[str, ...]:
+    """Those of *files* that a text names, in its order."""
+    found = dict[str, None]()
+    for quoted, plain in _MENTION.findall(text):
+        for path in (quoted,) if quoted else (plain, plain.rstrip(_AFTER)):
+            plain_path = path.removeprefix("./")
+            if plain_path in files:
+                found[plain_path] = None
+                break
+    return tuple(found)
+
+
+def begun(before: str) -> tuple[str, bool] | None:
+    """The path that is being typed at the end of a line, and whether in quotes; None if it is no mention."""
+    found = _OPEN.search(before)
+    if found is None or (not found[1] and re.search(r"[\s@]", found[2])):
+        return None
+    return found[2], bool(found[1])
+
+
+def spelled(path: str) -> str:
+    """A path as it is typed."""
+    return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"

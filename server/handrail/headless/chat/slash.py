@@ -1,0 +1,91 @@
+"""What a line that begins with `/` means: the table of commands, and how a line is read."""
+
+import difflib
+import re
+from dataclasses import dataclass
+
+MODES = ("edit", "ask", "plan")
+LIKE = 0.5  # of difflib: worth being named
+
+# Names with what they take, and what they do.
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("undo", "", "take the last turn back: its changes to files, and the turn itself"),
+    ("checkpoints", "", "list what can be taken back"),
+    ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
+    ("mode", "[edit|ask|plan]", "show what turns may do, or change it; ask and plan change nothing"),
+    ("cost", "", "show what the session has used so far"),
+    ("help", "", "show this"),
+    ("quit", "", "leave; the command that continues the session is shown"),
+)
+NAMES = tuple(name for name, _, _ in COMMANDS)
+
+KEYS: tuple[tuple[str, str], ...] = (
+    ("Enter", "send; while a turn runs, it reaches the model at its next step"),
+    ("Alt-Enter", "begin another line"),
+    ("Ctrl-C", "stop the turn; else clear the line; at an empty line, twice: leave"),
+    ("Ctrl-D", "leave"),
+    ("Up, Down", "what was sent before"),
+    ("Tab", "complete @path or /command; answer the question that waits"),
+)
+
+_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)?(?:[ \t]+(.*?))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command, and the rest of its line."""
+
+    name: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A line that is meant as a command and is not one; `why` says so, with what may have been meant."""
+
+    why: str
+
+
+def parse(text: str) -> Command | Unknown | None:
+    """Read what was sent; None is a message for the model: such as `/usr is gone`, or several lines."""
+    found = _COMMAND.fullmatch(text.strip())
+    if found is None or "\n" in text.strip():
+        return None
+    name, argument = (found[1] or "").lower(), found[2] or ""
+    if name not in NAMES:
+        return Unknown(f"There is no command /{name}. {_nearest(name)}")
+    if argument and not _takes(name):
+        return Unknown(f"/{name} takes nothing after it.")
+    return Command(name, argument)
+
+
+def mode_problem(mode: str) -> str:
+    """What is wrong with a mode; empty if nothing is."""
+    if mode in MODES:
+        return ""
+    near = difflib.get_close_matches(mode.lower(), MODES, 1, LIKE)
+    hint = f"Did you mean {near[0]}?" if near else f"Modes are {', '.join(MODES)}."
+    return f"There is no mode {mode}. {hint}"
+
+
+def help_lines() -> list[str]:
+    """What there is, line by line, readable on a narrow terminal."""
+    lines = ["Commands:"]
+    for name, takes, does in COMMANDS:
+        lines += [f"  /{name}{' ' if takes else ''}{takes}", f"    {does}"]
+    lines += ["Keys:"]
+    for key, does in KEYS:
+        lines += [f"  {key}", f"    {does}"]
+    return [*lines, "A file that you name as @path is shown to the model."]
+
+
+def _takes(name: str) -> str:
+    return next(takes for each, takes, _ in COMMANDS if each == name)
+
+
+def _nearest(name: str) -> str:
+    begun = [each for each in NAMES if name and each.startswith(name)]
+    near = begun or difflib.get_close_matches(name, NAMES, 1, LIKE)
+    if near:
+        return f"Did you mean {' or '.join(f'/{each}' for each in near)}?"
+    return f"Commands are {', '.join(f'/{each}' for each in NAMES)}."
