@@ -7,8 +7,9 @@ next message, with the same session.
 """
 
 import asyncio
+import contextlib
 from collections import deque
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,17 @@ from handrail.headless.chat import mentions, slash
 from handrail.headless.chat.console import Console
 from handrail.headless.chat.files import Files
 from handrail.headless.chat.link import Link
+from handrail.headless.client import Client
 from handrail.headless.commands.stage import ANSWER_TIMEOUT_S, STORE_TIMEOUT_S
 from handrail.headless.commands.turn import CANCEL_TIMEOUT_S
 from handrail.headless.errors import HeadlessError, RequestRefusedError, ServerGoneError
 from handrail.headless.question import Question
-from handrail.headless.show import Show
+from handrail.headless.show import DIM, Show
+
+Work = Callable[[], Coroutine[Any, Any, None]]
 
 AGAIN = "Press Ctrl-C again, or Ctrl-D, to leave."
+RESTARTS = "Your next message starts the server again and continues the session."
 NO_SESSION = "No message has been sent in this chat yet."
 
 
@@ -35,7 +40,14 @@ class Told:
     mode: str
     model: str
     used: str = ""
-    last_turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """A turn that runs, and the server that runs it."""
+
+    client: Client
+    id: str
 
 
 class Conversation:
@@ -47,8 +59,8 @@ class Conversation:
         self.link = link
         self.told = told
         self._files = files
-        self._next = deque[str]()
-        self._turn: str | None = None  # while it runs
+        self._next = deque[Work]()
+        self._turn: _Turn | None = None  # while it runs
         self._work: asyncio.Task[None] | None = None
         self._beside = set[asyncio.Task[None]]()
         self._is_stopping = False
@@ -72,9 +84,7 @@ class Conversation:
             self.show.said(text.strip())
             self._obey(command)
         elif not _is_sound(text):
-            self.show.note(
-                "What was typed holds bytes that are not in the terminal's encoding; it is not sent."
-            )
+            self.show.note("Not sent: what was typed is not in the encoding of the terminal.")
         else:
             self.show.said(text.rstrip())
             self._say(text)
@@ -104,7 +114,8 @@ class Conversation:
         if self._work is None:
             self.console.close()
         else:
-            self._stop()
+            if not self._is_stopping:
+                self._stop()
             self._do_beside(self._close_after(self._work))
 
     def state(self) -> list[str]:
@@ -112,8 +123,8 @@ class Conversation:
         if self._work is None:
             return [self.told.mode, self.told.model, "/help"]
         if self._is_stopping:
-            return ["stopping"]
-        return ["working", "Ctrl-C stops", self.told.mode, self.told.model]
+            return ["stopping", "Ctrl-D: do not wait"] if self._is_leaving else ["stopping"]
+        return ["Ctrl-C stops", self.told.mode, self.told.model]
 
     def shown(self, question: Question) -> None:
         """Show a question in full."""
@@ -140,11 +151,15 @@ class Conversation:
         elif self._turn is not None and not self._is_stopping:
             self._do_beside(self._steer(self._turn, text))
         else:
-            self._queue(text, "It is sent when this is done.")
+            self._queue(lambda: self._take_turn(text), "This is sent next.")
 
-    def _queue(self, text: str, why: str) -> None:
-        self._next.append(text)
-        self.show.line(f"  {why}")
+    def _queue(self, work: Work, why: str) -> None:
+        """Do something as soon as nothing else is done."""
+        if self._work is None:
+            self._do(work())
+        else:
+            self._next.append(work)
+            self.show.line(f"  {why}", DIM)
 
     def _obey(self, command: slash.Command) -> None:
         match command.name:
@@ -158,14 +173,16 @@ class Conversation:
                 self._mode(command.argument)
             case "model":
                 self._model(command.argument)
-            case _ if self.told.session is None:
-                self.show.line(NO_SESSION)
-            case _ if self._work is not None:
-                self.show.note(f"/{command.name} has to wait until the turn has ended; Ctrl-C stops it.")
-            case "undo":
-                self._do(self._undo(self.told.session))
-            case _:
-                self._do(self._checkpoints(self.told.session))
+            case name:
+                self._look_back(name)
+
+    def _look_back(self, name: str) -> None:
+        session = self.told.session
+        if session is None:
+            self.show.line(NO_SESSION)
+            return
+        work = self._undo if name == "undo" else self._checkpoints
+        self._queue(lambda: work(session), "This waits until the turn has ended; Ctrl-C stops it.")
 
     def _mode(self, mode: str) -> None:
         problem = slash.mode_problem(mode) if mode else ""
@@ -182,7 +199,7 @@ class Conversation:
 
     def _stop(self) -> None:
         if self._is_stopping:
-            self.show.note("It is being stopped; Ctrl-D leaves without waiting for it.")
+            self.show.note("It is being stopped. Ctrl-D leaves.")
             return
         self._is_stopping = True
         self.console.refresh()
@@ -199,7 +216,7 @@ class Conversation:
         self._work, self._is_stopping = None, False
         self._failed(work)
         if self._next and not self._is_leaving:
-            self._do(self._take_turn(self._next.popleft()))
+            self._do(self._next.popleft()())
         self.console.refresh()
 
     def _do_beside(self, work: Coroutine[Any, Any, None]) -> None:
@@ -217,9 +234,7 @@ class Conversation:
         try:
             await work
         except ServerGoneError as error:
-            self.show.note(
-                f"error: {error}\nYour next message starts the server again and continues the session."
-            )
+            self.show.note(f"error: {error}\n{RESTARTS}")
         except HeadlessError as error:
             self.show.note(f"error: {error}")
 
@@ -229,12 +244,12 @@ class Conversation:
         if self.told.session is not None:
             asked["session"] = self.told.session
         begun = await client.request("handrail/turn/start", asked, timeout_s=ANSWER_TIMEOUT_S)
-        self._turn, self.told.session = values.turn_id(begun), values.session_id(begun)
-        turn = self.told.last_turn = self._turn
+        turn = self._turn = _Turn(client=client, id=values.turn_id(begun))
+        self.told.session = values.session_id(begun)
         if self._is_stopping:
             self._do_beside(self._cancel(turn))
         try:
-            json = await client.request("handrail/turn/wait", {"turn": turn}, timeout_s=None)
+            json = await client.request("handrail/turn/wait", {"turn": turn.id}, timeout_s=None)
         finally:
             self._turn = None
             self._files.forget()
@@ -250,22 +265,20 @@ class Conversation:
         named = mentions.mentioned(prompt, frozenset(await self._files.paths()))
         return {"context": [{"uri": self.link.uri(path)} for path in named]} if named else {}
 
-    async def _steer(self, turn: str, text: str) -> None:
-        client = await self.link.client(self.told.session)
+    async def _steer(self, turn: "_Turn", text: str) -> None:
+        """Say something to the turn; if it has just ended, or its server has, in the next one."""
+        params = {"turn": turn.id, "text": text}
         try:
-            params = {"turn": turn, "text": text}
-            await client.request("handrail/turn/steer", params, timeout_s=ANSWER_TIMEOUT_S)
-        except RequestRefusedError:  # it has just ended
-            if self._work is None:
-                self._do(self._take_turn(text))
-            else:
-                self._queue(text, "The turn has ended, so this is the next message.")
+            await turn.client.request("handrail/turn/steer", params, timeout_s=ANSWER_TIMEOUT_S)
+        except (RequestRefusedError, ServerGoneError):
+            self._queue(lambda: self._take_turn(text), "The turn has ended, so this is sent next.")
         else:
-            self.show.line("  The model reads this at its next step.", "2")
+            self.show.line("  The model reads this at its next step.", DIM)
 
-    async def _cancel(self, turn: str) -> None:
-        client = await self.link.client(self.told.session)
-        await client.request("handrail/turn/cancel", {"turn": turn}, timeout_s=CANCEL_TIMEOUT_S)
+    async def _cancel(self, turn: "_Turn") -> None:
+        params = {"turn": turn.id}
+        with contextlib.suppress(RequestRefusedError, ServerGoneError):  # whoever waits for the turn says so
+            await turn.client.request("handrail/turn/cancel", params, timeout_s=CANCEL_TIMEOUT_S)
 
     async def _close_after(self, work: asyncio.Task[None]) -> None:
         await asyncio.wait([work], timeout=CANCEL_TIMEOUT_S)
@@ -290,11 +303,10 @@ class Conversation:
         if last is None:
             self.show.line("There is no turn left to take back.")
             return
-        wish: Mapping[str, Any] = {"checkpoint": last.turn, "conversation": True}
-        json = await client.request("handrail/checkpoint/restore", dict(wish), timeout_s=STORE_TIMEOUT_S)
-        self.show.line(
-            f"Taken back: {last.prompt.strip().splitlines()[0] if last.prompt.strip() else last.turn}"
-        )
+        wish = {"checkpoint": last.turn, "conversation": True}
+        json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
+        first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
+        self.show.line(f"Taken back: {first_line}")
         self.show.restored(values.restore_report(json))
         self.show.unsaved(await client.workspace.save_all())
         self._files.forget()

@@ -85,7 +85,7 @@ def _takes(name: str) -> str:
 
 def _nearest(name: str) -> str:
     begun = [each for each in NAMES if name and each.startswith(name)]
-    near = begun or difflib.get_close_matches(name, NAMES, 1, LIKE)
+    near = begun or difflib.get_close_matches(name, NAMES, 2, LIKE)
     if near:
         return f"Did you mean {' or '.join(f'/{each}' for each in near)}?"
     return f"Commands are {', '.join(f'/{each}' for each in NAMES)}."

@@ -1,0 +1,247 @@
+"""`handrail chat` with a real server and the scripted model: what is typed, shown, and on the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from handrail.headless.chat.command import ChatOptions, chat
+from handrail.testing import answer, call
+from headless.chat.talk import ALT_ENTER, CTRL_C, CTRL_D, ENTER, TAB, UP, Place
+
+
+def edit(path: str, old: str, new: str) -> Mapping[str, object]:
+    return call("patch", path=path, old_string=old, new_string=new)
+
+
+KEY = answer("", edit(".env", "KEY=1", "KEY=2"))  # asks, wherever it runs
+QUESTION = "[y/s/a/N]"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return Place(tmp_path)
+
+
+async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place: Place) -> None:
+    edits = answer("I edit.\x1b[2J", edit("a.txt", "two", "zwei"))
+    async with place.chat(edits, answer("Done."), answer("Again."), columns=200) as talk:
+        await talk.say("change it", "> change it")
+        await talk.until("I edit.\\x1b[2J")
+        await talk.until("\x1b[31m    -two")
+        await talk.until("\x1b[32m    +zwei")
+        await talk.until("Done.")
+        await talk.until("/undo")
+        assert place.file("a.txt") == "one\nzwei\n"
+        await talk.say("/checkpoints", "change it")
+        await talk.say("and now?", "Again.")
+        await talk.say("/undo", "Taken back: and now?")
+        await talk.until("turns that it has now: 1")
+        assert place.file("a.txt") == "one\nzwei\n"
+        await talk.say("/undo", "Taken back: change it")
+        await talk.until("turns that it has now: 0")
+        assert place.file("a.txt") == "one\ntwo\n"
+        await talk.say("/undo", "no turn left")
+        assert await talk.leave() == 0
+        assert "handrail chat --session s-" in talk.shown
+        assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
+
+
+async def test_a_session_is_continued(place: Place) -> None:
+    answers = answer("First."), answer("Second.")
+    async with place.chat(*answers) as talk:
+        await talk.say("begin", "First.")
+        await talk.leave()
+        session = talk.shown.rpartition("--session ")[2].split()[0]
+    async with place.chat(*answers, session=session) as talk:
+        assert "turns so far: 1" in talk.shown
+        assert "  begin" in talk.shown
+        await talk.say("go on", "Second.")
+
+
+async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(place: Place) -> None:
+    async with place.chat(KEY, KEY, answer("Done.")) as talk:
+        talk.type("go" + ENTER + "y")  # the y is typed before the question comes
+        await talk.until("Allow patch on .env?")
+        await talk.until("Tab: answer")
+        talk.type("es" + ENTER)
+        await talk.until("> yes")
+        await talk.until("at its next step")
+        await talk.until(QUESTION)
+        assert place.file(".env") == "KEY=1\n"
+        await talk.say("", "deny")
+        await talk.until("Allow patch on .env?")
+        await talk.until(QUESTION)
+        await talk.say("sure", "That is no answer")
+        assert place.file(".env") == "KEY=1\n"
+        await talk.say("y", "allow: ")
+        await talk.until("Done.")
+        assert place.file(".env") == "KEY=2\n"
+
+
+async def test_tab_turns_to_the_question_and_the_message_stays(place: Place) -> None:
+    async with place.chat(KEY, answer("Done.")) as talk:
+        talk.type("go" + ENTER + "and th")
+        await talk.until("Allow patch on .env?")
+        talk.type(TAB)
+        await talk.until(QUESTION)
+        await talk.say("y", "allow: ")
+        await talk.until("Done.")
+        assert place.file(".env") == "KEY=2\n"
+        await talk.say("en", "> and then")
+
+
+async def test_ctrl_c_stops_the_turn_and_keeps_what_was_said(place: Place) -> None:
+    answers = answer("Look.", edit(".env", "KEY=1", "KEY=2")), answer("Later.")
+    async with place.chat(*answers) as talk:
+        await talk.say("go", QUESTION)
+        talk.type(CTRL_C)
+        await talk.until("cancelled")
+        assert "Look." in talk.shown
+        await talk.say("and?", "Later.")
+        assert place.file(".env") == "KEY=1\n"
+
+
+async def test_ctrl_c_clears_the_line_and_twice_leaves(place: Place) -> None:
+    async with place.chat(answer("Never.")) as talk:
+        talk.type("half" + CTRL_C)
+        talk.type(CTRL_C)
+        await talk.until("Press Ctrl-C again")
+        talk.type(CTRL_C)
+        assert await talk.over == 0
+        assert "--session" not in talk.shown, "there is none yet"
+
+
+async def test_what_is_sent_while_a_turn_runs_reaches_the_model(place: Place) -> None:
+    async with place.chat(KEY, answer("Done.")) as talk:
+        await talk.say("go", QUESTION)
+        talk.type(TAB)
+        await talk.say("use tabs please", "at its next step")
+        await talk.until(QUESTION)
+        await talk.say("n", "Done.")
+        assert "use tabs please" in place.journal()
+
+
+async def test_leaving_stops_the_turn(place: Place) -> None:
+    async with place.chat(KEY) as talk:
+        await talk.say("go", QUESTION)
+        assert await talk.leave() == 0
+        assert "cancelled" in talk.shown
+        assert talk.shown.rstrip().endswith(f"--workspace {place.root}\x1b[0m") or "go on with" in talk.shown
+    assert place.file(".env") == "KEY=1\n"
+
+
+async def test_several_lines_are_typed_and_pasted(place: Place) -> None:
+    async with place.chat(answer("Yes.")) as talk:
+        talk.type("one" + ALT_ENTER + "two \x1b[200~three\r\nfour\x1b[201~")
+        await talk.say("", "> one\x1b[0m\n\x1b[1m  two three\x1b[0m\n\x1b[1m  four")
+        await talk.until("Yes.")
+
+
+async def test_files_are_completed_and_shown_to_the_model(place: Place) -> None:
+    async with place.chat(answer("Yes.")) as talk:
+        talk.type("see @a")
+        await talk.until("a.txt")
+        talk.type(TAB)
+        await talk.say(" and @.env" + ENTER, "Yes.")
+        assert "> see @a.txt and @.env" in talk.shown
+        assert "one\\ntwo" in place.journal()
+        assert "KEY=1" not in place.journal()
+
+
+async def test_commands_say_what_they_do(place: Place) -> None:
+    async with place.chat(answer("One."), answer("Two.")) as talk:
+        await talk.say("/modle", "Did you mean /mode or /model?")
+        await talk.say("/undo", "No message has been sent")
+        await talk.say("/cost", "Nothing is known yet")
+        await talk.say("/mode plam", "Did you mean plan?")
+        await talk.say("/mode ask", "mode ask")
+        await talk.say("/help extra", "takes nothing")
+        await talk.say("/help", "Alt-Enter")
+        await talk.say("/usr is a folder", "no command /usr")
+        await talk.say("/usr/bin is a folder", "One.")
+        await talk.say("/model paste", "model paste")
+        await talk.say("a.txt\n", "> a.txt")
+        await talk.leave()
+        assert "--model paste --mode ask" in talk.shown
+
+
+async def test_a_server_that_ends_is_started_again_with_the_session(place: Place) -> None:
+    pids = place.root.parent / "pids"
+    starts = (
+        "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n');"
+        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'handrail', 'serve'])"
+    )
+    server = (sys.executable, "-P", "-c", starts, str(pids))
+    async with place.chat(KEY, answer("Second."), answer("Third."), server=server) as talk:
+        await talk.say("go", QUESTION)
+        os.kill(int(pids.read_text().split()[-1]), 9)
+        await talk.until("The server ended")
+        await talk.until("continues the session")
+        await talk.say("again", "starting the server again")
+        await talk.until("Second.")
+        os.kill(int(pids.read_text().split()[-1]), 9)
+        await talk.say("once more", "Third.")
+        assert talk.shown.count("starting the server again") == 2
+
+
+async def test_two_chats_on_one_session(place: Place) -> None:
+    answers = KEY, answer("Done."), answer("More.")
+    async with place.chat(answer("Hello."), *answers) as first:
+        await first.say("hi", "Hello.")
+        (session,) = [path.stem for path in place.state.rglob("s-*.jsonl")]
+        async with place.chat(answer("Hello."), *answers, session=session) as second:
+            await first.say("go", QUESTION)
+            await second.say("me too", "error: ")
+            await first.say("n", "Done.")
+            await second.say("now?", "More.")
+
+
+async def test_what_was_sent_is_kept_for_its_owner_only(place: Place) -> None:
+    async with place.chat(answer("Yes.")) as talk:
+        await talk.say("first", "Yes.")
+        await talk.say("/cost", "known")
+        await talk.leave()
+    assert [json.loads(line) for line in place.history.read_text().splitlines()] == ["first"]
+    assert stat.S_IMODE(place.history.stat().st_mode) == 0o600
+    async with place.chat(answer("Yes.")) as talk:
+        talk.type(UP)
+        await talk.until("first")
+        await talk.say(" again", "> first again")
+        await talk.until("Yes.")
+
+
+async def test_a_narrow_terminal_shows_everything(place: Place) -> None:
+    long = "A long line of the model's that is broken. " * 20
+    async with place.chat(answer(long), KEY, answer("Done."), columns=20) as talk:
+        await talk.say("go", long)
+        await talk.say("next", "Allow patch on .env?")
+        await talk.until(QUESTION)
+        await talk.say("y", "Done.")
+
+
+async def test_without_a_terminal_it_says_what_to_do(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await chat(ChatOptions(workspace=place.root, server=("never-started",))) == 2
+    assert "needs a terminal on standard input and output. Use `handrail run" in capsys.readouterr().err
+
+
+async def test_a_signal_ends_it_with_the_way_to_continue(place: Place) -> None:
+    async with place.chat(answer("Hello."), KEY) as talk:
+        await talk.say("hi", "Hello.")
+        await talk.say("go", QUESTION)
+        os.kill(os.getpid(), 15)
+        assert await asyncio.wait_for(talk.over, 90) == 2
+        assert "handrail chat --session s-" in talk.shown
+    assert CTRL_D
