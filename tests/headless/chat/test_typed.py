@@ -1,0 +1,200 @@
+"""How what is typed is read: commands, files, answers; and what is kept and drawn."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.utils import get_cwidth
+
+from handrail.cli.folder import readable_files
+from handrail.headless.chat.files import matching
+from handrail.headless.chat.history import LIMIT_BYTES, SentMessages
+from handrail.headless.chat.mentions import begun, mentioned, spelled
+from handrail.headless.chat.screen import last_rows
+from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, parse
+from handrail.headless.question import Question
+from handrail.testing import lay_out
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [
+        ("/undo", Command("undo", "")),
+        (" /MODE  plan \n", Command("mode", "plan")),
+        ("/model ollama:qwen3", Command("model", "ollama:qwen3")),
+        ("/usr/bin/env is gone", None),
+        ("// a comment", None),
+        ("/* another */", None),
+        ("/undo\nand more", None),
+        ("what does /undo do?", None),
+        ("", None),
+    ],
+)
+def test_a_line_is_a_command_or_a_message(text: str, means: object) -> None:
+    assert parse(text) == means
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("/chekpoints", "Did you mean /checkpoints?"),
+        ("/c", "Did you mean /checkpoints or /cost?"),
+        ("/", "Commands are /undo,"),
+        ("/xyzzy now", "Commands are /undo,"),
+        ("/undo twice", "/undo takes nothing after it."),
+    ],
+)
+def test_a_wrong_command_is_told_with_what_may_be_meant(text: str, why: str) -> None:
+    found = parse(text)
+    assert isinstance(found, Unknown)
+    assert why in found.why
+
+
+def test_help_names_every_command_and_fits_letters_of_any_terminal() -> None:
+    text = "\n".join(help_lines())
+    assert all(f"  /{name}" in text for name in NAMES)
+    assert text.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("look at @src/a.py, please", ["src/a.py"]),
+        ('@"b c.txt" and (@./a.txt)', ["b c.txt", "a.txt"]),
+        ("@a.txt @a.txt", ["a.txt"]),
+        ("me@a.txt @gone.txt @ @@a.txt", []),
+    ],
+)
+def test_files_are_named(text: str, paths: list[str]) -> None:
+    assert list(mentioned(text, {"src/a.py", "b c.txt", "a.txt"})) == paths
+
+
+@pytest.mark.parametrize("path", ["a.txt", "b c.txt", "ünï/x.py"])
+def test_what_is_offered_names_the_file(path: str) -> None:
+    assert mentioned(f"see {spelled(path)} now", {path}) == (path,)
+
+
+@pytest.mark.parametrize(
+    ("before", "typed"),
+    [
+        ("see @sr", ("sr", False)),
+        ("@", ("", False)),
+        ('see @"b c', ("b c", True)),
+        ("see @a.txt and", None),
+        ("me@home", None),
+        ('@"b c" and', None),
+    ],
+)
+def test_a_name_that_is_being_typed(before: str, typed: object) -> None:
+    assert begun(before) == typed
+
+
+def test_the_likeliest_files_come_first() -> None:
+    paths = ["docs/main.md", "src/main.py", "main.py", "src/domain.py", "a.txt"]
+    assert matching(paths, "main") == ["main.py", "src/main.py", "docs/main.md", "src/domain.py"]
+    assert matching(paths, "./SRC/") == ["src/main.py", "src/domain.py"]
+    assert len(matching([f"{number}.txt" for number in range(1000)], "")) == 50
+
+
+def test_files_that_can_be_named_are_not_ignored_and_hold_no_secrets(tmp_path: Path) -> None:
+    lay_out(
+        tmp_path,
+        {
+            ".gitignore": b"build\n",
+            ".git/config": b"",
+            "build/out.txt": b"",
+            ".env": b"KEY=1",
+            "deploy/id_rsa": b"",
+            "src/a.py": b"",
+            "AGENTS.md": b"",
+            "b\x1b[2J.txt": b"",
+        },
+    )
+    (tmp_path / "link.txt").symlink_to(tmp_path / ".env")
+    assert sorted(readable_files(tmp_path)) == [".gitignore", "AGENTS.md", "src/a.py"]
+
+
+LEAVE = ("deny", "allow", "session", "always")
+
+
+@pytest.mark.parametrize(
+    ("choices", "takes_text", "clear", "unclear"),
+    [
+        (LEAVE, False, ["", " ", "y", "Yes", "n", "NO", "s", "a"], ["yy", "sure", "1", "y\ny", "ja"]),
+        (("deny", "allow"), False, ["", "y", "n"], ["s", "a"]),
+        (("deny", "Tabs", "Spaces"), True, ["", "1", "both"], []),
+        (("deny", "Tabs", "Spaces"), False, ["", "2"], ["3", "both"]),
+    ],
+)
+def test_only_what_can_be_typed_answers_a_question(
+    choices: tuple[str, ...], takes_text: bool, clear: list[str], unclear: list[str]
+) -> None:
+    kind = "command" if "allow" in choices else "question"
+    question = Question.of({"kind": kind, "choices": list(choices), "takesText": takes_text})
+    assert [typed for typed in clear + unclear if question.is_clear(typed)] == clear
+    assert {question.meant(typed) for typed in ("", "n")} <= {"deny", "n"}
+
+
+def test_history_is_for_its_owner_and_for_several_chats(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "chat-history"
+    file.parent.mkdir()
+    file.write_text('"old"\nnot JSON\n{"no": "text"}\n')
+    file.chmod(0o644)
+    one, other = SentMessages(file), SentMessages(file)
+    one.store_string("first\nof two lines")
+    other.store_string("second \ud800")
+    one.store_string("/undo")
+    assert list(SentMessages(file).load_history_strings()) == ["second \ud800", "first\nof two lines", "old"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_long_history_loses_its_older_half(tmp_path: Path) -> None:
+    file = tmp_path / "chat-history"
+    file.write_text("".join(json.dumps(f"{number} {'x' * 1000}") + "\n" for number in range(1100)))
+    kept = list(SentMessages(file).load_history_strings())
+    assert file.stat().st_size < LIMIT_BYTES
+    assert kept[0].startswith("1099 ")
+    assert 400 < len(kept) < 600
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("kind", ["link", "folder", "pipe", "no folder"])
+def test_a_history_that_cannot_be_kept_is_passed_over(tmp_path: Path, kind: str) -> None:
+    file, other = tmp_path / "chat-history", tmp_path / "other"
+    other.write_text("theirs\n")
+    if kind == "link":
+        file.symlink_to(other)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file = other / "chat-history"
+    history = SentMessages(file)
+    assert list(history.load_history_strings()) == []
+    history.store_string("mine")
+    assert other.read_text() == "theirs\n"
+
+
+@pytest.mark.parametrize("columns", [1, 7, 20])
+def test_the_end_of_a_long_line_fits(columns: int) -> None:
+    text = "begin " + "wörter und 漢字\t" * 50 + "end"
+    rows = last_rows(text, columns, 3).split("\n")
+    assert len(rows) <= 3
+    assert all(get_cwidth(row) <= max(columns, 2) for row in rows)
+    assert rows[-1][-1] == "d"
+    assert last_rows("", columns, 3) == ""
+
+
+def test_other_commands_do_without_prompt_toolkit(tmp_path: Path) -> None:
+    program = (
+        "import sys, handrail.cli.commands as commands, handrail.headless.commands.turn, handrail.apply;"
+        "commands.main(['config', 'path']); assert 'prompt_toolkit' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
