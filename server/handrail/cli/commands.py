@@ -140,10 +140,21 @@ def _chat(options: argparse.Namespace) -> int:
                 session=options.session,
                 again=_again(options),
                 files=lambda: readable_files(options.workspace),
+                model_problem=_model_problem,
                 history=workspace_folder(state_folder(), (options.workspace,)) / "chat-history",
             )
         )
     )
+
+
+def _model_problem(model: str) -> str:
+    from handrail.cli.settings import checked
+
+    try:
+        checked("model", model)
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _session(options: argparse.Namespace) -> int:

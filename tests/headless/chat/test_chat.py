@@ -57,6 +57,17 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
 
 
+async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AssertionError, match="the chat is over"):
+        async with place.chat(answer("Never."), session="s-0"):
+            pass
+    told = capsys.readouterr()
+    assert "There is no session" in told.err
+    assert "go on with" not in told.out + told.err
+
+
 async def test_a_session_is_continued(place: Place) -> None:
     answers = answer("First."), answer("Second.")
     async with place.chat(*answers) as talk:

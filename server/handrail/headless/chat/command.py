@@ -28,6 +28,7 @@ class ChatOptions(Options):
         history: Where sent messages are kept; None keeps them in memory.
         session: The session to continue; None begins a new one.
         again: Options of the command line that hold when the session is continued, too.
+        model_problem: Says what is wrong with the name of a model; nothing, if it may be one.
         streams: What is typed and drawn; None is the terminal.
     """
 
@@ -35,6 +36,7 @@ class ChatOptions(Options):
     history: Path | None = None
     session: str | None = None
     again: tuple[str, ...] = ()
+    model_problem: Callable[[str], str] = lambda model: ""
     streams: tuple[Input, Output] | None = None
 
 
@@ -58,7 +60,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
         return "allow" if is_yes and question.asks_leave else await console.ask(question)
 
     link = Link(options.server, stage.root, options.settings, approve)
-    conversation = Conversation(link, told, files)
+    conversation = Conversation(link, told, files, options.model_problem)
     deeds = Deeds(
         send=conversation.send,
         interrupt=conversation.interrupt,
@@ -72,12 +74,14 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     link.write_to(console.screen)
     try:
         await stage.interrupts.guard(_begin(conversation))
-        await stage.interrupts.guard(console.run())
+        try:
+            await stage.interrupts.guard(console.run())
+        finally:
+            await conversation.end()
+            if told.session is not None:
+                link.show.session(told.session, _again(options, told), "chat")
     finally:
-        await conversation.end()
         await link.stop()
-        if told.session is not None:
-            link.show.session(told.session, _again(options, told), "chat")
     return ALL_LANDED
 
 

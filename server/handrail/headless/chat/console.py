@@ -250,6 +250,7 @@ class Console:
         keys.add("tab", filter=waiting, eager=True)(lambda _: self._turn_over())
         keys.add("tab", filter=~waiting)(_complete)
         keys.add("c-c")(lambda _: self._interrupt())
+        keys.add("c-z")(lambda event: event.app.suspend_to_background())
         keys.add("c-d", filter=nothing)(lambda _: self._deeds.leave())
         return keys
 

@@ -39,7 +39,7 @@ class Told:
     session: str | None
     mode: str
     model: str
-    used: str = ""
+    used: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +55,11 @@ class Conversation:
 
     console: Console
 
-    def __init__(self, link: Link, told: Told, files: Files) -> None:
+    def __init__(self, link: Link, told: Told, files: Files, model_problem: Callable[[str], str]) -> None:
         self.link = link
         self.told = told
         self._files = files
+        self._model_problem = model_problem
         self._next = deque[Work]()
         self._turn: _Turn | None = None  # while it runs
         self._work: asyncio.Task[None] | None = None
@@ -168,7 +169,7 @@ class Conversation:
             case "quit":
                 self.leave()
             case "cost":
-                self.show.line(self.told.used or "Nothing is known yet: no turn has ended in this chat.")
+                self._cost()
             case "mode":
                 self._mode(command.argument)
             case "model":
@@ -184,6 +185,12 @@ class Conversation:
         work = self._undo if name == "undo" else self._checkpoints
         self._queue(lambda: work(session), "This waits until the turn has ended; Ctrl-C stops it.")
 
+    def _cost(self) -> None:
+        if self.told.used is None:
+            self.show.line("Nothing is known yet: no turn has ended in this chat.")
+        else:
+            self.show.line(self.told.used or "The model has counted no tokens in this session.")
+
     def _mode(self, mode: str) -> None:
         problem = slash.mode_problem(mode) if mode else ""
         if problem:
@@ -193,6 +200,9 @@ class Conversation:
         self.show.line(f"mode {self.told.mode}{', from the next turn on' if mode and self._work else ''}")
 
     def _model(self, model: str) -> None:
+        if model and (problem := self._model_problem(model)):
+            self.show.note(problem)
+            return
         if model:
             self.told.model = self.link.change_model(model)
         self.show.line(f"model {self.told.model}{', from the next turn on' if model and self._work else ''}")
@@ -255,7 +265,7 @@ class Conversation:
             self._files.forget()
             self.show.unsaved(await client.workspace.save_all())
         report = values.turn_report(json)
-        self.told.used = report.used_by_session or self.told.used
+        self.told.used = report.used_by_session
         self.show.report(report, undo="/undo")
 
     async def _context(self, prompt: str) -> dict[str, Any]:

@@ -60,11 +60,14 @@ class Link:
                 update=self._update, message=self._message, approve=self._ask, is_attended=True
             )
             client = await Client.start(self._server, self._root, server_settings(self._settings), reactions)
+            try:
+                if session is not None:
+                    params = {"session": session}
+                    await client.request("handrail/session/resume", params, timeout_s=STORE_TIMEOUT_S)
+            except BaseException:
+                await client.stop()
+                raise
             self._client = client
-            if session is not None:
-                await client.request(
-                    "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
-                )
             return client
 
     async def stop(self) -> None:
