@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import stat
@@ -16,6 +17,7 @@ from handrail.cli.folder import readable_files
 from handrail.headless.chat.files import matching
 from handrail.headless.chat.history import LIMIT_BYTES, SentMessages
 from handrail.headless.chat.mentions import begun, mentioned, spelled
+from handrail.headless.chat.questions import Waiting
 from handrail.headless.chat.screen import last_rows
 from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, parse
 from handrail.headless.question import Question
@@ -88,6 +90,8 @@ def test_what_is_offered_names_the_file(path: str) -> None:
         ('see @"b c', ("b c", True)),
         ("see @a.txt and", None),
         ("me@home", None),
+        ("see @a.txt and @sr", ("sr", False)),
+        ('see @"b c" and @"d e', ("d e", True)),
         ('@"b c" and', None),
     ],
 )
@@ -198,3 +202,25 @@ def test_other_commands_do_without_prompt_toolkit(tmp_path: Path) -> None:
         "commands.main(['config', 'path']); assert 'prompt_toolkit' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+
+
+async def test_questions_are_asked_one_after_the_other() -> None:
+    shown: list[str] = []
+    waiting = Waiting(lambda: shown.append(waiting.first.subject if waiting.first is not None else ""))
+
+    def asked(subject: str) -> asyncio.Task[str]:
+        question = Question.of({"kind": "command", "subject": subject, "choices": list(LEAVE)})
+        return asyncio.create_task(waiting.ask(question))
+
+    first, withdrawn, last = asked("first"), asked("withdrawn"), asked("last")
+    await asyncio.sleep(0)
+    withdrawn.cancel()
+    assert not waiting.answer("what?")
+    assert waiting.answer("y")
+    assert waiting.answer("n"), "too late, and nobody else's"
+    assert await first == "allow"
+    await asyncio.wait([withdrawn])
+    last.cancel()
+    await asyncio.wait([last])
+    assert shown == ["first", "last", ""]
+    assert waiting.first is None

@@ -36,6 +36,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
 from handrail.headless import terminal
+from handrail.headless.chat import mentions
 from handrail.headless.chat.questions import Waiting
 from handrail.headless.chat.screen import Screen, last_rows
 from handrail.headless.question import Question
@@ -241,14 +242,15 @@ class Console:
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
         answering = Condition(lambda: self.is_answering)
+        completing = Condition(lambda: _is_completing(self._message))
         chosen = Condition(lambda: _has_choice(self._message)) & ~answering
-        waiting = Condition(lambda: self._waiting.first is not None)
+        turning = Condition(lambda: self._waiting.first is not None) & (answering | ~completing)
         nothing = Condition(lambda: not self._application.current_buffer.text)
         keys.add("enter", filter=~chosen)(_accept)
         keys.add("enter", filter=chosen)(_choose)
         keys.add("escape", "enter", filter=~answering)(_begin_line)
-        keys.add("tab", filter=waiting, eager=True)(lambda _: self._turn_over())
-        keys.add("tab", filter=~waiting)(_complete)
+        keys.add("tab", filter=turning)(lambda _: self._turn_over())
+        keys.add("tab", filter=~turning)(_complete)
         keys.add("c-c")(lambda _: self._interrupt())
         keys.add("c-z")(lambda event: event.app.suspend_to_background())
         keys.add("c-d", filter=nothing)(lambda _: self._deeds.leave())
@@ -286,6 +288,13 @@ def _complete(event: KeyPressEvent) -> None:
         event.current_buffer.complete_next()
     else:
         event.current_buffer.start_completion(insert_common_part=True)
+
+
+def _is_completing(buffer: Buffer) -> bool:
+    """Whether a command or a path is being typed, so Tab is meant for that."""
+    before = buffer.document.current_line_before_cursor
+    is_begun = mentions.begun(before) is not None or buffer.text.startswith("/")
+    return buffer.complete_state is not None or is_begun
 
 
 def _has_choice(buffer: Buffer) -> bool:

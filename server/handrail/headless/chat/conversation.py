@@ -42,12 +42,13 @@ class Told:
     used: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Turn:
-    """A turn that runs, and the server that runs it."""
+    """A turn that runs, the server that runs it, and whether anything was said to it."""
 
     client: Client
     id: str
+    was_steered: bool = False
 
 
 class Conversation:
@@ -267,6 +268,8 @@ class Conversation:
         report = values.turn_report(json)
         self.told.used = report.used_by_session
         self.show.report(report, undo="/undo")
+        if turn.was_steered and report.state != "finished":
+            self.show.line("  The model may not have read what you sent meanwhile: send it again.", DIM)
 
     async def _context(self, prompt: str) -> dict[str, Any]:
         """The files that a prompt names."""
@@ -283,6 +286,7 @@ class Conversation:
         except (RequestRefusedError, ServerGoneError):
             self._queue(lambda: self._take_turn(text), "The turn has ended, so this is sent next.")
         else:
+            turn.was_steered = True
             self.show.line("  The model reads this at its next step.", DIM)
 
     async def _cancel(self, turn: "_Turn") -> None:

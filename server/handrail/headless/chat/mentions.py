@@ -4,7 +4,7 @@ import re
 from collections.abc import Set
 
 _MENTION = re.compile(r'(?<![^\s(\["\'`])@(?:"([^"\n]+)"|([^\s"@]+))')
-_OPEN = re.compile(r'(?:^|(?<=[\s(\["\'`]))@("?)([^"\n]*|[^\s"@]*)$')
+_OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]*))$')
 _AFTER = ".,;:!?)]'`"  # what a sentence may put behind a path
 
 
@@ -23,9 +23,10 @@ def mentioned(text: str, files: Set[str]) -> tuple[str, ...]:
 def begun(before: str) -> tuple[str, bool] | None:
     """The path that is being typed at the end of a line, and whether in quotes; None if it is no mention."""
     found = _OPEN.search(before)
-    if found is None or (not found[1] and re.search(r"[\s@]", found[2])):
+    if found is None:
         return None
-    return found[2], bool(found[1])
+    quoted = found["quoted"]
+    return (found["plain"], False) if quoted is None else (quoted, True)
 
 
 def spelled(path: str) -> str:
