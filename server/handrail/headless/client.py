@@ -14,7 +14,7 @@ from typing import Any
 
 from handrail import __version__
 from handrail.headless.connection import Connection
-from handrail.headless.errors import HeadlessError, ServerGarbledError
+from handrail.headless.errors import HeadlessError, ServerGarbledError, ServerGoneError
 from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
 
@@ -111,6 +111,10 @@ class Client:
     def is_gone(self) -> bool:
         """Whether the server has ended, so no request can succeed."""
         return self._connection.is_gone
+
+    async def end(self) -> ServerGoneError:
+        """Wait until the server is gone, and say why."""
+        return await self._connection.end()
 
     def configure(self, settings: dict[str, Any]) -> None:
         """Change settings, by name without `handrail.`; others stay as the server was started with."""

@@ -51,6 +51,7 @@ class Connection:
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._answering: dict[int | str, asyncio.Task[None]] = {}
         self._gone: ServerGoneError | None = None
+        self._ended = asyncio.Event()
         self._tasks = (asyncio.create_task(self._receive()), asyncio.create_task(child.finish()))
         self._tasks[0].add_done_callback(lambda _: self._fail("The connection to the server is closed"))
         self.on("$/cancelRequest", self._cancel)
@@ -81,6 +82,12 @@ class Connection:
     def is_gone(self) -> bool:
         """Whether the server has ended, or wrote what is no message."""
         return self._gone is not None
+
+    async def end(self) -> ServerGoneError:
+        """Wait until the server is gone; the error that every request gets from then on."""
+        await self._ended.wait()
+        assert self._gone is not None, "set before"
+        return self._gone
 
     def on(self, method: str, handler: Handler) -> None:
         """Answer a request of the server, or react to a notification; no params are an empty object."""
@@ -259,6 +266,7 @@ class Connection:
         said = self._child.said.decode("utf-8", "replace").strip()
         words = f"Its last words:\n{said}\n" if said else ""
         self._gone = ServerGoneError(f"{what}.\n{words}{self._next_step()}")
+        self._ended.set()
         for reply in self._pending.values():
             if not reply.done():
                 reply.set_exception(self._gone)

@@ -18,7 +18,7 @@ from handrail.headless.chat.command import ChatOptions, chat
 from handrail.headless.commands.stage import SERVER
 from handrail.testing import lay_out, script
 
-HANGS_S = 25  # then a test fails, with what was shown
+HANGS_S = 90  # then a test fails, with what was shown
 ALT_ENTER, CLEAR, CTRL_C, CTRL_D, ENTER, TAB, UP = "\x1b\r", "\x15", "\x03", "\x04", "\r", "\t", "\x1b[A"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import stat
 import sys
 from collections.abc import Mapping
@@ -171,6 +172,7 @@ async def test_several_lines_are_typed_and_pasted_and_files_are_completed(place:
         await talk.say("" + ENTER, "> one\x1b[0m\n\x1b[1m  two three\x1b[0m\n\x1b[1m  four and @.env @a.txt")
         await talk.until("Yes.")
         assert "one\\ntwo" in place.journal(), "the file is shown to the model"
+        assert "@.env is not shown to the model" in talk.shown
         assert "KEY=1" not in place.journal()
 
 
@@ -205,9 +207,11 @@ async def test_a_server_that_ends_is_started_again_with_the_session(place: Place
         await talk.until("continues the session")
         await talk.say("again", "starting the server again")
         await talk.until("Second.")
+        await talk.until("/help")  # the turn has ended
         os.kill(int(pids.read_text().split()[-1]), 9)
+        await talk.until("The server ended")
         await talk.say("once more", "Third.")
-        assert talk.shown.count("starting the server again") == 2
+        assert talk.shown.count("starting the server again") == talk.shown.count("The server ended") == 2
 
 
 async def test_two_chats_on_one_session(place: Place) -> None:
@@ -219,6 +223,7 @@ async def test_two_chats_on_one_session(place: Place) -> None:
             await first.say("go", QUESTION)
             await second.say("me too", "error: ")
             await first.say("n", "Done.")
+            await first.until("/help")  # the turn has ended
             await second.say("now?", "More.")
 
 
@@ -242,6 +247,7 @@ async def test_a_signal_ends_it_with_the_way_to_continue(place: Place) -> None:
     async with place.chat(answer("Hello."), KEY) as talk:
         await talk.say("hi", "Hello.")
         await talk.say("go", QUESTION)
-        os.kill(os.getpid(), 15)
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        os.kill(os.getpid(), signal.SIGTERM)
         assert await asyncio.wait_for(talk.over, 90) == 2
         assert "handrail chat --session s-" in talk.shown

@@ -74,12 +74,12 @@ def test_help_names_every_command_and_fits_letters_of_any_terminal() -> None:
     ],
 )
 def test_files_are_named(text: str, paths: list[str]) -> None:
-    assert list(mentioned(text, {"src/a.py", "b c.txt", "a.txt"})) == paths
+    assert list(mentioned(text, {"src/a.py", "b c.txt", "a.txt"}.__contains__)) == paths
 
 
 @pytest.mark.parametrize("path", ["a.txt", "b c.txt", "ünï/x.py"])
 def test_what_is_offered_names_the_file(path: str) -> None:
-    assert mentioned(f"see {spelled(path)} now", {path}) == (path,)
+    assert mentioned(f"see {spelled(path)} now", path.__eq__) == (path,)
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ class Console:
         return f"{question.hint} " if question is not None else "> "
 
     def _growing(self) -> str:
-        return last_rows(self.screen.open, self._columns, max(1, self._rows // 3))
+        return last_rows(self.screen.open, self._columns, max(1, self._rows // 2))
 
     def _state(self) -> str:
         parts = list(self._deeds.state())

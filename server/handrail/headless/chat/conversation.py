@@ -61,10 +61,12 @@ class Conversation:
         self.told = told
         self._files = files
         self._model_problem = model_problem
+        link.on_end = self._tell_end
         self._next = deque[Work]()
         self._turn: _Turn | None = None  # while it runs
         self._work: asyncio.Task[None] | None = None
         self._beside = set[asyncio.Task[None]]()
+        self._told_end: ServerGoneError | None = None
         self._is_stopping = False
         self._is_leaving = False
         self._may_leave = False  # the last thing that was pressed is a Ctrl-C at an empty line
@@ -245,9 +247,15 @@ class Conversation:
         try:
             await work
         except ServerGoneError as error:
-            self.show.note(f"error: {error}\n{RESTARTS}")
+            self._tell_end(error)
         except HeadlessError as error:
             self.show.note(f"error: {error}")
+
+    def _tell_end(self, error: ServerGoneError) -> None:
+        """Say once that a server has ended, whoever notices it."""
+        if error is not self._told_end:
+            self._told_end = error
+            self.show.note(f"error: {error}\n{RESTARTS}")
 
     async def _take_turn(self, prompt: str) -> None:
         client = await self.link.client(self.told.session)
@@ -272,11 +280,14 @@ class Conversation:
             self.show.line("  The model may not have read what you sent meanwhile: send it again.", DIM)
 
     async def _context(self, prompt: str) -> dict[str, Any]:
-        """The files that a prompt names."""
-        if "@" not in prompt:
-            return {}
-        named = mentions.mentioned(prompt, frozenset(await self._files.paths()))
-        return {"context": [{"uri": self.link.uri(path)} for path in named]} if named else {}
+        """The files that a prompt names, but for those that are not to be read without asking."""
+        named = mentions.mentioned(prompt, self.link.is_file)
+        readable = frozenset(await self._files.paths()) if named else frozenset()
+        for path in named:
+            if path not in readable:
+                self.show.line(f"  @{path} is not shown to the model: it is ignored, or may hold keys.", DIM)
+        shown = [{"uri": self.link.uri(path)} for path in named if path in readable]
+        return {"context": shown} if shown else {}
 
     async def _steer(self, turn: "_Turn", text: str) -> None:
         """Say something to the turn; if it has just ended, or its server has, in the next one."""

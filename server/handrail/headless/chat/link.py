@@ -7,6 +7,7 @@ from typing import Any
 
 from handrail.headless.client import Client, Reactions
 from handrail.headless.commands.stage import STORE_TIMEOUT_S, server_settings
+from handrail.headless.errors import ServerGoneError
 from handrail.headless.question import Question
 from handrail.headless.show import Show
 from handrail.headless.terminal import Stream
@@ -16,7 +17,7 @@ KEPT_TURNS = 8  # whose late updates are still told as theirs
 
 class Link:
     """
-    One server at a time for a workspace folder.
+    One server at a time for a workspace folder; `on_end` is called if it ends by itself.
 
     Args:
         server: Its command line.
@@ -37,6 +38,8 @@ class Link:
         self._settings = dict(settings)
         self._approve = approve
         self._client: Client | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self.on_end: Callable[[ServerGoneError], None] = lambda error: None
         self._starting = asyncio.Lock()
         self._screen: Stream | None = None
         self._shows: dict[str, Show] = {}
@@ -68,11 +71,14 @@ class Link:
                 await client.stop()
                 raise
             self._client = client
+            self._watch = asyncio.create_task(self._tell_end(client))
             return client
 
     async def stop(self) -> None:
         """End the server, after everything that can be saved is; the rest is named."""
         client, self._client = self._client, None
+        if self._watch is not None:
+            self._watch.cancel()
         if client is not None:
             self.show.unsaved(await client.workspace.save_all())
             await client.stop()
@@ -85,9 +91,19 @@ class Link:
             self._client.configure(told)
         return str(told["model"])
 
+    def is_file(self, path: str) -> bool:
+        """Whether the workspace has such a file, or something outside it is called so."""
+        try:
+            return (self._root / path).is_file()
+        except (OSError, ValueError):  # no name of a file
+            return False
+
     def uri(self, path: str) -> str:
         """The URI of a file of the workspace."""
         return (self._root / path).as_uri()
+
+    async def _tell_end(self, client: Client) -> None:
+        self.on_end(await client.end())
 
     def _update(self, params: dict[str, Any]) -> None:
         turn, client = str(params.get("turn")), self._client

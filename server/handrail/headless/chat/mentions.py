@@ -1,20 +1,20 @@
 """Files that a message names as `@path`, or as `@"path with blanks"`."""
 
 import re
-from collections.abc import Set
+from collections.abc import Callable
 
 _MENTION = re.compile(r'(?<![^\s(\["\'`])@(?:"([^"\n]+)"|([^\s"@]+))')
 _OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]*))$')
 _AFTER = ".,;:!?)]'`"  # what a sentence may put behind a path
 
 
-def mentioned(text: str, files: Set[str]) -> tuple[str, ...]:
-    """Those of *files* that a text names, in its order."""
+def mentioned(text: str, is_file: Callable[[str], bool]) -> tuple[str, ...]:
+    """The files that a text names, in its order."""
     found = dict[str, None]()
     for quoted, plain in _MENTION.findall(text):
         for path in (quoted,) if quoted else (plain, plain.rstrip(_AFTER)):
             plain_path = path.removeprefix("./")
-            if plain_path in files:
+            if is_file(plain_path):
                 found[plain_path] = None
                 break
     return tuple(found)
