@@ -16,6 +16,7 @@ import pytest
 from handrail.headless.chat.command import ChatOptions, chat
 from handrail.testing import answer, call
 from headless.chat.talk import ALT_ENTER, CTRL_C, ENTER, TAB, UP, Place
+from stand_in import STAND_IN, STARTED, reported, update
 
 
 def edit(path: str, old: str, new: str) -> Mapping[str, object]:
@@ -133,9 +134,10 @@ async def test_ctrl_c_stops_the_turn_and_keeps_what_was_said(place: Place) -> No
 
 async def test_ctrl_c_clears_the_line_and_twice_leaves(place: Place) -> None:
     async with place.chat(answer("Never.")) as talk:
-        talk.type("half" + CTRL_C)
-        talk.type(CTRL_C)
-        await talk.until("Press Ctrl-C again")
+        for _ in range(2):
+            talk.type("half" + CTRL_C)
+            talk.type(CTRL_C)
+            await talk.until("Press Ctrl-C again")
         talk.type(CTRL_C)
         assert await talk.over == 0
         assert "--session" not in talk.shown, "there is none yet"
@@ -151,6 +153,32 @@ async def test_what_is_sent_while_a_turn_runs_reaches_the_model(place: Place) ->
         await talk.until(QUESTION)
         await talk.say("n", "Done.")
         assert "see @a.txt please" in place.journal()
+
+
+async def test_what_a_turn_no_longer_takes_is_the_next_message(place: Place, tmp_path: Path) -> None:
+    play = [
+        *STARTED,
+        update(1, kind="text", delta="Working\n"),
+        ["answer", ["handrail/turn/steer", {"error": {"code": -32803, "message": "It has ended."}}]],
+        reported(answer="One."),
+        STARTED[1],
+        update(2, kind="text", delta="Again\n"),
+        ["answer", ["handrail/turn/steer", {"result": None}]],
+        reported("cancelled", answer="Two."),
+    ]
+    log = tmp_path / "log"
+    server = (sys.executable, "-c", STAND_IN, json.dumps(play), str(log))
+    async with place.chat(server=server) as talk:
+        await talk.say("go", "Working")
+        await talk.say("and then", "this is sent next")
+        await talk.until("One.")
+        await talk.until("Again")
+        await talk.say("quickly", "reads this at its next step")
+        await talk.until("Two.")
+        await talk.until("send it again")
+    sent = [json.loads(line) for line in log.read_text().splitlines()]
+    prompts = [each["params"]["prompt"] for each in sent if each.get("method") == "handrail/turn/start"]
+    assert prompts == ["go", "and then"]
 
 
 async def test_leaving_stops_the_turn(place: Place) -> None:

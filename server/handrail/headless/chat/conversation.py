@@ -95,13 +95,14 @@ class Conversation:
 
     def interrupt(self, has_begun: bool) -> bool:
         """Stop the turn, else clear the line, else leave when pressed twice; whether the line is cleared."""
+        is_second, self._may_leave = self._may_leave, False
         if self._is_leaving:
             self.console.close()
         elif self._work is not None:
             self._stop()
         elif has_begun:
             return True
-        elif self._may_leave:
+        elif is_second:
             self.leave()
         else:
             self._may_leave = True
