@@ -18,6 +18,7 @@ COMMANDS = {
     "list": ("checkpoint", "list", "--workspace", "."),
     "list as JSON": ("checkpoint", "list", "--json", "--workspace", "."),
     "settings": ("config", "list"),
+    "chat": ("chat", "--workspace", "."),
     "serve": ("serve",),
 }
 REQUEST = (

@@ -160,6 +160,9 @@ def test_history_is_for_its_owner_and_for_several_chats(tmp_path: Path) -> None:
 
 def test_a_long_history_loses_its_older_half(tmp_path: Path) -> None:
     file = tmp_path / "chat-history"
+    assert not list(SentMessages(tmp_path / "handrail" / "w" / "chat-history").load_history_strings())
+    for made in (tmp_path / "handrail", tmp_path / "handrail" / "w"):
+        assert stat.S_IMODE(made.stat().st_mode) == 0o700
     file.write_text("".join(json.dumps(f"{number} {'x' * 1000}") + "\n" for number in range(1100)))
     kept = list(SentMessages(file).load_history_strings())
     assert file.stat().st_size < LIMIT_BYTES

@@ -59,7 +59,8 @@ class SentMessages(History):
 
 def _opened(file: Path) -> int:
     """Open a file to read and append, for the owner alone; never through a link, or what is no plain file."""
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in (file.parent.parent, file.parent):  # the mode is for the last one that is made
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     extra = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | extra, 0o600)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
