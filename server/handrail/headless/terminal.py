@@ -94,7 +94,7 @@ def can_ask() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def need_screen(command: str) -> None:
+def require_screen(command: str) -> None:
     """Raise HeadlessError, with what to do instead, unless a screen can be drawn for somebody who types."""
     instead = "Use `handrail run PROMPT` for one turn; `handrail run -` reads the prompt from standard input."
     if not all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout)):

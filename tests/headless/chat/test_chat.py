@@ -16,7 +16,7 @@ import pytest
 from handrail.headless.chat.command import ChatOptions, chat
 from handrail.testing import answer, call
 from headless.chat.talk import ALT_ENTER, CTRL_C, ENTER, TAB, UP, Place
-from stand_in import STAND_IN, STARTED, reported, update
+from stand_in import INITIALIZE, STAND_IN, STARTED, reported, update
 
 
 def edit(path: str, old: str, new: str) -> Mapping[str, object]:
@@ -62,8 +62,11 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
 async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    refused = {"error": {"code": -32803, "message": "There is no session 's-0'."}}
+    play = [INITIALIZE, ["answer", ["handrail/session/resume", refused]]]
+    server = (sys.executable, "-c", STAND_IN, json.dumps(play), os.devnull)
     with pytest.raises(AssertionError, match="the chat is over"):
-        async with place.chat(answer("Never."), session="s-0"):
+        async with place.chat(session="s-0", server=server):
             pass
     told = capsys.readouterr()
     assert "There is no session" in told.err

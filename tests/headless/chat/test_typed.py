@@ -14,10 +14,10 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from handrail.cli.folder import readable_files
-from handrail.headless.chat.files import matching
-from handrail.headless.chat.history import LIMIT_BYTES, SentMessages
-from handrail.headless.chat.mentions import begun, mentioned, spelled
-from handrail.headless.chat.questions import Waiting
+from handrail.headless.chat.files import matches
+from handrail.headless.chat.history import LIMIT_BYTES, MessageHistory
+from handrail.headless.chat.mentions import mention_of, mentioned_files, unfinished_mention
+from handrail.headless.chat.questions import QuestionQueue
 from handrail.headless.chat.screen import last_rows
 from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, parse
 from handrail.headless.question import Question
@@ -74,12 +74,12 @@ def test_help_names_every_command_and_fits_letters_of_any_terminal() -> None:
     ],
 )
 def test_files_are_named(text: str, paths: list[str]) -> None:
-    assert list(mentioned(text, {"src/a.py", "b c.txt", "a.txt"}.__contains__)) == paths
+    assert list(mentioned_files(text, {"src/a.py", "b c.txt", "a.txt"}.__contains__)) == paths
 
 
 @pytest.mark.parametrize("path", ["a.txt", "b c.txt", "ünï/x.py"])
 def test_what_is_offered_names_the_file(path: str) -> None:
-    assert mentioned(f"see {spelled(path)} now", path.__eq__) == (path,)
+    assert mentioned_files(f"see {mention_of(path)} now", path.__eq__) == (path,)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +96,14 @@ def test_what_is_offered_names_the_file(path: str) -> None:
     ],
 )
 def test_a_name_that_is_being_typed(before: str, typed: object) -> None:
-    assert begun(before) == typed
+    assert unfinished_mention(before) == typed
 
 
 def test_the_likeliest_files_come_first() -> None:
     paths = ["docs/main.md", "src/main.py", "main.py", "src/domain.py", "a.txt"]
-    assert matching(paths, "main") == ["main.py", "src/main.py", "docs/main.md", "src/domain.py"]
-    assert matching(paths, "./SRC/") == ["src/main.py", "src/domain.py"]
-    assert len(matching([f"{number}.txt" for number in range(1000)], "")) == 50
+    assert matches(paths, "main") == ["main.py", "src/main.py", "docs/main.md", "src/domain.py"]
+    assert matches(paths, "./SRC/") == ["src/main.py", "src/domain.py"]
+    assert len(matches([f"{number}.txt" for number in range(1000)], "")) == 50
 
 
 def test_files_that_can_be_named_are_not_ignored_and_hold_no_secrets(tmp_path: Path) -> None:
@@ -150,21 +150,26 @@ def test_history_is_for_its_owner_and_for_several_chats(tmp_path: Path) -> None:
     file.parent.mkdir()
     file.write_text('"old"\nnot JSON\n{"no": "text"}\n')
     file.chmod(0o644)
-    one, other = SentMessages(file), SentMessages(file)
+    one, other = MessageHistory(file), MessageHistory(file)
     one.store_string("first\nof two lines")
     other.store_string("second \ud800")
     one.store_string("/undo")
-    assert list(SentMessages(file).load_history_strings()) == ["second \ud800", "first\nof two lines", "old"]
+    kept = list(MessageHistory(file).load_history_strings())
+    assert kept == [
+        "second \ud800",
+        "first\nof two lines",
+        "old",
+    ]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_long_history_loses_its_older_half(tmp_path: Path) -> None:
     file = tmp_path / "chat-history"
-    assert not list(SentMessages(tmp_path / "handrail" / "w" / "chat-history").load_history_strings())
+    assert not list(MessageHistory(tmp_path / "handrail" / "w" / "chat-history").load_history_strings())
     for made in (tmp_path / "handrail", tmp_path / "handrail" / "w"):
         assert stat.S_IMODE(made.stat().st_mode) == 0o700
     file.write_text("".join(json.dumps(f"{number} {'x' * 1000}") + "\n" for number in range(1100)))
-    kept = list(SentMessages(file).load_history_strings())
+    kept = list(MessageHistory(file).load_history_strings())
     assert file.stat().st_size < LIMIT_BYTES
     assert kept[0].startswith("1099 ")
     assert 400 < len(kept) < 600
@@ -183,7 +188,7 @@ def test_a_history_that_cannot_be_kept_is_passed_over(tmp_path: Path, kind: str)
         os.mkfifo(file)
     else:
         file = other / "chat-history"
-    history = SentMessages(file)
+    history = MessageHistory(file)
     assert list(history.load_history_strings()) == []
     history.store_string("mine")
     assert other.read_text() == "theirs\n"
@@ -209,7 +214,7 @@ def test_other_commands_do_without_prompt_toolkit(tmp_path: Path) -> None:
 
 async def test_questions_are_asked_one_after_the_other() -> None:
     shown: list[str] = []
-    waiting = Waiting(lambda: shown.append(waiting.first.subject if waiting.first is not None else ""))
+    waiting = QuestionQueue(lambda: shown.append(waiting.first.subject if waiting.first is not None else ""))
 
     def asked(subject: str) -> asyncio.Task[str]:
         question = Question.of({"kind": "command", "subject": subject, "choices": list(LEAVE)})

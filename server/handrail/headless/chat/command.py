@@ -9,11 +9,11 @@ from prompt_toolkit.output import Output
 
 from handrail.headless import terminal, values
 from handrail.headless.chat.completion import ChatCompleter
-from handrail.headless.chat.console import Console, Deeds
-from handrail.headless.chat.conversation import Conversation, Told
+from handrail.headless.chat.console import Actions, Console
+from handrail.headless.chat.conversation import ChatState, Conversation
 from handrail.headless.chat.files import Files
-from handrail.headless.chat.history import SentMessages
-from handrail.headless.chat.link import Link
+from handrail.headless.chat.history import MessageHistory
+from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.commands.stage import ALL_LANDED, STORE_TIMEOUT_S, Options, Stage, on_stage
 from handrail.headless.question import Question
 
@@ -47,9 +47,9 @@ async def chat(options: ChatOptions) -> int:
 
 async def _chat(options: ChatOptions, stage: Stage) -> int:
     if options.streams is None:
-        terminal.need_screen("handrail chat")
+        terminal.require_screen("handrail chat")
     files = Files(options.files)
-    told = Told(
+    state = ChatState(
         session=options.session,
         mode=str(options.settings.get("mode", "edit")),
         model=str(options.settings.get("model", "paste")),
@@ -59,36 +59,36 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     async def approve(question: Question) -> str:
         return "allow" if is_yes and question.asks_leave else await console.ask(question)
 
-    link = Link(options.server, stage.root, options.settings, approve)
-    conversation = Conversation(link, told, files, options.model_problem)
-    deeds = Deeds(
+    server = Supervisor(options.server, stage.root, options.settings, approve)
+    conversation = Conversation(server, state, files, options.model_problem)
+    actions = Actions(
         send=conversation.send,
         interrupt=conversation.interrupt,
         leave=conversation.leave,
-        state=conversation.state,
-        shown=conversation.shown,
-        unclear=conversation.unclear,
+        status=conversation.status,
+        show_question=conversation.show_question,
+        explain_answers=conversation.explain_answers,
     )
-    console = Console(deeds, ChatCompleter(files), SentMessages(options.history), options.streams)
+    console = Console(actions, ChatCompleter(files), MessageHistory(options.history), options.streams)
     conversation.console = console
-    link.write_to(console.screen)
+    server.write_to(console.screen)
     try:
         await stage.interrupts.guard(_begin(conversation))
         try:
             await stage.interrupts.guard(console.run())
         finally:
             await conversation.end()
-            if told.session is not None:
-                link.show.session(told.session, _again(options, told), "chat")
+            if state.session is not None:
+                server.show.session(state.session, _again(options, state), "chat")
     finally:
-        await link.stop()
+        await server.stop()
     return ALL_LANDED
 
 
 async def _begin(conversation: Conversation) -> None:
     """Start the server, and say what there is."""
-    session = conversation.told.session
-    client = await conversation.link.client(session)
+    session = conversation.current.session
+    client = await conversation.server.client(session)
     if session is not None:
         known = await client.request(
             "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
@@ -99,12 +99,12 @@ async def _begin(conversation: Conversation) -> None:
     conversation.show.line("Type a message, or /help. Ctrl-D leaves.")
 
 
-def _again(options: ChatOptions, told: Told) -> tuple[str, ...]:
+def _again(options: ChatOptions, state: ChatState) -> tuple[str, ...]:
     """The options that continue the session as it is now."""
     words = options.again
     for name, now, before in (
-        ("model", told.model, options.settings.get("model", "paste")),
-        ("mode", told.mode, options.settings.get("mode", "edit")),
+        ("model", state.model, options.settings.get("model", "paste")),
+        ("mode", state.mode, options.settings.get("mode", "edit")),
     ):
         words += (f"--{name}", now) if now != before else ()
     return words

@@ -6,7 +6,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from handrail.headless.chat import mentions, slash
-from handrail.headless.chat.files import Files, matching
+from handrail.headless.chat.files import Files, matches
 from handrail.headless.show import visible
 
 
@@ -35,9 +35,9 @@ class ChatCompleter(Completer):
         """Offer commands, or files."""
         for each in self.get_completions(document, complete_event):
             yield each
-        typing = mentions.begun(document.current_line_before_cursor)
+        typing = mentions.unfinished_mention(document.current_line_before_cursor)
         if typing is None:
             return
         typed, is_quoted = typing
-        for path in matching(await self._files.paths(), typed):
-            yield Completion(mentions.spelled(path), -len(typed) - 1 - is_quoted, display=visible(path))
+        for path in matches(await self._files.paths(), typed):
+            yield Completion(mentions.mention_of(path), -len(typed) - 1 - is_quoted, display=visible(path))

@@ -37,7 +37,7 @@ from prompt_toolkit.styles import Style
 
 from handrail.headless import terminal
 from handrail.headless.chat import mentions
-from handrail.headless.chat.questions import Waiting
+from handrail.headless.chat.questions import QuestionQueue
 from handrail.headless.chat.screen import Screen, last_rows
 from handrail.headless.question import Question
 
@@ -47,7 +47,7 @@ STYLE = Style.from_dict(
     {
         "prompt": "bold",
         "question": "ansiyellow bold",
-        "state": "ansibrightblack",
+        "status": "ansibrightblack",
         "completion-menu": "noreverse bg:default",
         "completion-menu.completion": "noreverse bg:default",
         "completion-menu.completion.current": "reverse",
@@ -56,7 +56,7 @@ STYLE = Style.from_dict(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deeds:
+class Actions:
     """
     What a chat does at the keys.
 
@@ -64,17 +64,17 @@ class Deeds:
         send: Something was typed and sent.
         interrupt: Ctrl-C was pressed; takes whether a message is begun, and gives whether it goes.
         leave: Ctrl-D was pressed, with nothing typed.
-        state: What to say below the input, the most important first.
-        shown: Another question can be answered.
-        unclear: What was typed answers no question.
+        status: What to say below the input, the most important first.
+        show_question: Another question can be answered.
+        explain_answers: What was typed answers no question.
     """
 
     send: Callable[[str], None]
     interrupt: Callable[[bool], bool]
     leave: Callable[[], None]
-    state: Callable[[], Sequence[str]]
-    shown: Callable[[Question], None]
-    unclear: Callable[[Question], None]
+    status: Callable[[], Sequence[str]]
+    show_question: Callable[[Question], None]
+    explain_answers: Callable[[Question], None]
 
 
 class Console:
@@ -82,17 +82,17 @@ class Console:
 
     def __init__(
         self,
-        deeds: Deeds,
+        actions: Actions,
         completer: Completer,
         history: History,
         streams: tuple[Input, Output] | None = None,
     ) -> None:
-        self._deeds = deeds
+        self._actions = actions
         given, output = streams or (create_input(), create_output())
         if isinstance(output, Vt100_Output):
             output.enable_cpr = False  # nothing here needs to know where the cursor is
         self.screen = Screen(output)
-        self._waiting = Waiting(self._question_changed)
+        self._waiting = QuestionQueue(self._question_changed)
         self._message = Buffer(
             multiline=True,
             completer=completer,
@@ -114,11 +114,11 @@ class Console:
 
     async def run(self) -> None:
         """Draw and obey the keys until `close` is called."""
-        self.screen.belong_to(self._application)
+        self.screen.attach(self._application)
         try:
             await self._application.run_async(handle_sigint=False)
         finally:
-            self.screen.belong_to(None)
+            self.screen.attach(None)
 
     def close(self) -> None:
         """End `run`."""
@@ -146,8 +146,8 @@ class Console:
     def _send(self, buffer: Buffer) -> bool:
         text = buffer.text
         loop = asyncio.get_running_loop()
-        loop.call_soon(self._deeds.send, text)
-        loop.call_soon(self._let_answer)
+        loop.call_soon(self._actions.send, text)
+        loop.call_soon(self._offer_answer)
         return False
 
     def _take_answer(self, buffer: Buffer) -> bool:
@@ -156,30 +156,30 @@ class Console:
             if not self._message.text:
                 self._message.text = buffer.text
                 self._message.cursor_position = len(buffer.text)
-            self._deeds.unclear(question)
+            self._actions.explain_answers(question)
         return False
 
     def _message_changed(self) -> None:
         """Let a waiting question take the keys once no message is begun."""
         if not self._message.text and self._waiting.first is not None:
-            asyncio.get_running_loop().call_soon(self._let_answer)
+            asyncio.get_running_loop().call_soon(self._offer_answer)
 
     def _question_changed(self) -> None:
         self._answer.reset()
         self._application.layout.focus(self._message)
         if self._waiting.first is not None:
-            self._deeds.shown(self._waiting.first)
+            self._actions.show_question(self._waiting.first)
             if not self._message.text:  # after the keys that are being handled
-                asyncio.get_running_loop().call_soon(self._let_answer)
+                asyncio.get_running_loop().call_soon(self._offer_answer)
         self.refresh()
 
-    def _let_answer(self) -> None:
+    def _offer_answer(self) -> None:
         """Give the keys to the question, unless a message has been begun meanwhile."""
         if self._waiting.first is not None and not self._message.text and not self.is_answering:
             terminal.forget_typed()
-            self._turn_to_question()
+            self._focus_answer()
 
-    def _turn_to_question(self) -> None:
+    def _focus_answer(self) -> None:
         self._message.cancel_completion()
         self._application.layout.focus(self._answer)
         self.refresh()
@@ -190,14 +190,14 @@ class Console:
         return HSplit(
             [
                 ConditionalContainer(
-                    Window(FormattedTextControl(self._growing), dont_extend_height=True), growing
+                    Window(FormattedTextControl(self._open_line), dont_extend_height=True), growing
                 ),
                 ConditionalContainer(
                     self._input(self._answer, self._answer_prefix, "class:question"), answering
                 ),
                 ConditionalContainer(self._input(self._message, lambda: "> ", "class:prompt"), ~answering),
                 ConditionalContainer(CompletionsMenu(max_height=MENU_ROWS), ~answering),
-                Window(FormattedTextControl(self._state), height=1, style="class:state"),
+                Window(FormattedTextControl(self._status), height=1, style="class:status"),
             ],
             align=VerticalAlign.TOP,
         )
@@ -218,11 +218,11 @@ class Console:
         question = self._waiting.first
         return f"{question.hint} " if question is not None else "> "
 
-    def _growing(self) -> str:
+    def _open_line(self) -> str:
         return last_rows(self.screen.open, self._columns, max(1, self._rows // 2))
 
-    def _state(self) -> str:
-        parts = list(self._deeds.state())
+    def _status(self) -> str:
+        parts = list(self._actions.status())
         if self._waiting.first is not None and not self.is_answering:
             parts.insert(0, "Tab: answer")
         line = parts[0] if parts else ""
@@ -249,22 +249,22 @@ class Console:
         keys.add("enter", filter=~chosen)(_accept)
         keys.add("enter", filter=chosen)(_choose)
         keys.add("escape", "enter", filter=~answering)(_begin_line)
-        keys.add("tab", filter=turning)(lambda _: self._turn_over())
+        keys.add("tab", filter=turning)(lambda _: self._switch_input())
         keys.add("tab", filter=~turning)(_complete)
         keys.add("c-c")(lambda _: self._interrupt())
         keys.add("c-z")(lambda event: event.app.suspend_to_background())
-        keys.add("c-d", filter=nothing)(lambda _: self._deeds.leave())
+        keys.add("c-d", filter=nothing)(lambda _: self._actions.leave())
         return keys
 
-    def _turn_over(self) -> None:
+    def _switch_input(self) -> None:
         """Turn from the message to the question, and back."""
         if self.is_answering:
             self._application.layout.focus(self._message)
         else:
-            self._turn_to_question()
+            self._focus_answer()
 
     def _interrupt(self) -> None:
-        if self._deeds.interrupt(bool(self._message.text)):
+        if self._actions.interrupt(bool(self._message.text)):
             self._message.reset()
 
 
@@ -293,7 +293,7 @@ def _complete(event: KeyPressEvent) -> None:
 def _is_completing(buffer: Buffer) -> bool:
     """Whether a command or a path is being typed, so Tab is meant for that."""
     before = buffer.document.current_line_before_cursor
-    is_begun = mentions.begun(before) is not None or buffer.text.startswith("/")
+    is_begun = mentions.unfinished_mention(before) is not None or buffer.text.startswith("/")
     return buffer.complete_state is not None or is_begun
 
 

@@ -17,7 +17,7 @@ from handrail.headless import values
 from handrail.headless.chat import mentions, slash
 from handrail.headless.chat.console import Console
 from handrail.headless.chat.files import Files
-from handrail.headless.chat.link import Link
+from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.client import Client
 from handrail.headless.commands.stage import ANSWER_TIMEOUT_S, STORE_TIMEOUT_S
 from handrail.headless.commands.turn import CANCEL_TIMEOUT_S
@@ -33,7 +33,7 @@ NO_SESSION = "No message has been sent in this chat yet."
 
 
 @dataclass(kw_only=True)
-class Told:
+class ChatState:
     """What the chat knows of its session and its settings."""
 
     session: str | None
@@ -56,12 +56,18 @@ class Conversation:
 
     console: Console
 
-    def __init__(self, link: Link, told: Told, files: Files, model_problem: Callable[[str], str]) -> None:
-        self.link = link
-        self.told = told
+    def __init__(
+        self,
+        server: Supervisor,
+        state: ChatState,
+        files: Files,
+        model_problem: Callable[[str], str],
+    ) -> None:
+        self.server = server
+        self.current = state
         self._files = files
         self._model_problem = model_problem
-        link.on_end = self._tell_end
+        server.on_end = self._tell_end
         self._next = deque[Work]()
         self._turn: _Turn | None = None  # while it runs
         self._work: asyncio.Task[None] | None = None
@@ -74,7 +80,7 @@ class Conversation:
     @property
     def show(self) -> Show:
         """What the person sees."""
-        return self.link.show
+        return self.server.show
 
     def send(self, text: str) -> None:
         """Obey a command, or send a message: to the turn that runs, else as the next one."""
@@ -86,12 +92,12 @@ class Conversation:
             self.show.note(command.why)
         elif isinstance(command, slash.Command):
             self.show.said(text.strip())
-            self._obey(command)
-        elif not _is_sound(text):
+            self._run_command(command)
+        elif not _is_encodable(text):
             self.show.note("Not sent: what was typed is not in the encoding of the terminal.")
         else:
             self.show.said(text.rstrip())
-            self._say(text)
+            self._deliver(text)
 
     def interrupt(self, has_begun: bool) -> bool:
         """Stop the turn, else clear the line, else leave when pressed twice; whether the line is cleared."""
@@ -121,23 +127,23 @@ class Conversation:
         else:
             if not self._is_stopping:
                 self._stop()
-            self._do_beside(self._close_after(self._work))
+            self._spawn(self._close_after(self._work))
 
-    def state(self) -> list[str]:
+    def status(self) -> list[str]:
         """What stands below the input."""
         if self._work is None:
-            return [self.told.mode, self.told.model, "/help"]
+            return [self.current.mode, self.current.model, "/help"]
         if self._is_stopping:
             return ["stopping", "Ctrl-D: do not wait"] if self._is_leaving else ["stopping"]
-        return ["Ctrl-C stops", self.told.mode, self.told.model]
+        return ["Ctrl-C stops", self.current.mode, self.current.model]
 
-    def shown(self, question: Question) -> None:
+    def show_question(self, question: Question) -> None:
         """Show a question in full."""
         self.show.question(question)
         if question.more:
             self.show.line(f"  {question.more}")
 
-    def unclear(self, question: Question) -> None:
+    def explain_answers(self, question: Question) -> None:
         """Say what can be typed."""
         self.show.note(
             f"That is no answer to the question: type one of {question.hint}; Enter alone is a no."
@@ -150,23 +156,23 @@ class Conversation:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _say(self, text: str) -> None:
+    def _deliver(self, text: str) -> None:
         if self._work is None:
-            self._do(self._take_turn(text))
+            self._begin(self._take_turn(text))
         elif self._turn is not None and not self._is_stopping:
-            self._do_beside(self._steer(self._turn, text))
+            self._spawn(self._steer(self._turn, text))
         else:
             self._queue(lambda: self._take_turn(text), "This is sent next.")
 
     def _queue(self, work: Work, why: str) -> None:
         """Do something as soon as nothing else is done."""
         if self._work is None:
-            self._do(work())
+            self._begin(work())
         else:
             self._next.append(work)
             self.show.line(f"  {why}", DIM)
 
-    def _obey(self, command: slash.Command) -> None:
+    def _run_command(self, command: slash.Command) -> None:
         match command.name:
             case "help":
                 self.show.line("\n".join(slash.help_lines()))
@@ -182,7 +188,7 @@ class Conversation:
                 self._look_back(name)
 
     def _look_back(self, name: str) -> None:
-        session = self.told.session
+        session = self.current.session
         if session is None:
             self.show.line(NO_SESSION)
             return
@@ -190,26 +196,28 @@ class Conversation:
         self._queue(lambda: work(session), "This waits until the turn has ended; Ctrl-C stops it.")
 
     def _cost(self) -> None:
-        if self.told.used is None:
+        if self.current.used is None:
             self.show.line("Nothing is known yet: no turn has ended in this chat.")
         else:
-            self.show.line(self.told.used or "The model has counted no tokens in this session.")
+            self.show.line(self.current.used or "The model has counted no tokens in this session.")
 
     def _mode(self, mode: str) -> None:
-        problem = slash.mode_problem(mode) if mode else ""
-        if problem:
+        if mode and (problem := slash.mode_problem(mode)):
             self.show.note(problem)
             return
-        self.told.mode = mode or self.told.mode
-        self.show.line(f"mode {self.told.mode}{', from the next turn on' if mode and self._work else ''}")
+        self.current.mode = mode or self.current.mode
+        self.show.line(f"mode {self.current.mode}{self._from_when(mode)}")
 
     def _model(self, model: str) -> None:
         if model and (problem := self._model_problem(model)):
             self.show.note(problem)
             return
         if model:
-            self.told.model = self.link.change_model(model)
-        self.show.line(f"model {self.told.model}{', from the next turn on' if model and self._work else ''}")
+            self.current.model = self.server.change_model(model)
+        self.show.line(f"model {self.current.model}{self._from_when(model)}")
+
+    def _from_when(self, given: str) -> str:
+        return ", from the next turn on" if given and self._work is not None else ""
 
     def _stop(self) -> None:
         if self._is_stopping:
@@ -218,9 +226,9 @@ class Conversation:
         self._is_stopping = True
         self.console.refresh()
         if self._turn is not None:
-            self._do_beside(self._cancel(self._turn))
+            self._spawn(self._cancel(self._turn))
 
-    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._work = asyncio.create_task(self._guarded(work))
         self._work.add_done_callback(self._done)
         self.console.refresh()
@@ -230,10 +238,10 @@ class Conversation:
         self._work, self._is_stopping = None, False
         self._failed(work)
         if self._next and not self._is_leaving:
-            self._do(self._next.popleft()())
+            self._begin(self._next.popleft()())
         self.console.refresh()
 
-    def _do_beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(self._guarded(work))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
@@ -259,15 +267,15 @@ class Conversation:
             self.show.note(f"error: {error}\n{RESTARTS}")
 
     async def _take_turn(self, prompt: str) -> None:
-        client = await self.link.client(self.told.session)
-        asked = {"prompt": prompt, "mode": self.told.mode, **await self._context(prompt)}
-        if self.told.session is not None:
-            asked["session"] = self.told.session
+        client = await self.server.client(self.current.session)
+        asked = {"prompt": prompt, "mode": self.current.mode, **await self._context(prompt)}
+        if self.current.session is not None:
+            asked["session"] = self.current.session
         begun = await client.request("handrail/turn/start", asked, timeout_s=ANSWER_TIMEOUT_S)
         turn = self._turn = _Turn(client=client, id=values.turn_id(begun))
-        self.told.session = values.session_id(begun)
+        self.current.session = values.session_id(begun)
         if self._is_stopping:
-            self._do_beside(self._cancel(turn))
+            self._spawn(self._cancel(turn))
         try:
             json = await client.request("handrail/turn/wait", {"turn": turn.id}, timeout_s=None)
         finally:
@@ -275,19 +283,19 @@ class Conversation:
             self._files.forget()
             self.show.unsaved(await client.workspace.save_all())
         report = values.turn_report(json)
-        self.told.used = report.used_by_session
+        self.current.used = report.used_by_session
         self.show.report(report, undo="/undo")
         if turn.was_steered and report.state != "finished":
             self.show.line("  The model may not have read what you sent meanwhile: send it again.", DIM)
 
     async def _context(self, prompt: str) -> dict[str, Any]:
         """The files that a prompt names, but for those that are not to be read without asking."""
-        named = mentions.mentioned(prompt, self.link.is_file)
+        named = mentions.mentioned_files(prompt, self.server.is_file)
         readable = frozenset(await self._files.paths()) if named else frozenset()
         for path in named:
             if path not in readable:
                 self.show.line(f"  @{path} is not shown to the model: it is ignored, or may hold keys.", DIM)
-        shown = [{"uri": self.link.uri(path)} for path in named if path in readable]
+        shown = [{"uri": self.server.uri(path)} for path in named if path in readable]
         return {"context": shown} if shown else {}
 
     async def _steer(self, turn: "_Turn", text: str) -> None:
@@ -311,7 +319,7 @@ class Conversation:
         self.console.close()
 
     async def _checkpoints(self, session: str) -> None:
-        client = await self.link.client(session)
+        client = await self.server.client(session)
         found = await client.request(
             "handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S
         )
@@ -321,7 +329,7 @@ class Conversation:
 
     async def _undo(self, session: str) -> None:
         """Take the last turn of the session back, whoever has begun it."""
-        client = await self.link.client(session)
+        client = await self.server.client(session)
         known = await client.request(
             "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
         )
@@ -338,7 +346,7 @@ class Conversation:
         self._files.forget()
 
 
-def _is_sound(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -29,7 +29,7 @@ class Files:
         self._known = None
 
 
-def matching(paths: Sequence[str], typed: str) -> list[str]:
+def matches(paths: Sequence[str], typed: str) -> list[str]:
     """The paths that may be meant: first those that begin so, then those whose name does, then others."""
     wanted = typed.removeprefix("./").casefold()
     ranked = sorted((rank, len(path), path) for path in paths if (rank := _rank(path.casefold(), wanted)) < 3)

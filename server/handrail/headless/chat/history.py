@@ -17,7 +17,7 @@ LIMIT_BYTES = 1_000_000  # of the file; of a longer one the older half goes
 LIMIT_ENTRY_CHARS = 20_000  # a longer message is in this chat's history only
 
 
-class SentMessages(History):
+class MessageHistory(History):
     """
     The history of a workspace.
 
@@ -34,7 +34,7 @@ class SentMessages(History):
         if self._file is None:
             return []
         try:
-            with os.fdopen(_opened(self._file), "rb") as file:
+            with os.fdopen(_open(self._file), "rb") as file:
                 raw = file.read()
             if len(raw) > LIMIT_BYTES:
                 raw = raw[-LIMIT_BYTES // 2 :].partition(b"\n")[2]
@@ -48,7 +48,7 @@ class SentMessages(History):
         if self._file is None or len(string) > LIMIT_ENTRY_CHARS or string.startswith("/"):
             return
         try:
-            descriptor = _opened(self._file)
+            descriptor = _open(self._file)
             try:
                 os.write(descriptor, json.dumps(string).encode() + b"\n")
             finally:
@@ -57,7 +57,7 @@ class SentMessages(History):
             self._file = None
 
 
-def _opened(file: Path) -> int:
+def _open(file: Path) -> int:
     """Open a file to read and append, for the owner alone; never through a link, or what is no plain file."""
     for folder in (file.parent.parent, file.parent):  # the mode is for the last one that is made
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ _OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]
 _AFTER = ".,;:!?)]'`"  # what a sentence may put behind a path
 
 
-def mentioned(text: str, is_file: Callable[[str], bool]) -> tuple[str, ...]:
+def mentioned_files(text: str, is_file: Callable[[str], bool]) -> tuple[str, ...]:
     """The files that a text names, in its order."""
     found = dict[str, None]()
     for quoted, plain in _MENTION.findall(text):
@@ -20,7 +20,7 @@ def mentioned(text: str, is_file: Callable[[str], bool]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def begun(before: str) -> tuple[str, bool] | None:
+def unfinished_mention(before: str) -> tuple[str, bool] | None:
     """The path that is being typed at the end of a line, and whether in quotes; None if it is no mention."""
     found = _OPEN.search(before)
     if found is None:
@@ -29,6 +29,6 @@ def begun(before: str) -> tuple[str, bool] | None:
     return (found["plain"], False) if quoted is None else (quoted, True)
 
 
-def spelled(path: str) -> str:
+def mention_of(path: str) -> str:
     """A path as it is typed."""
     return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"

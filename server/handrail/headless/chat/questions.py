@@ -7,7 +7,7 @@ from collections.abc import Callable
 from handrail.headless.question import Question
 
 
-class Waiting:
+class QuestionQueue:
     """
     Questions in the order in which they came; the first one can be answered.
 

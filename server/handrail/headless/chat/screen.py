@@ -45,23 +45,23 @@ class Screen:
         else:
             self.open += text
         if self._application is None:
-            self._put()
+            self._write_lines()
         elif not self._is_due:
             self._is_due = True
-            asyncio.get_running_loop().call_soon(self._put)
+            asyncio.get_running_loop().call_soon(self._write_lines)
 
     def flush(self) -> None:
         """Do nothing: `write` sees to it."""
 
-    def belong_to(self, application: Application[None] | None) -> None:
+    def attach(self, application: Application[None] | None) -> None:
         """Write above what this application draws; None when it is over, with what is still to be written."""
         self._application = application
         if application is None:
             self.open, rest = "", self.open
             self._whole += f"{rest}\n" if rest else ""
-            self._put()
+            self._write_lines()
 
-    def _put(self) -> None:
+    def _write_lines(self) -> None:
         self._is_due = False
         whole, self._whole = self._whole, ""
         if whole:

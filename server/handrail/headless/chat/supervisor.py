@@ -15,7 +15,7 @@ from handrail.headless.terminal import Stream
 KEPT_TURNS = 8  # whose late updates are still told as theirs
 
 
-class Link:
+class Supervisor:
     """
     One server at a time for a workspace folder; `on_end` is called if it ends by itself.
 
