@@ -255,6 +255,14 @@ async def test_a_link_that_leads_elsewhere_amid_a_call_gets_at_nothing(
 
 
 @landlocked
+async def test_a_command_that_has_too_much_open_is_told(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    line = "ulimit -n 30; python3 -c 'print([open(str(i), \"w\") for i in range(40)])'"
+    (printed,) = await contained(yard, Contained(profile=Profile.WORK), line)
+    assert "Too many open files" in printed
+
+
+@landlocked
 async def test_landlock_lets_commands_read(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
     how = Contained(profile=Profile.LOOK)

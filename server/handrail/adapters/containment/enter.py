@@ -17,7 +17,10 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # to import typing for this takes as long as all else here
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # and to truncate, and to control devices

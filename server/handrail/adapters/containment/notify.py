@@ -118,15 +118,24 @@ class Listener:
 
     def answer(self, call: Call, answer: Answer) -> None:
         """Let the caller go on with *answer*."""
-        value, flags = 0, GO_ON if answer.goes_on else 0
+        value, error = 0, answer.error
+        if answer.opened >= 0:
+            try:
+                value = self._given(call, answer)
+            except OSError as problem:  # the caller has too much open, or has ended
+                error = problem.errno or errno.EMFILE
+        flags = GO_ON if answer.goes_on else 0
         with suppress(OSError):  # the caller may have ended
-            if answer.opened >= 0:
-                added = struct.pack(
-                    ADDITION, call.id, 0, answer.opened, 0, os.O_CLOEXEC if answer.closes else 0
-                )
-                value = self._ask(ADD_FD, bytearray(added))
-                os.close(answer.opened)  # before the caller can run what it has written
-            self._ask(SEND, bytearray(struct.pack(RESPONSE, call.id, value, -answer.error, flags)))
+            self._ask(SEND, bytearray(struct.pack(RESPONSE, call.id, value, -error, flags)))
+
+    def _given(self, call: Call, answer: Answer) -> int:
+        """The number by which the caller has what was opened for it, and we no more. Raises OSError."""
+        flags = os.O_CLOEXEC if answer.closes else 0
+        try:
+            added = struct.pack(ADDITION, call.id, 0, answer.opened, 0, flags)
+            return self._ask(ADD_FD, bytearray(added))
+        finally:
+            os.close(answer.opened)  # before the caller can run what it has written
 
     def _ask(self, request: int, buffer: bytearray) -> int:
         at = (ctypes.c_char * len(buffer)).from_buffer(buffer)
