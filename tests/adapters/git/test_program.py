@@ -28,6 +28,7 @@ from handrail.adapters.worktrees import git as of_snapshots
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.policy.commands import git as settings
+from handrail.core.policy.containment import NOTHING_AVAILABLE
 from handrail.ports import CheckpointError, Repository
 
 PACKAGE = Path(handrail.__file__).parent
@@ -128,7 +129,7 @@ async def test_whoever_starts_it_gives_it_all_settings(
         str(tmp_path / "bin" / "git"), dict(os.environ), root, ("log", "--name-only", "-z"), ("HEAD",)
     )
     assert isinstance(found, Repository)
-    doctor.report(lambda: tmp_path, {}, {}, ("", ""))
+    doctor.report(lambda: tmp_path, {}, {}, NOTHING_AVAILABLE)
     started = noted()[before:]
     subcommands = {each for arguments, _ in started for each in arguments}
     assert {"status", "rev-parse", "config", "fsck", "--version", "log"} <= subcommands
