@@ -27,7 +27,7 @@ from e2e.behaviours import (
     silent,
     strip_blanks,
 )
-from e2e.client import Behaviour, Editor
+from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, statuses
@@ -502,6 +502,67 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
     assert statuses(report) == wanted
     assert "k17" in report["outcomes"][number]["failure"]["message"]
     assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
+
+
+@pytest.mark.parametrize("after", ["one", "three"])
+@pytest.mark.parametrize("client", ["plain", "single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_edits_that_show_late_beside_typing_that_they_leave_alone_have_landed(
+    stage: Stage, habits: Habits, after: str
+) -> None:
+    """While only one of them shows, it looks as if the other had overwritten something."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(before=lambda: editor.desk.type(uri, "k17", after=after), tells=gate, says=Says.NOTHING)
+    ]
+    report = await editor.turn(
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n@@\n-four\n*** End Patch\n"
+    )
+    assert "landed" not in statuses(report)
+    gate.set()
+    await corrected(editor, report, ["landed", "landed"])
+    assert editor.desk[uri] == TEXT.replace("two\n", "").replace("four\n", "").replace(after, f"{after}k17")
+
+
+@pytest.mark.parametrize("ends_first", [False, True], ids=["in-the-turn", "after-the-turn"])
+@pytest.mark.parametrize("client", ["single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_of_edits_beside_typing_the_second_shows_long_after_the_first(
+    stage: Stage, habits: Habits, ends_first: bool
+) -> None:
+    """With only the first, it looks as if the second had overwritten something."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+
+    async def rest(pending: list[Json]) -> None:
+        await gate.wait()
+        editor.desk.documents[uri].pending = pending
+        editor.desk.tell()
+
+    async def halves(editor: Editor, given: Json) -> Json | None:
+        editor.desk.type(uri, "k17 ", before="one")
+        editor.desk.apply(given)
+        document = editor.desk.documents[uri]
+        document.pending, pending = document.pending[:2], document.pending[2:]
+        assert pending
+        editor.desk.tell()
+        editor.go_on(rest(pending))
+        raise RefusedError(message="something went wrong", code=-32603)
+
+    editor.behaviours = [halves]
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n@@\n-four\n*** End Patch\n"
+    turn = await editor.start_turn(patch)
+    if ends_first:
+        await editor.request("turn.wait", turn=turn["turn"])
+    else:
+        await editor.until(lambda: editor.edits)
+    gate.set()
+    report = await editor.request("turn.wait", turn=turn["turn"])
+    await corrected(editor, report, ["landed", "landed"])
+    assert editor.desk[uri] == "k17 one\nthree\nfive\n"
 
 
 @pytest.mark.parametrize("is_undone", [False, True], ids=["stands", "undone"])

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update
-from handrail.core.documents.readback import LANDED, second_copy
+from handrail.core.documents.readback import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.sending import Sent, overwritten_late
@@ -52,14 +52,11 @@ class _Awaited:
     told: Landing | None = None
     overwrote: Landing | None = None
 
-    def stands_in(self, document: OpenDocument) -> int:
-        """How many of its hunks stand in a document."""
-        return sum(fate in LANDED for fate in self.sent.fates(document.text.content))
-
     def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
         """What is told of it, if it shows in a document that read *seen* since it was sent."""
         text = replace(document.text)
-        self.overwrote = overwritten_late(self.sent, seen, text) or self.overwrote
+        if self.sent.without(seen):  # else it is not known any more
+            self.overwrote = overwritten_late(self.sent, seen, text)
         if self.overwrote is not None:
             return self.overwrote
         failure = self.failure if self.count < len(self.sent.edits) else None
@@ -111,19 +108,27 @@ class Late:
 
     def add(self, update: Update, sent: Sent, landing: Landing, *, is_blind: bool = False) -> None:
         """
-        Wait for an edit whose *landing* was not what was asked for; a conflict is judged for good.
+        Wait for an edit whose *landing* was not what was asked for.
+
+        A conflict is judged for good, unless half the edit shows: the other half may follow.
 
         Args:
             is_blind: Whether the client compares no versions, so that the edit may overwrite what is typed.
         """
-        if isinstance(landing, Applied) or landing.failure.code is Code.STALE_DOCUMENT:
+        if isinstance(landing, Applied):
             return
         count = sum(landing.stands) if isinstance(landing, Partial) else 0
+        document = self._documents.find(sent.uri)
+        is_conflict = landing.failure.code is Code.STALE_DOCUMENT
+        if is_conflict:
+            count = sent.count_in(document.text.content) if is_blind and document is not None else 0
+            if not 0 < count < len(sent.edits):
+                return
         each = _Awaited(
             update=update, sent=sent, failure=landing.failure, at_first=count, count=count, uri=sent.uri
         )
         self._awaited = [*self._awaited, each][-LIMIT:]
-        if is_blind and (document := self._documents.find(sent.uri)) is not None:
+        if is_blind and document is not None and not is_conflict:  # else it has what was seen
             document.seen_late = [] if document.text.content == sent.base.content else [document.text.content]
 
     def watch_copies(self, update: Update, tries: Sequence[Sent], landing: Applied) -> None:
@@ -147,7 +152,7 @@ class Late:
         for each in [each for each in self._awaited if each.update is update]:
             each.tell = tell
             shown = self._documents.find(each.uri)
-            if shown is not None and each.stands_in(shown) < each.count:
+            if shown is not None and each.sent.count_in(shown.text.content) < each.count:
                 each.count, each.told, each.overwrote = each.at_first, None, None  # it is gone again
                 self.look(shown)
             else:
@@ -166,7 +171,7 @@ class Late:
         self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]
         # What shows is judged as it shows, though it may be told only later: by then, more is typed over it.
         for each in [each for each in self._awaited if self._is_in(each.sent, document)]:
-            count = each.stands_in(document)
+            count = each.sent.count_in(document.text.content)
             if count <= each.count and (document.uri == each.uri or count == 0):
                 continue
             each.count, each.uri = count, document.uri

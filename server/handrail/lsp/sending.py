@@ -55,9 +55,13 @@ class Sent:
         """What became of each edit that was sent, if the document reads *now*."""
         return fates(self.base, self.edits, now)
 
+    def count_in(self, now: str) -> int:
+        """How many of the edits stand, if the document reads *now*."""
+        return sum(fate in LANDED for fate in self.fates(now))
+
     def without(self, seen: Sequence[str]) -> list[str]:
         """Those of the texts that the document has had in which nothing of this stands."""
-        return [text for text in seen if not any(fate in LANDED for fate in self.fates(text))]
+        return [text for text in seen if not self.count_in(text)]
 
     def is_in(self, document: OpenDocument, *, is_gone: bool) -> bool:
         """Whether *document* is that of the edit; one that *is_gone* may have another name by now."""
@@ -142,6 +146,7 @@ class Sending:
         try:
             answer = await self._answered(sent, label)
             if watches and (told := _overwritten(sent, document.seen or [], document.text)) is not None:
+                document.seen_late = document.seen
                 return told, None
             if self._shown(sent.uri) is None:
                 return await self._gone(sent), None
