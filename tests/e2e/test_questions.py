@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from e2e.client import NOWHERE, TIMEOUT_S, UNKNOWN, Editor, RefusedError, refused
+from e2e.client import NOWHERE, UNKNOWN, Editor, RefusedError, refused
 from e2e.conftest import HOUR_S, Stage
 from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, patch, statuses
@@ -357,17 +357,25 @@ async def test_nothing_that_is_shown_is_interpreted(stage: Stage, habits: Habits
     editor = await stage.start(habits, settings=settings, options=STANDARD)
     uri = editor.desk.open(stage.root / "a.txt")
     turn = (await editor.start_turn(hostile))["turn"]
-    titles: list[str] = []
-    waiting = asyncio.ensure_future(editor.request("turn.wait", turn=turn))
-    async with asyncio.timeout(TIMEOUT_S):
-        while not waiting.done():
-            for each in await editor.request("approval.list"):
-                document, shown_text = await shown(editor, each["id"])
-                titles += actions_of(await editor.quick_fixes(document, NOWHERE))
-                titles += actions_of(await editor.quick_fixes(uri, NOWHERE))
-                assert not [one for one in UNSEEN if one in shown_text.replace("\n", "").replace("\t", "")]
-                await editor.request("approval.answer", approval=each["id"], choice="deny")
-    report = waiting.result()
+    titles, answered = list[str](), list[str]()
+
+    def asked() -> list[str]:
+        events = [each["event"] for each in editor.updates if each["event"]["kind"] == "approval"]
+        return [each["approval"] for each in events if each["approval"] not in answered and "end" not in each]
+
+    def has_ended() -> bool:
+        return any(each["event"]["kind"] == "ended" for each in editor.updates)
+
+    while not has_ended():
+        for each in asked():
+            answered.append(each)
+            document, shown_text = await shown(editor, each)
+            titles += actions_of(await editor.quick_fixes(document, NOWHERE))
+            titles += actions_of(await editor.quick_fixes(uri, NOWHERE))
+            assert not [one for one in UNSEEN if one in shown_text.replace("\n", "").replace("\t", "")]
+            await editor.request("approval.answer", approval=each, choice="deny")
+        await editor.until(lambda: asked() or has_ended())
+    report = await editor.request("turn.wait", turn=turn)
     assert report["state"] == "finished"
     messages = [each["message"] for each in editor.questions] + [each.message for each in editor.messages]
     messages += [str(each["message"]) for each in editor.progressed if each.get("message")]

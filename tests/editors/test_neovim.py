@@ -273,7 +273,10 @@ def test_typing_on_while_edits_arrive(neovim: Neovim) -> None:
     words = ("one", "two", "three", "four", "five")
     steps = [{"calls": [replace("poem.txt", f"{word}\n", f"{word}\n{word}!\n")]} for word in words]
     seen = neovim.run("typing", messages=[*steps, {"text": "Done."}], values={"lines": len(words) + 1})
-    typed = "".join(f"before{number} after{number} " for number in range(1, len(words) + 1))
+    # One that comes too late for what has been typed is sent again, so there may be more of them than edits.
+    sent = buffers(seen["after"])["poem.txt"].count(b"before")
+    assert sent >= len(words)
+    typed = "".join(f"before{number} after{number} " for number in range(1, sent + 1))
     poem = "".join(f"{word}\n{word}!\n" for word in words)
     assert seen["messages"][0] == "handrail: 5 edits, 0 did not land. Done."
     assert buffers(seen["after"]) == {"poem.txt": f"{poem}{typed}end\n".encode()}
