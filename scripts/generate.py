@@ -27,6 +27,7 @@ from handrail.core.failure import Code  # noqa: E402  # the package is found by 
 from handrail.core.policy import rules  # noqa: E402  # as above
 from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
+from handrail.lsp.protocol import events, params, questions, values  # noqa: E402
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
 NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
@@ -58,21 +59,22 @@ def main(argv: list[str]) -> int:
 
 def aliases() -> dict[str, Any]:
     """The named alternatives of the protocol, by name."""
-    return {name: value for name, value in vars(protocol).items() if typing.get_origin(value) is Literal}
+    return {name: value for name, value in vars(values).items() if typing.get_origin(value) is Literal}
 
 
-def values() -> list[type]:
-    """The value types of the protocol, in the order of the module."""
+def value_types() -> list[type]:
+    """The value types of the protocol, in the order of its modules."""
     return [
         value
-        for value in vars(protocol).values()
-        if isinstance(value, type) and value.__module__ == protocol.__name__ and value is not protocol.Request
+        for module in (values, params, questions, events)
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
     ]
 
 
-def events() -> tuple[type, ...]:
+def event_types() -> tuple[type, ...]:
     """The alternatives of an event."""
-    return typing.get_args(protocol.TurnEvent)
+    return typing.get_args(events.TurnEvent)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -189,7 +191,7 @@ def protocol_ts() -> str:
     for name, alias in aliases().items():
         choices = " | ".join(json.dumps(choice) for choice in typing.get_args(alias))
         out += [f"export type {name} = {choices};", ""]
-    for value in values():
+    for value in value_types():
         notes = attributes(value)
         out += [f"/** {described(value)} */"]
         if not list(fields_of(value)):
@@ -201,7 +203,7 @@ def protocol_ts() -> str:
             out += [f"  {field.name}{'?' if field.optional else ''}: {typescript(field.kind)};"]
         out += ["}", ""]
     out += ["/** Something that happens in a turn. */", "export type TurnEvent ="]
-    out += ["\n".join(f"  | {event.__name__}" for event in events()) + ";", ""]
+    out += ["\n".join(f"  | {event.__name__}" for event in event_types()) + ";", ""]
     for request in protocol.REQUESTS:
         constant = request.name.replace(".", "_").upper()
         out += [f"/** {request.does} */", f'export const {constant} = "{request.method}";', ""]
@@ -214,7 +216,7 @@ def protocol_ts() -> str:
 def protocol_schema() -> str:
     """The values as JSON Schema, one definition each."""
     defs = {}
-    for value in values():
+    for value in value_types():
         found = list(fields_of(value))
         defs[value.__name__] = {
             "description": described(value),
@@ -245,11 +247,11 @@ def protocol_md() -> str:
         out += [f"| `{request.command}` | {_linked(request.params)} | {result} | {request.does} |"]
     out += ["", "## Server to client, only to clients that opted in", ""]
     out += ["| method | params | result | otherwise |", "|---|---|---|---|"]
-    for method, params, result, otherwise in protocol.SERVER_MESSAGES:
+    for method, asked, result, otherwise in protocol.SERVER_MESSAGES:
         answer = "(notification)" if result is None else _linked(result)
-        out += [f"| `{method}` | {_linked(params)} | {answer} | {otherwise} |"]
+        out += [f"| `{method}` | {_linked(asked)} | {answer} | {otherwise} |"]
     out += ["", "## Values", ""]
-    for value in values():
+    for value in value_types():
         notes = attributes(value)
         out += [f"### {value.__name__}", "", described(value), "", "| field | kind | |", "|---|---|---|"]
         for field in fields_of(value):
@@ -293,7 +295,15 @@ half a second at the latest: with their result, or with `null` while they go on,
 still until its command is answered. As custom requests they always answer with their result.
 
 **Cancelling.** A turn is stopped by `handrail.turn.cancel`, or by cancelling its work done progress,
-whose token is the turn's id. Giving up `turn.wait` does not stop the turn.
+whose token is the turn's id. Giving up `turn.wait` does not stop the turn. Commands that it has begun in the
+background run on.
+
+**Commands in the background.** A command that the model runs in the background is asked about like any
+other, but offers no yes that lasts. It has an id of its own (`b1`), runs on when its call has its result, and
+ends by itself, by the model's `stop`, by `command.stop`, with its session and with the server. Its output is
+told with the id of its call while its turn runs. What it changes is part of its turn's checkpoint; outcomes
+that are found out after the end of the turn are told as late ones. While it runs, restoring its turn is
+refused.
 
 **Checkpoints.** A checkpoint's id is its turn's; the id of one of its steps can be restored as well.
 Quick fixes and restores make checkpoints of their own.

@@ -201,12 +201,23 @@ export interface TurnContext {
   range?: Range;
 }
 
-/** Begin a turn: in a new session unless one is named. */
+/** A picture that the model is shown: a PNG, JPEG, GIF or WebP of 3.5 MB at most. */
+export interface TurnImage {
+  /** Of its file. */
+  uri?: string;
+  /** Its bytes in base64, if it has no file. */
+  data?: string;
+  /** What it is called then. */
+  name?: string;
+}
+
+/** Begin a turn: in a new session unless one is named. Images are for models that see, 20 at most. */
 export interface TurnStartParams {
   prompt: string;
   session?: string;
   mode?: Mode;
   context?: TurnContext[];
+  images?: TurnImage[];
 }
 
 /** The turn has begun; its end is had by `turn.wait`. */
@@ -224,6 +235,21 @@ export interface TurnWaitParams {
 export interface TurnSteerParams {
   turn: string;
   text: string;
+}
+
+/** The models that can be chosen; there is nothing to say. */
+export type ModelListParams = Record<string, never>;
+
+/** A model. */
+export interface ModelInfo {
+  /** What the setting `handrail.model` is for it. */
+  model: string;
+  /** As people know it, if the server tells. */
+  title?: string;
+  /** How many tokens it reads, if the server tells. */
+  window?: number;
+  /** Whether it is the one of the setting. */
+  current?: boolean;
 }
 
 /** Sessions of the workspace: the newest `limit` of them, else all. */
@@ -362,6 +388,20 @@ export interface CheckpointSoundness {
   problems: string[];
 }
 
+/** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
+export interface ClientOptions {
+  /** Send `handrail/turn/update`. */
+  turnUpdates?: boolean;
+  /** Ask by `handrail/approval/request`, and send `handrail/approval/ended`. */
+  approvals?: boolean;
+  /** Nobody is there: a question that the client does not answer at once ends as a no. */
+  unattended?: boolean;
+  /** What the client does for the server: "save", "model". */
+  services?: string[];
+  /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
+  settings?: Record<string, unknown>;
+}
+
 /** An open question. Everything in it is text of a model, a file or a command: show it, never interpret it. */
 export interface Approval {
   /** *command* may this line run; *file* may the tool use these files; *outside* the same outside the workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved; *appeared* may these files stay, which appeared while a command ran. */
@@ -417,6 +457,34 @@ export interface OutputShowParams {
   call?: string;
 }
 
+/** The background commands of a session; without `session`, those of all. */
+export interface CommandListParams {
+  session?: string;
+}
+
+/** A command that runs in the background, or has run there. */
+export interface BackgroundCommand {
+  /** Its id, as the model knows it. */
+  command: string;
+  session: string;
+  turn: string;
+  /** The tool call that began it. */
+  call: string;
+  /** The command line. */
+  line: string;
+  /** Where it runs, for people. */
+  folder: string;
+  /** Whether it runs. */
+  running: boolean;
+  /** How it is, in a sentence. */
+  state: string;
+}
+
+/** End a background command. */
+export interface CommandStopParams {
+  command: string;
+}
+
 /** All rules that an answer has added. */
 export type RuleListParams = Record<string, never>;
 
@@ -436,20 +504,6 @@ export interface RuleInfo {
 /** Remove a rule that an answer has added, so that handrail asks again. */
 export interface RuleRemoveParams {
   rule: string;
-}
-
-/** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
-export interface ClientOptions {
-  /** Send `handrail/turn/update`. */
-  turnUpdates?: boolean;
-  /** Ask by `handrail/approval/request`, and send `handrail/approval/ended`. */
-  approvals?: boolean;
-  /** Nobody is there: a question that the client does not answer at once ends as a no. */
-  unattended?: boolean;
-  /** What the client does for the server: "save", "model". */
-  services?: string[];
-  /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
-  settings?: Record<string, unknown>;
 }
 
 /** The turn has begun; `instructions` are the paths of the project's own that the model was given. */
@@ -689,6 +743,9 @@ export type TurnEvent =
 /** Begins a turn and answers at once. */
 export const TURN_START = "handrail/turn/start";
 
+/** Begins a turn once the turns of its session have finished, else at once. It does not begin, and is told to have been cancelled, if the one before it is stopped or fails. */
+export const TURN_QUEUE = "handrail/turn/queue";
+
 /** Answers when the turn has ended. */
 export const TURN_WAIT = "handrail/turn/wait";
 
@@ -697,6 +754,9 @@ export const TURN_STEER = "handrail/turn/steer";
 
 /** Stops a turn; nothing is edited after the answer. */
 export const TURN_CANCEL = "handrail/turn/cancel";
+
+/** Lists the models of the chosen model's server; fails if that does not answer. */
+export const MODEL_LIST = "handrail/model/list";
 
 /** Lists the sessions of the workspace, newest first. */
 export const SESSION_LIST = "handrail/session/list";
@@ -751,6 +811,12 @@ export const APPROVAL_SHOW = "handrail/approval/show";
 
 /** Shows what a command has printed. */
 export const OUTPUT_SHOW = "handrail/output/show";
+
+/** Lists the commands that run in the background, and those that have ended. */
+export const COMMAND_LIST = "handrail/command/list";
+
+/** Ends a background command, and answers when it has ended. */
+export const COMMAND_STOP = "handrail/command/stop";
 
 /** Lists the rules that answers have added. */
 export const RULES_LIST = "handrail/rules/list";

@@ -7,6 +7,7 @@ import pytest
 from handrail.core.policy.schedule import Touch, next_batch
 
 COMMAND = Touch(anything=True)
+EVERYWHERE = Touch(sees_all=True)
 
 
 def reads(*names: str) -> Touch:
@@ -32,6 +33,15 @@ def changes(*names: str) -> Touch:
         ([changes("a"), COMMAND, reads("b")], {0}, ()),
         ([COMMAND, COMMAND], {0, 1}, ()),
         ([COMMAND, COMMAND], {1}, (0,)),
+        ([changes("/w/a/b"), reads("/w/a")], set(), (0,)),
+        ([changes("/w/a/b"), reads("/w/ab")], set(), (0, 1)),
+        ([reads("/w"), changes("/w/a"), reads("/w")], set(), (0,)),
+        ([changes("a"), EVERYWHERE], set(), (0,)),
+        ([EVERYWHERE, changes("a")], set(), (0,)),
+        ([EVERYWHERE, EVERYWHERE, reads("a")], set(), (0, 1, 2)),
+        ([COMMAND, changes("a"), EVERYWHERE], {0}, ()),
+        ([COMMAND, EVERYWHERE], {0}, (1,)),
+        ([changes("a"), EVERYWHERE], {0}, (1,)),
         ([], set(), ()),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from handrail.adapters.commands import shell_parser
 from handrail.core import surfaces
 from handrail.core.failure import Failure
-from handrail.core.policy import grants, rules, shell, verdict
+from handrail.core.policy import grants, place, rules, shell, verdict
 from handrail.core.policy.commands.known import Known, known
 from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
@@ -30,7 +30,7 @@ def test_policy(case: Case) -> None:
     Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before, for
     the command as it is `contained` if that is said. With `sandbox`, all can be contained that this lets; the
     model has `declared` needs, or asks to have the places `opened`. It may be said how it is `contained`, or
-    that it is so `by=landlock`.
+    that it is so `by=landlock`. With `background=yes` the command is to run on.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
@@ -57,6 +57,7 @@ def test_policy(case: Case) -> None:
         command=command,
         script=_script(command) if command else None,
         folder="w",
+        is_background=bool(command and case.get("command", "background", "")),
     )
     if case.block("sandbox"):
         request = _contained(case, request)
@@ -66,8 +67,8 @@ def test_policy(case: Case) -> None:
     match found:
         case verdict.Allow():
             case.check(verdict="allow\n")
-        case verdict.Ask(subject=subject, detail=detail):
-            case.check(verdict=f"ask about {surfaces.visible(subject)}: {detail}\n")
+        case verdict.Ask():
+            case.check(verdict="".join(_questions(request, rights)))
         case verdict.Block(failure=failure):
             case.check(verdict=f"block: {_failure(failure)}")
 
@@ -84,6 +85,15 @@ def _contained(case: Case, request: verdict.Request) -> verdict.Request:
         needs=declared | needs(part.words for part in request.command.parts),
         opened=request.places if case.get("places", "opened") else (),
     )
+
+
+def _questions(request: verdict.Request, rights: grants.Rights) -> Iterator[str]:
+    """The questions that are asked one after another, each after a yes to the one before it."""
+    while isinstance(found := verdict.verdict(request, rights), verdict.Ask):
+        yield f"ask about {surfaces.visible(found.subject)}: {found.detail}\n"
+        assert not found.grants <= rights.grants
+        rights = replace(rights, grants=rights.grants | found.grants)
+    assert isinstance(found, verdict.Allow)
 
 
 def _shown_of(contained: Contained) -> str:
@@ -158,14 +168,14 @@ def _shown(read: Read) -> str:
     return read.path if read.below is Below.NOTHING else f"{read.path} ({read.below} of all below)"
 
 
-def _place_of(line: str) -> verdict.Place:
+def _place_of(line: str) -> place.Place:
     """A place: its standing, its path, and why it is protected."""
     standing, path, *why = line.split()
-    return verdict.Place(
+    return place.Place(
         uri=f"file:///w/{path}",
         identity=path,
         path=path,
-        standing=verdict.Standing(standing),
+        standing=place.Standing(standing),
         why=" ".join(why),
     )
 

@@ -1,8 +1,9 @@
 """
 Server processes for the tests: real ones, over real pipes, and cheap enough to have one for each test.
 
-Most of a server's start is Python importing modules. On Linux one process imports them once, without running
-anything, and every server is forked from it; elsewhere each server is started afresh.
+Most of a server's start is Python importing modules, and cattrs writing a function for each kind of message.
+On Linux one process does that once, without running anything, and every server is forked from it; elsewhere
+each server is started afresh.
 """
 
 from __future__ import annotations
@@ -20,10 +21,19 @@ from pathlib import Path
 FORKS = sys.platform == "linux"
 
 NURSERY = """
-import json, os, signal, socket, sys
-import handrail.adapters.files.disk, handrail.adapters.models.providers, handrail.adapters.checkpoints.port
-import handrail.adapters.files.watch, handrail.cli.serve, handrail.lsp.server, lsprotocol.converters
+import contextlib, gc, importlib, json, os, pkgutil, signal, socket, sys
+import attrs, cattrs, dulwich.repo, handrail, lsprotocol.types
 
+for module in pkgutil.walk_packages(handrail.__path__, "handrail."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+converter = handrail.lsp.server._converter()
+for kind in filter(attrs.has, lsprotocol.types.ALL_TYPES_MAP.values()):
+    with contextlib.suppress(cattrs.StructureHandlerNotFoundError):
+        converter.get_structure_hook(kind)
+        converter.get_unstructure_hook(kind)
+handrail.lsp.server._converter = lambda: converter
+gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[1]))
 while True:

@@ -127,6 +127,36 @@ async def test_another_program_writes_it(stage: Stage, editor: Editor) -> None:
     assert await editor.request("failure.list") == []
 
 
+@pytest.mark.parametrize("is_removed", [False, True], ids=["emptied", "removed"])
+async def test_another_program_empties_or_removes_the_file_before_it_writes_it(
+    stage: Stage, editor: Editor, is_removed: bool
+) -> None:
+    """The server may look in between; the failure is shown where its place is then."""
+    path = stage.put("a.txt", TEXT)
+    await editor.turn(FAILS)
+    (shown,) = editor.shown(path.as_uri())
+    path.unlink() if is_removed else path.write_text("")
+    await editor.until(lambda: editor.shown(path.as_uri())[0]["range"] != shown["range"])
+    path.write_text("new first line\nline four, mended\n" + TEXT)
+    await editor.until(lambda: editor.shown(path.as_uri())[0]["range"]["start"]["line"] == 5)
+    path.write_text(TEXT.replace("line number four", "line four, mended"))
+    await editor.until(lambda: editor.shown(path.as_uri()) == [])
+
+
+async def test_the_user_removes_its_place_and_takes_that_back(editor: Editor, uri: str, shown: Json) -> None:
+    editor.desk.type(uri, "", instead="line number four\n")
+    editor.desk.tell()
+    await editor.until(lambda: editor.shown(uri)[0]["range"] != shown["range"])
+    editor.desk.type(uri, "line zero\n", before="line number one")
+    editor.desk.tell()
+    editor.desk.type(uri, "line number four\n", before="line number five")
+    editor.desk.tell()
+    await editor.until(lambda: editor.shown(uri)[0]["range"]["start"]["line"] == 4)
+    actions = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    await editor.choose(actions[0])
+    assert editor.desk[uri] == "line zero\n" + TEXT.replace("line number four", "line four, mended")
+
+
 async def test_it_is_mended_in_the_file_while_the_editor_holds_the_document(
     stage: Stage, editor: Editor, uri: str, shown: Json
 ) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from base64 import b64decode, b64encode
 from typing import Any
 
 import pytest
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
-from adapters.model_server import Call, Refuse, Say, model_server
+from adapters.model_server import Call, Raw, Refuse, Say, model_server
 from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
@@ -160,6 +163,87 @@ async def test_a_model_behind_http_is_retried_in_the_users_sight(stage: Stage, h
     assert again["usage"]["costUsd"] is None, "nobody knows what a server of one's own costs"
     log = (stage.folder / "server-0.log").read_text()
     assert KEY not in log + "".join(editor.traffic)
+
+
+@vscode
+async def test_the_models_of_the_chosen_ones_server_are_listed(stage: Stage, habits: Habits) -> None:
+    async with model_server() as server:
+        page = {"data": [{"id": "m"}, {"id": "other", "name": "Another", "context_length": 8192}]}
+        server.pages = {"/v1/models": Raw(200, json.dumps(page).encode())}
+        settings = {"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(habits, settings=settings)
+        listed = await editor.request("model.list")
+        assert [(each["model"], each.get("current", False)) for each in listed] == [
+            ("openai:m", True),
+            ("openai:other", False),
+        ]
+        assert (listed[1]["title"], listed[1]["window"]) == ("Another", 8192)
+        server.pages = {}
+        with pytest.raises(JsonRpcException, match="HTTP 404"):
+            await editor.request("model.list")
+
+
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@vscode
+async def test_a_turn_begins_with_pictures(stage: Stage, habits: Habits) -> None:
+    """Of a file, without one, and pointed at; all are still there when the session is taken up again."""
+    pointed = stage.put("b.png", "")
+    pointed.write_bytes(PNG + b"pointed at")
+    path = stage.put("a.png", "")
+    path.write_bytes(PNG)
+    pasted = b64encode(PNG + b"pasted").decode()
+    images = [{"uri": path.as_uri()}, {"data": pasted, "name": "pasted.png"}]
+    context = [{"uri": pointed.as_uri()}, {"uri": (stage.root / "gone.png").as_uri()}]
+    async with model_server(Say(text="A dot."), Say(text="It is blue.")) as server:
+        settings = {"model": "openai:gpt-4o", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(habits, settings=settings)
+        turn = await editor.request("turn.start", prompt="What is this?", images=images, context=context)
+        report = await editor.request("turn.wait", turn=turn["turn"])
+        assert report["answer"] == "A dot."
+        again = await stage.start(habits, settings=settings)
+        await again.request("session.resume", session=report["session"])
+        await again.turn("Which colour?", session=report["session"])
+    for asked in server.asked:
+        sent = json.dumps(asked["messages"])
+        assert sent.count(b64encode(PNG).decode()) == 1
+        assert sent.count(pasted) == 1
+        assert sent.count(b64encode(PNG + b"pointed at").decode()) == 1
+
+
+@vscode
+@pytest.mark.parametrize(
+    ("image", "says"),
+    [
+        ({}, "give either uri or data"),
+        ({"uri": "file:///nowhere/a.png"}, "there is no file"),
+        ({"data": "!"}, "not valid base64"),
+        ({"data": "aGVsbG8="}, "is not a PNG"),
+    ],
+)
+async def test_what_is_no_picture_is_refused(stage: Stage, habits: Habits, image: Json, says: str) -> None:
+    editor = await stage.start(
+        habits, settings={"model": "openai:gpt-4o", "baseUrl": "http://127.0.0.1:9/v1"}
+    )
+    with pytest.raises(JsonRpcException, match=says):
+        await editor.request("turn.start", prompt="What is this?", images=[image])
+
+
+@vscode
+async def test_a_model_that_cannot_see_is_shown_no_picture(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"model": "paste"})
+    with pytest.raises(JsonRpcException, match=r"paste is not known to see"):
+        await editor.request("turn.start", prompt="What?", images=[{"data": b64encode(PNG).decode()}])
+
+
+@vscode
+async def test_a_model_without_a_server_stands_alone(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"model": "paste"})
+    listed = await editor.request("model.list")
+    assert [(each["model"], each["current"]) for each in listed] == [("paste", True)]
 
 
 @vscode

@@ -156,6 +156,31 @@ async def test_what_is_not_there_is_refused(stage: Stage, habits: Habits) -> Non
 
 
 @vscode
+async def test_a_turn_is_queued_behind_another(stage: Stage, habits: Habits) -> None:
+    """The first one waits for an answer; what waits behind one that is stopped does not begin."""
+    path = stage.put("a.txt", "one\n")
+    ask = call("ask_user", question="Which?", choices=["a", "b"])
+    write = call("write_file", path="made.txt", content="made\n")
+    settings = stage.script(answer("", ask), answer("First."), answer("", write), answer("Second."))
+    editor = await stage.start(habits, settings=settings)
+    first = await editor.start_turn("Ask.")
+    await editor.until(lambda: editor.questions)
+    (question,) = await editor.request("approval.list")
+    second = await editor.request("turn.queue", prompt="Write.", session=first["session"])
+    third = await editor.request("turn.queue", prompt="Never.", session=first["session"])
+    await editor.request("turn.cancel", turn=third["turn"])
+    await editor.request("approval.answer", approval=question["id"], choice="a")
+    reports = [await editor.request("turn.wait", turn=each["turn"]) for each in (first, second, third)]
+    assert [(each["state"], each["answer"]) for each in reports] == [
+        ("finished", "First."),
+        ("finished", "Second."),
+        ("cancelled", ""),
+    ]
+    assert (stage.root / "made.txt").read_text() == "made\n"
+    assert path.read_text() == "one\n"
+
+
+@vscode
 async def test_what_the_user_says_during_a_turn_reaches_the_model(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", "one\n")
     async with model_server(

@@ -29,7 +29,7 @@ from e2e.behaviours import (
 )
 from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
+from e2e.habits import EDITORS, EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
@@ -424,6 +424,53 @@ async def test_edits_that_one_buffer_shows_late_one_by_one_are_in_both_at_the_en
     assert [editor.desk[uri] for uri in uris] == [EDITED.replace("four", "FOUR")] * 2
 
 
+@pytest.mark.parametrize("client", ["single"], indirect=True)
+@every_editor
+async def test_what_the_user_removes_of_edits_that_show_late_stays_removed(
+    stage: Stage, habits: Habits
+) -> None:
+    """The edits are made in the other buffer of the file; in the first they have been."""
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n two\n+new here\n@@\n four\n+more\n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    own, other = opened_twice(stage, editor)
+    gate = asyncio.Event()
+    later = lambda: editor.desk.type(own, "", instead="new here")  # noqa: E731
+    editor.behaviours = [Reaction(tells=gate, after=later, says=Says.NULL)]
+    report = await editor.turn("Do it.")
+    assert "landed" not in statuses(report)
+    gate.set()
+    await corrected(editor, report, ["landed", "landed"])
+    made = TEXT.replace("two", "two\nnew here").replace("four", "four\nmore")
+    assert [editor.desk[own], editor.desk[other]] == [made.replace("new here", ""), made]
+
+
+@pytest.mark.parametrize("is_typed_first", [False, True], ids=["overwritten", "in-conflict"])
+@pytest.mark.parametrize("habits", EDITORS, ids=lambda habits: habits.name)
+async def test_what_fits_of_an_edit_is_in_both_buffers_though_the_second_shows_it_late(
+    stage: Stage, habits: Habits, is_typed_first: bool
+) -> None:
+    """The user changes the first hunk in the first buffer, so that only the second hunk lands."""
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n*** End Patch\n"
+    partial = call("patch", mode="v4a", patch=patch, partial=True)
+    script = stage.script(answer("", partial), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    own, other = opened_twice(stage, editor)
+    gate = asyncio.Event()
+    if is_typed_first:
+        first = [Reaction(before=lambda: editor.desk.type(own, "2", after="two")), Editor.obey]
+    else:
+        first = [Reaction(after=lambda: editor.desk.type(own, "", instead="TWO\n"))]
+    editor.behaviours = [*first, Reaction(applies=gate)]
+    report = await editor.turn("Do it.")
+    assert "landed" not in statuses(report)
+    assert "FOUR" not in editor.desk[own], "until the other buffer shows it"
+    gate.set()
+    await corrected(editor, report, ["stale-document", "landed"])
+    assert "FOUR" in editor.desk[own]
+    assert editor.desk[other] == TEXT.replace("four", "FOUR")
+
+
 @pytest.mark.parametrize("is_twice", [False, True], ids=["one-buffer", "two-buffers"])
 @every_editor
 async def test_half_an_edit_that_a_formatter_has_touched_is_taken_back(
@@ -440,6 +487,32 @@ async def test_half_an_edit_that_a_formatter_has_touched_is_taken_back(
     report = await editor.turn("Do it.")
     assert "landed" not in statuses(report)
     assert [editor.desk[uri] for uri in uris] == [TEXT.replace("two\n", "")] + [TEXT] * is_twice
+
+
+@pytest.mark.parametrize("is_typed", [False, True], ids=["undone", "typed-in"])
+@every_editor
+async def test_a_call_that_fails_is_taken_back_in_both_buffers_though_the_user_has_changed_one(
+    stage: Stage, habits: Habits, is_typed: bool
+) -> None:
+    """Each buffer is taken back by what it holds."""
+    parts = [f"*** Update File: {name}.txt\n@@\n-two\n+TWO\n" for name in "ab"]
+    patch = f"*** Begin Patch\n{''.join(parts)}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    own, other = opened_twice(stage, editor)
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def change() -> None:
+        if is_typed:
+            editor.desk.type(own, "zero\n", before="one")
+        else:
+            editor.desk.undo(own)
+        editor.desk.tell()
+
+    editor.behaviours = [Reaction(), Reaction(later=change), refuse]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["bad-patch", "edit-rejected"]
+    assert [editor.desk[own], editor.desk[other]] == ["zero\n" * is_typed + TEXT, TEXT]
 
 
 @every_editor
@@ -497,10 +570,14 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
     gate.set()
     wanted = (["stale-document", "landed"], ["landed", "stale-document"])[number]
     await editor.until(lambda: latest(editor, turn["turn"]) == wanted, SOON_S)
-    report = await editor.request("turn.wait", turn=turn["turn"])
     assert "k17" not in editor.desk[uri], "as such clients do"
-    assert statuses(report) == wanted
-    assert "k17" in report["outcomes"][number]["failure"]["message"]
+
+    async def said() -> tuple[list[str], bool]:
+        """Of hunks that show one by one, the first is told of before the second has overwritten anything."""
+        report = await editor.request("turn.wait", turn=turn["turn"])
+        return statuses(report), "k17" in str(report["outcomes"][number].get("failure"))
+
+    await eventually(said, (wanted, True))
     assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
 
 
@@ -565,6 +642,74 @@ async def test_of_edits_beside_typing_the_second_shows_long_after_the_first(
     assert editor.desk[uri] == "k17 one\nthree\nfive\n"
 
 
+@pytest.mark.parametrize("is_late", [False, True], ids=["in-time", "late"])
+@pytest.mark.parametrize("client", ["single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_of_edits_that_show_one_by_one_the_first_has_not_overwritten_what_the_second_will(
+    stage: Stage, habits: Habits, is_late: bool
+) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    desk, first, second = editor.desk, asyncio.Event(), asyncio.Event()
+
+    async def show(parts: list[list[Json]]) -> None:
+        for gate, part in zip((first, second), parts, strict=True):
+            await gate.wait()
+            desk.documents[uri].pending = part
+            desk.tell()
+
+    async def one_by_one(editor: Editor, given: Json) -> Json | None:
+        desk.type(uri, "k17", after="th")
+        desk.tell()
+        desk.apply(given)
+        pending, desk.documents[uri].pending = desk.documents[uri].pending, []
+        lower, upper = pending
+        editor.go_on(show([[lower], [upper]]))
+        if not is_late:
+            first.set()
+        raise RefusedError(message="something went wrong", code=-32603)
+
+    editor.behaviours = [one_by_one]
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-three\n+SIX\n@@\n-five\n+FIVE\n*** End Patch\n"
+    turn = (await editor.turn(patch))["turn"]
+
+    async def said() -> tuple[list[bool], list[bool]]:
+        """Which of the hunks have landed; and what is named in why the first has not."""
+        failed, landed = (await editor.request("turn.wait", turn=turn))["outcomes"]
+        words = [word in failed["failure"]["message"] for word in ("k17", "SIX", "FIVE")]
+        return [each["status"] == "landed" for each in (failed, landed)], words
+
+    first.set()
+    await eventually(said, ([False, True], [True, False, False]))
+    second.set()
+    await eventually(said, ([False, True], [True, True, True]))
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["in-time", "late"])
+@pytest.mark.parametrize("client", ["plain", "single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_an_edit_that_hits_the_next_line_as_its_own_is_deleted_is_told(
+    stage: Stage, habits: Habits, is_late: bool
+) -> None:
+    """It reads as if the user had deleted that one, and the edit stood where it belongs."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    gate = asyncio.Event()
+    editor.behaviours = [
+        Reaction(
+            before=lambda: editor.desk.type(uri, "", instead="three\n"),
+            tells=gate if is_late else None,
+            says=Says.NOTHING if is_late else Says.TRUE,
+        )
+    ]
+    report = await editor.turn(block("a.txt", "three", "SIX"))
+    gate.set()
+    await corrected(editor, report, ["stale-document"])
+    assert editor.desk[uri] == "one\ntwo\nSIX\nfive\n", "as such clients do"
+    report = await editor.request("turn.wait", turn=report["turn"])
+    assert "four" in report["outcomes"][0]["failure"]["message"]
+
+
 @pytest.mark.parametrize("is_undone", [False, True], ids=["stands", "undone"])
 @every_editor
 async def test_an_edit_that_shows_long_before_its_outcome_is_told_is_told_as_it_is_then(
@@ -627,6 +772,89 @@ async def test_typing_that_an_edit_overwrites_while_the_call_is_taken_back_is_to
     assert "k17" not in editor.desk[uri], "as such clients do"
     report = await editor.request("turn.wait", turn=report["turn"])
     assert "k17" in report["outcomes"][0]["failure"]["message"]
+
+
+@pytest.mark.parametrize("is_late", [False, True], ids=["in-time", "late"])
+@pytest.mark.parametrize("client", ["plain", "single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_a_way_back_overwrites_is_told(stage: Stage, habits: Habits, is_late: bool) -> None:
+    """What is taken back is the first edit of a call whose second one is refused."""
+    parts = [f"*** Update File: {name}.txt\n@@\n-three\n+SIX\n" for name in "ab"]
+    patch = f"*** Begin Patch\n{''.join(parts)}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri, _ = (editor.desk.open(stage.put(f"{name}.txt", TEXT)) for name in "ab")
+    gate = asyncio.Event()
+    back = Reaction(
+        before=lambda: editor.desk.type(uri, "k17", after="SI"),
+        applies=gate if is_late else None,
+        says=Says.NULL if is_late else Says.TRUE,
+    )
+    editor.behaviours = [Reaction(), refuse, back]
+    report = await editor.turn("Do it.")
+    gate.set()
+    await editor.until(lambda: latest(editor, report["turn"]) == ["bad-patch", "edit-rejected"], SOON_S)
+    assert "k17" not in editor.desk[uri], "as such clients do"
+    report = await editor.request("turn.wait", turn=report["turn"])
+    assert "k17" in report["outcomes"][0]["failure"]["message"]
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_a_way_back_overwrites_in_one_buffer_of_a_file_is_told(
+    stage: Stage, editor: Editor
+) -> None:
+    """The other buffer does not take the edit."""
+    own, _ = opened_twice(stage, editor)
+    back = Reaction(before=lambda: editor.desk.type(own, "k17", after="SI"))
+    editor.behaviours = [Reaction(), refuse, back]
+    report = await editor.turn(block("a.txt", "three", "SIX"))
+    assert statuses(report) == ["edit-rejected"]
+    assert "k17" not in editor.desk[own], "as such clients do"
+    assert "k17" in report["outcomes"][0]["failure"]["message"]
+
+
+@pytest.mark.parametrize("client", ["plain", "single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_that_an_edit_overwrites_is_told_though_the_user_removes_some_of_the_edit(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await started(stage, habits)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(uri, "k17", after="th")
+        editor.desk.tell()
+
+    gate = asyncio.Event()
+    gate.set()
+    later = lambda: editor.desk.type(uri, "", instead="SIX")  # noqa: E731
+    editor.behaviours = [Reaction(before=typed, applies=gate, after=later)]
+    report = await editor.turn(block("a.txt", "three", "SIX"))
+    assert "k17" not in editor.desk[uri], "as such clients do"
+    assert statuses(report) == ["stale-document"]
+    assert "k17" in report["outcomes"][0]["failure"]["message"]
+    assert "is kept" not in report["outcomes"][0]["failure"]["message"]
+
+
+@pytest.mark.parametrize("client", ["plain", "single", "text"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_an_edit_that_is_formatted_at_once_beside_typing_has_overwritten_nothing(
+    stage: Stage, habits: Habits
+) -> None:
+    """The client shows the typing first; the edit, as its formatter leaves it, after its answer."""
+    editor = await started(stage, habits)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(uri, "k17", after="five")
+        editor.desk.tell()
+
+    gate = asyncio.Event()
+    gate.set()
+    editor.behaviours = [Reaction(before=typed, applies=gate, formats=indent("SIX", "new"))]
+    report = await editor.turn(block("a.txt", "three", "SIX\nnew"))
+    assert statuses(report) == ["landed"]
+    assert editor.desk[uri] == TEXT.replace("three", "    SIX\n    new").replace("five", "fivek17")
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

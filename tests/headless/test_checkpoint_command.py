@@ -15,6 +15,8 @@ import pytest
 
 from handrail.testing import lay_out, snapshot
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 BLOCK = "{path}\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n"
 
 

@@ -16,6 +16,8 @@ import pytest
 
 from handrail.testing import lay_out
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 CALL = {"name": "terminal", "arguments": {"command": "touch ran.txt"}}
 HANDRAIL = (sys.executable, "-m", "handrail")
 

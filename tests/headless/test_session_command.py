@@ -15,6 +15,8 @@ import pytest
 
 from handrail.testing import answer, call, lay_out, script
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 HERE = {"PYTHONIOENCODING": "ascii", "COLUMNS": "20"}  # a narrow terminal that knows no other letters
 
 

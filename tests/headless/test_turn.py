@@ -12,6 +12,8 @@ import pytest
 
 from stand_in import Ended
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 FILES = {
     "crlf.txt": b"one\r\ntwo\r\nthree\r\n",
     "bom.txt": codecs.BOM_UTF8 + b"one\ntwo\n",

@@ -24,8 +24,13 @@ def standard_streams() -> Iterator[None]:
     try:
         yield
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            _flush(stream)
+        flush_all()
+
+
+def flush_all() -> None:
+    """Flushes what was printed."""
+    for stream in (sys.stdout, sys.stderr):
+        _flush(stream)
 
 
 def _open_missing() -> None:

@@ -41,7 +41,7 @@ from handrail.core.conversation.message import (
 from handrail.core.documents.change import PlannedHunk
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.core.results import sanitize
 from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import Release, Sessions, Unwritten

@@ -17,8 +17,8 @@ from handrail.core.policy.commands import git
 from handrail.core.policy.commands.known import Known, known
 from handrail.core.policy.commands.line import NeedsShell
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
+from handrail.core.policy.place import Place
 from handrail.core.policy.shell import ParsedCommand
-from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
 LIMIT_NAMES = 1_000  # of files whose contents git would show

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from handrail import prompts
+from handrail.agent import queue
 from handrail.agent.archive import Archive
 from handrail.agent.restore import compare, restore, rewind
 from handrail.agent.restore.undone import undone
-from handrail.agent.turn import quick_fix
+from handrail.agent.turn import ending, quick_fix
+from handrail.agent.turn.command.background import Background
+from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.instructions import told_before
 from handrail.agent.turn.loop import Wishes, offers, run_turn
 from handrail.agent.turn.quick_fix import Fixed
 from handrail.agent.turn.session import Session
-from handrail.agent.turns import Turn, corrections, stop
+from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.journal import Begun, Over, ToldTurn
 from handrail.core.conversation.label import label_of, shortened
-from handrail.core.conversation.message import Excerpt, UserMessage
+from handrail.core.conversation.message import Excerpt, Picture, UserMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Finish
 from handrail.core.documents.change import Status
@@ -38,22 +42,6 @@ from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
-
-KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
-
-
-class UnknownId(HandrailError):
-    """A client named a session, turn or failure that is not known here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _End:
-    """How a turn ended."""
-
-    state: State
-    reason: str | None
-    answer: str
-
 
 Listener = Callable[[str, str, Event], None]
 
@@ -83,12 +71,16 @@ class Host:
     ready: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
     default_mode: Callable[[], Mode] = lambda: Mode.EDIT
     sessions: dict[str, Session] = field(default_factory=dict)
-    turns: dict[str, Turn] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
     steered: dict[str, list[str]] = field(default_factory=dict)
     rewinding: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     steps: int = 0
+
+    def __post_init__(self) -> None:
+        self.background, given = Background(tell=self._tell), self.ports
+        self.ports = lambda: self.background.timeline.over(given())
 
     # ---- Turns ------------------------------------------------------------------------------------
 
@@ -98,6 +90,7 @@ class Host:
         session: str | None,
         context: tuple[Excerpt, ...] = (),
         mode: Mode | None = None,
+        pictures: tuple[Picture, ...] = (),
     ) -> Turn:
         """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
@@ -106,29 +99,59 @@ class Host:
             self._at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
         release = self.archive.claimed(name)
-        message, stated = UserMessage(text=prompt, context=context), mode or self.default_mode()
-        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(stated))
-        self.sessions[name] = begun
-        told = Begun(turn=turn, prompt=prompt, mode=stated.value, rules=prompts.VERSION)
-        self.archive.begun(begun, told)
-        self.steered[turn] = self.steered.pop(name, [])  # what was corrected since the last turn
+        message = UserMessage(text=prompt, context=context, pictures=pictures)
+        begun = self._begun(name, turn, message, mode)
         task = asyncio.create_task(self._run(begun, turn, prompt, mode))
         task.add_done_callback(lambda _: release())
-        task.add_done_callback(lambda _: self._forget(turn))
-        self.turns[turn] = Turn(session=name, id=turn, task=task, began=self.steps)
-        return self.turns[turn]
+        return self.turns.keep(Turn(session=name, id=turn, task=task, began=self.steps))
+
+    def queue(
+        self,
+        prompt: str,
+        session: str | None,
+        context: tuple[Excerpt, ...] = (),
+        mode: Mode | None = None,
+        pictures: tuple[Picture, ...] = (),
+    ) -> Turn:
+        """Begin a turn once those of its session have finished. Raises as `start` does."""
+        before = queue.last(self.turns, session)
+        if session is None or before is None:
+            return self.start(prompt, session, context, mode, pictures)
+        turn, message = self.new_id("t"), UserMessage(text=prompt, context=context, pictures=pictures)
+
+        async def begin() -> TurnReport:
+            with ExitStack() as stack:
+                stack.callback(self.archive.claimed(session))
+                begun = self._begun(session, turn, message, mode)
+                self.turns[turn] = replace(self.turns[turn], began=self.steps)
+                return await self._run(begun, turn, prompt, mode)
+
+        spent = lambda: self.sessions[session].spent  # noqa: E731
+        waiting = queue.Waiting(id=turn, before=before, begin=begin, spent=spent)
+        task = asyncio.create_task(waiting.run(lambda event: self.on_event(session, turn, event)))
+        return self.turns.keep(Turn(session=session, id=turn, task=task, began=self.steps))
+
+    def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
+        stated = mode or self.default_mode()
+        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(stated))
+        self.sessions[name] = begun
+        told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
+        self.archive.begun(begun, told)
+        # What was corrected since the last turn, and said while this one waited.
+        self.steered[turn] = self.steered.pop(name, []) + self.steered.pop(turn, [])
+        return begun
 
     async def wait(self, turn: str) -> TurnReport:
         """The report of a turn, once it has ended. Raises UnknownId."""
-        return await self._turn(turn).report()
+        return await self.turns.known(turn).report()
 
     async def cancel(self, turn: str) -> None:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
-        await stop([self._turn(turn)])
+        await stop([self.turns.known(turn)])
 
     def steer(self, turn: str, text: str) -> None:
         """Say something to a turn that runs. Raises UnknownId."""
-        if self._turn(turn).task.done():
+        if self.turns.known(turn).task.done():
             raise UnknownId(f"Turn {turn!r} has ended; begin another one.")
         self.steered.setdefault(turn, []).append(text)
 
@@ -152,31 +175,20 @@ class Host:
     async def delete(self, session: str) -> None:
         """Remove a session for good. Raises UnknownId, UnknownSession, Busy."""
         self._at_rest(session)
+        await self.background.end_session(session)
         await self.archive.deleted(session)
         self.sessions.pop(session, None)
 
     def _at_rest(self, session: str) -> None:
         if session in self.rewinding:
             raise UnknownId(f"Session {session!r} is going back to an earlier turn; wait until it has.")
-        if any(turn.session == session and not turn.task.done() for turn in self.turns.values()):
+        if self.turns.running(session):
             raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
 
     async def close(self) -> None:
-        """Stop all turns."""
+        """Stop all turns, and end all commands."""
         await stop(list(self.turns.values()))
-
-    def _turn(self, turn: str) -> Turn:
-        if turn not in self.turns:
-            kept = f"of those that ended, the last {KEPT_TURNS} are kept"
-            raise UnknownId(f"There is no turn {turn!r} in this server; {kept}.")
-        return self.turns[turn]
-
-    def _forget(self, ended: str) -> None:
-        """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
-        self.turns[ended] = self.turns.pop(ended)
-        done = [turn.id for turn in self.turns.values() if turn.task.done()]
-        for turn in done[:-KEPT_TURNS]:
-            del self.turns[turn]
+        await self.background.close()
 
     async def _run(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
         def observe(event: Event) -> None:
@@ -188,7 +200,7 @@ class Host:
 
         executor: Executor | None = None
         started = Started(prompt=prompt, mode=mode or self.default_mode())
-        end = _End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
+        end = End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
             try:
                 mode = await self._mode(mode)
@@ -209,13 +221,14 @@ class Host:
                 steered=lambda: self.steered.pop(turn, []),
             )
             ended = await run_turn(session, executor, wishes)
-            end = _End(state=State.FINISHED, reason=None, answer=ended.answer)
+            await executor.end(asks=True)
+            end = End(state=State.FINISHED, reason=None, answer=ended.answer)
             if not isinstance(ended, Finish):
-                end = _End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
+                end = End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
         except asyncio.CancelledError:
-            end = _End(state=State.CANCELLED, reason="The user stopped the turn.", answer="")
+            end = End(state=State.CANCELLED, reason="The user stopped the turn.", answer="")
         except HandrailError as error:
-            end = _End(state=State.FAILED, reason=str(error), answer="")
+            end = End(state=State.FAILED, reason=str(error), answer="")
         finally:
             cut = executor.interrupted if executor is not None else None
             now = self.sessions[session.id] = self.sessions[session.id].closed(cut)
@@ -224,9 +237,7 @@ class Host:
                 session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
             )
             observe(Ended(state=end.state, reason=end.reason))
-        if executor is not None:
-            await executor.withdraw()
-        return self._report(executor, (session.id, turn), end)
+        return await ending.report(executor, self.sessions[session.id], turn, end)
 
     async def _mode(self, stated: Mode | None) -> Mode:
         await self.ready()
@@ -246,6 +257,7 @@ class Host:
             answered=lambda result: self.archive.answered(session, result),
             correct=lambda outcomes: self._correct(session, turn, outcomes),
             new_id=self.new_id,
+            background=self.background,
         )
 
     def _facts(self, session: str) -> Facts:
@@ -254,20 +266,6 @@ class Host:
         now = self.sessions[session]
         todos = todo.shown(now.todos).splitlines() if now.todos else []
         return Facts(failures=tuple(failures), todos=tuple(todos), documents=now.touched)
-
-    def _report(self, executor: Executor | None, ids: tuple[str, str], end: _End) -> TurnReport:
-        session = self.sessions[ids[0]]
-        return TurnReport(
-            session=ids[0],
-            turn=ids[1],
-            state=end.state,
-            reason=end.reason,
-            answer=end.answer or session.text,
-            outcomes=tuple(executor.outcomes) if executor is not None else (),
-            checkpoint=executor.checkpoint if executor is not None else None,
-            usage=session.usage,
-            session_usage=session.earlier.plus(session.usage),
-        )
 
     def _next_order(self) -> int:
         self.steps += 1
@@ -296,6 +294,11 @@ class Host:
             known.late.update({each.mutation.id: each for each in found})
         is_over = known is None or known.task.done()
         self.steered.setdefault(session if is_over else turn, []).extend(corrections(found))
+
+    def _tell(self, session: str, text: str) -> None:
+        """Tell the model of a session something: in the turn that runs, or in the next one."""
+        running = self.turns.running(session)
+        self.steered.setdefault(running[0].id if running else session, []).append(text)
 
     def observe_text(self, identity: str, now: Text | None) -> None:
         """Take note that a document has changed, by whomever; None if it is gone."""
@@ -345,15 +348,6 @@ class Host:
         self.on_ledger(self.ledger)
         return fixed
 
-    async def _way(self, ports: Ports, wish: restore.Wish) -> rewind.Way:
-        """How a wish is granted; one of an unknown checkpoint is for the restore to refuse."""
-        own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
-        known = await ports.checkpoints.list()
-        way = rewind.way(known, wish, own)
-        if way is None and wish.conversation and (found := await self.archive.of_turn(wish.checkpoint)):
-            way = rewind.way_of_turn(known, wish, own, *found)
-        return way or rewind.Way(step=own, wish=replace(wish, files=True))
-
     def _close_undone(
         self, ports: Ports, wish: restore.Wish, report: restore.RestoreReport, gone: Collection[str]
     ) -> None:
@@ -370,7 +364,9 @@ class Host:
     async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
         """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
         ports = self.ports()
-        way = await self._way(ports, wish)
+        self.background.refuse_restore(wish.checkpoint, following=wish.following)
+        own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
+        way = await rewind.granted(ports, self.archive.of_turn, wish, own)
         step = replace(way.step, label=shortened(way.step.label))
         if way.back is None:
             report = await restore.restore(ports, step, way.wish)

@@ -14,6 +14,13 @@ from dataclasses import dataclass, field, replace
 from handrail.core.documents.change import Status
 from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
+from handrail.ports import HandrailError
+
+KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
+
+
+class UnknownId(HandrailError):
+    """A client named a session, turn or failure that is not known here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +48,34 @@ class Turn:
         return replace(report, outcomes=found, checkpoint=report.checkpoint or (self.id if landed else None))
 
 
+class Turns(dict[str, Turn]):
+    """The turns of one server that run, wait or have ended, by their ids."""
+
+    def known(self, turn: str) -> Turn:
+        """The turn of that id. Raises UnknownId."""
+        if turn not in self:
+            kept = f"of those that ended, the last {KEPT_TURNS} are kept"
+            raise UnknownId(f"There is no turn {turn!r} in this server; {kept}.")
+        return self[turn]
+
+    def running(self, session: str | None) -> list[Turn]:
+        """Those of a session that have not ended, in the order in which they began or will."""
+        return [turn for turn in self.values() if turn.session == session and not turn.task.done()]
+
+    def keep(self, turn: Turn) -> Turn:
+        """Keep a turn, and once it has ended its report, for as long as it is not too old."""
+        turn.task.add_done_callback(lambda _: self._forget(turn.id))
+        self[turn.id] = turn
+        return turn
+
+    def _forget(self, ended: str) -> None:
+        """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
+        self[ended] = self.pop(ended)
+        done = [turn.id for turn in self.values() if turn.task.done()]
+        for turn in done[:-KEPT_TURNS]:
+            del self[turn]
+
+
 def corrections(found: Sequence[Outcome]) -> list[str]:
     """Returns what the model reads of outcomes that replace earlier ones."""
     texts = []
@@ -57,6 +92,7 @@ def corrections(found: Sequence[Outcome]) -> list[str]:
 
 async def stop(turns: Sequence[Turn]) -> None:
     """Stop turns at once, and wait until nothing is edited any more."""
+    await asyncio.sleep(0)  # a task that has not begun would be cancelled without its end
     running = [turn.task for turn in turns if not turn.task.done()]
     for task in running:
         if not task.cancelling():  # a second one would interrupt what the first one waits for

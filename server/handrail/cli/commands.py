@@ -12,7 +12,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,9 @@ from handrail.cli.parser import parser
 if TYPE_CHECKING:
     from handrail.core.policy.containment import Available
     from handrail.headless.commands.stage import Options
+    from handrail.headless.server.running import Start
+
+ONE_PROCESS = "HANDRAIL_ONE_PROCESS"  # in the environment: 0 runs the server as a process of its own
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,18 +59,18 @@ def _command(options: argparse.Namespace) -> int:
 
 def _on_workspace(options: argparse.Namespace) -> int:
     match options.command:
-        case "run":
-            return _run(options)
         case "chat":
             return _chat(options)
         case "apply":
             return _apply(options)
         case "checkpoint":
-            return _checkpoint(options)
-        case "session":
-            return _run(options) if options.action == "resume" else _session(options)
+            return _with_server(lambda server: _checkpoint(options, _options(options, server)))
+        case "rules":
+            return _with_server(lambda server: _rules(options, _options(options, server)))
+        case "session" if options.action != "resume":
+            return _with_server(lambda server: _session(options, _options(options, server)))
         case _:
-            return _rules(options)
+            return _run(options)
 
 
 def _here() -> Path:
@@ -98,12 +101,23 @@ def _settings(options: argparse.Namespace) -> dict[str, object]:
     return in_force(file, given, approved)
 
 
+def _with_server(command: Callable[[Start], Coroutine[object, object, int]]) -> int:
+    """Run a command whose server is started as it is given; returns the exit code."""
+    from handrail.headless.commands.stage import SERVER
+
+    if os.name != "posix" or os.environ.get(ONE_PROCESS, "").strip() == "0":
+        return asyncio.run(command(SERVER))
+    from handrail.cli.one_process import with_server
+
+    return with_server(command)
+
+
 def _run(options: argparse.Namespace) -> int:
     from handrail.headless.commands.turn import RunOptions, run
 
     settings, again = _settings(options), _again(options)
-    return asyncio.run(
-        run(
+    return _with_server(
+        lambda server: run(
             RunOptions(
                 workspace=options.workspace,
                 prompt=options.prompt,
@@ -112,6 +126,7 @@ def _run(options: argparse.Namespace) -> int:
                 again=again,
                 as_json=options.json,
                 yes=options.yes,
+                server=server,
             )
         )
     )
@@ -157,25 +172,23 @@ def _model_problem(model: str) -> str:
     return ""
 
 
-def _session(options: argparse.Namespace) -> int:
+def _session(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
     from handrail.headless.commands import sessions
 
-    chosen = _options(options)
     match options.action:
         case "list":
-            command = sessions.list_sessions(chosen, options.limit)
+            return sessions.list_sessions(chosen, options.limit)
         case "show":
-            command = sessions.show_session(chosen, options.session)
+            return sessions.show_session(chosen, options.session)
         case "fork":
-            command = sessions.fork_session(chosen, options.session, options.turn)
+            return sessions.fork_session(chosen, options.session, options.turn)
         case "rename":
-            command = sessions.rename_session(chosen, options.session, options.title)
+            return sessions.rename_session(chosen, options.session, options.title)
         case _:
-            command = sessions.delete_sessions(chosen, options.sessions)
-    return asyncio.run(command)
+            return sessions.delete_sessions(chosen, options.sessions)
 
 
-def _options(options: argparse.Namespace) -> Options:
+def _options(options: argparse.Namespace, server: Start) -> Options:
     """What all commands have in common that work on a folder and run no turn."""
     from handrail.headless.commands.stage import Options
 
@@ -184,6 +197,7 @@ def _options(options: argparse.Namespace) -> Options:
         settings=_settings(options),
         as_json=options.json,
         yes=getattr(options, "yes", False),
+        server=server,
     )
 
 
@@ -210,20 +224,19 @@ def _apply(options: argparse.Namespace) -> int:
     )
 
 
-def _checkpoint(options: argparse.Namespace) -> int:
+def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
     from handrail.headless.commands import checkpoints
 
-    chosen = _options(options)
     match options.action:
         case "list":
-            command = checkpoints.list_checkpoints(chosen)
+            return checkpoints.list_checkpoints(chosen)
         case "show":
-            command = checkpoints.show_checkpoint(chosen, options.id)
+            return checkpoints.show_checkpoint(chosen, options.id)
         case "diff":
             uri = options.file and _uri(options.workspace / options.file)
             asked = {"against": options.against, "uri": uri}
             wish = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
-            command = checkpoints.diff_checkpoint(chosen, wish)
+            return checkpoints.diff_checkpoint(chosen, wish)
         case "restore":
             uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
             wish = {
@@ -234,20 +247,18 @@ def _checkpoint(options: argparse.Namespace) -> int:
                 "range": options.lines,
                 **uris,
             }
-            command = checkpoints.restore_checkpoint(chosen, wish)
+            return checkpoints.restore_checkpoint(chosen, wish)
         case "prune":
-            command = checkpoints.prune_checkpoints(chosen, options.ids)
+            return checkpoints.prune_checkpoints(chosen, options.ids)
         case _:
-            command = checkpoints.verify_checkpoints(chosen)
-    return asyncio.run(command)
+            return checkpoints.verify_checkpoints(chosen)
 
 
-def _rules(options: argparse.Namespace) -> int:
+def _rules(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
     from handrail.headless.commands import rules
 
-    chosen = _options(options)
     is_list = options.action == "list"
-    return asyncio.run(rules.list_rules(chosen) if is_list else rules.remove_rules(chosen, options.ids))
+    return rules.list_rules(chosen) if is_list else rules.remove_rules(chosen, options.ids)
 
 
 def _uri(file: Path) -> str:

@@ -17,6 +17,7 @@ exit codes:
   2  the turn did not come to its end, or could not begin
 """
 LISTED = 50  # sessions, unless told otherwise
+ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,14 +33,14 @@ def parser() -> argparse.ArgumentParser:
     server.add_argument(
         "--answer-timeout",
         type=float,
-        default=10.0,
+        default=ANSWER_TIMEOUT_S,
         metavar="SECONDS",
         help="how long to wait for the editor to answer an edit (10)",
     )
     server.add_argument(
         "--command-timeout",
         type=float,
-        default=0.5,
+        default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
         help="after how long an editing command is answered with null and goes on, since some editors stand "
         "still until then (0.5)",

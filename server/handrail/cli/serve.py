@@ -6,15 +6,21 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from handrail.core.policy.containment import Sandbox
 
 if TYPE_CHECKING:
     from handrail.adapters.containment.containment import Containment
+    from handrail.adapters.models.keys import Keys
+    from handrail.lsp.server import Server
+
+logger = logging.getLogger(__name__)
 
 SANDBOX = "HANDRAIL_SANDBOX"  # in the environment: decides how commands are contained
 SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
@@ -22,14 +28,36 @@ SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answe
 
 def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None) -> int:
     """Serve one client on standard input and output until it leaves; 1 if it did so without `shutdown`."""
+    from handrail.adapters.connection import Watchdog
+    from handrail.adapters.models.keys import Keys
+
+    keys, watchdog = Keys(os.environ), Watchdog()
+    log_without(keys.secrets, logging.StreamHandler(sys.stderr))
+    with joined(keys, clock, answer_timeout_s, command_timeout_s) as server:
+        return attend(server, sys.stdin.buffer, sys.stdout.buffer, watchdog.begin)
+
+
+def attend(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], None]) -> int:
+    """Serve who writes to *source* and reads *sink*; calls *left*, in any thread, when it leaves."""
+    from handrail.adapters.connection import Messages
+
+    server.client_left = left
+    server.start_io(Messages(source, left), sink)  # type: ignore[arg-type]  # all of it that is read
+    return 0 if server.was_told_to_end else 1
+
+
+@contextmanager
+def joined(
+    keys: Keys, clock: Path | None, answer_timeout_s: float, command_timeout_s: float
+) -> Iterator[Server]:
+    """A server on this machine; at the end of the block nothing is left of what contained its commands."""
+    gc.disable()  # until all is imported: what is imported stays
     from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.clock import FileClock, SystemClock
     from handrail.adapters.commands.environment import Environ
     from handrail.adapters.commands.process import Processes
-    from handrail.adapters.connection import Messages, Watchdog
     from handrail.adapters.files.disk import Disk
     from handrail.adapters.files.watch import FileWatch, stamp
-    from handrail.adapters.models.keys import Keys
     from handrail.adapters.models.providers import Providers
     from handrail.adapters.served.folder import ServedFolder
     from handrail.adapters.state.grant_file import GrantFile
@@ -43,14 +71,13 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
 
-    folders, keys, environ = Folders(()), Keys(os.environ), Environ(os.environ)
-    _log_without(keys.secrets)
+    folders, environ = Folders(()), Environ(os.environ)
     containment = containment_of(lambda: folders.roots, lambda: state_folder() / "handrail")
     world = World(
         disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
-        provider=Providers(keys),
+        providers=Providers(keys),
         sessions=SessionLog(
             lambda: workspace_folder(state_folder(), folders.roots) / "sessions", keys.secrets
         ),
@@ -71,29 +98,34 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
         ),
     )
     server = create_server(world)
-    gc.freeze()  # what is imported stays, and need not be looked at whenever garbage is collected
+    gc.freeze()  # none of it need be looked at whenever garbage is collected
+    gc.enable()
     sys.setswitchinterval(SWITCH_S)
-    watchdog = Watchdog()
-    server.client_left = watchdog.begin
     try:
-        server.start_io(Messages(sys.stdin.buffer, watchdog.begin))  # type: ignore[arg-type]  # all of it that is read
+        yield server
     finally:
         containment.close()
-    return 0 if server.was_told_to_end else 1
 
 
-def _log_without(secrets: Callable[[], Sequence[str]]) -> None:
-    """Log to standard error, without keys."""
+def log_without(secrets: Callable[[], Sequence[str]], handler: logging.Handler) -> None:
+    """Log to *handler*, without keys; so do threads that fail, and what warns."""
     from handrail.core.results.redact import redact
 
     class Formatter(logging.Formatter):
         def format(self, record: logging.LogRecord) -> str:
             return redact(super().format(record), secrets())
 
-    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Formatter("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger().addHandler(handler)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # its records carry documents and prompts
+    logging.captureWarnings(capture=True)
+    threading.excepthook = _log_failed_thread
+
+
+def _log_failed_thread(failed: threading.ExceptHookArgs) -> None:
+    name = failed.thread.name if failed.thread is not None else "?"
+    told = (failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
+    logger.error("The thread %s has failed.", name, exc_info=told)
 
 
 def _verifier(value: str | None) -> bool | None:

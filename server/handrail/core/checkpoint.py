@@ -231,10 +231,12 @@ class Meanwhile:
         unsaved: Open documents with text that the disk did not have before the command, and has not now: no
             command changes that.
         saved: The URIs of documents that hold what the user has typed and saved.
+        edited: The URIs of documents that calls have edited, while the command ran in the background.
     """
 
     unsaved: Sequence[Target] = ()
     saved: Sequence[str] = ()
+    edited: Sequence[str] = ()
 
 
 NOTHING = Meanwhile()

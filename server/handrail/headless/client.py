@@ -7,7 +7,7 @@ answering approvals. What a turn or a checkpoint is, and what a person sees, is 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ from typing import Any
 from handrail import __version__
 from handrail.headless.connection import Connection
 from handrail.headless.errors import HeadlessError, ServerGarbledError, ServerGoneError
+from handrail.headless.server.running import Start
 from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
 
 PROTOCOL_VERSION = 1
-INITIALIZE_TIMEOUT_S = 30.0  # for a server that does nothing meanwhile; see `Connection.request`
+INITIALIZE_TIMEOUT_S = 30.0  # in which the server does nothing; see `Connection.request`
 SHUTDOWN_TIMEOUT_S = 5.0
 
 FULL_SYNC = 1  # LSP's TextDocumentSyncKind
@@ -80,13 +81,13 @@ class Client:
 
     @classmethod
     async def start(
-        cls, server: Sequence[str], root: Path, settings: dict[str, Any], reactions: Reactions
+        cls, server: Start, root: Path, settings: dict[str, Any], reactions: Reactions
     ) -> "Client":
         """
         Start a server for the folder *root* and initialize it.
 
         Args:
-            server: Its command line.
+            server: How to start it.
             root: The workspace folder, resolved.
             settings: By name without `handrail.`; what is missing is as in `SETTINGS`, or the default.
             reactions: To what the server says by itself.

@@ -1,38 +1,37 @@
 """
-A language server as a child process, and JSON-RPC with it.
+JSON-RPC with a language server, wherever that runs.
 
-Messages are jsonrpc-base's; framing by Content-Length, waiting and the process are ours. Whatever happens to
-the server, every open request ends: with its answer, with an error that says what to do next, or because its
-caller was cancelled. Which messages there are is no concern of this module.
+Messages are jsonrpc-base's; framing by Content-Length and waiting are ours. Whatever happens to the server,
+every open request ends: with its answer, with an error that says what to do next, or because its caller was
+cancelled. Which messages there are is no concern of this module.
 """
 
 import asyncio
-import contextlib
 import inspect
 import itertools
 import json
-import os
-import shlex
-import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jsonrpc_base
 
 from handrail.headless.errors import RequestRefusedError, ServerGoneError, ServerSilentError
+from handrail.headless.server.hosted import HostedServer
+from handrail.headless.server.process import ServerProcess
+from handrail.headless.server.running import RunningServer, Start
 
 Handler = Callable[[dict[str, Any]], Any]  # may return an awaitable; what it raises is answered as an error
 
 REQUEST_CANCELLED = -32800
 MESSAGE_LIMIT_BYTES = 256 * 1024 * 1024  # a length beyond this is a broken header, not a document
 HEADER_LIMIT_LINES = 16
-TAIL_LIMIT_BYTES = 4000  # of the server's stderr: a traceback's end, not its life story
-EXIT_TIMEOUT_S = 5.0  # to end after `exit`; then SIGTERM
-DRAIN_TIMEOUT_S = 1.0  # between the end of the output and that of the process, whichever comes first
+EXIT_TIMEOUT_S = 5.0  # to end after `exit`; then by force
+DRAIN_TIMEOUT_S = 1.0  # between the end of the output and that of the server, whichever comes first
+LOG_TIMEOUT_S = 2.0  # for its last words
 COMMAND_LIMIT_CHARS = 200
-KILL_TIMEOUT_S = 2.0  # to end after SIGTERM; then SIGKILL
-PATIENCE = 10  # with a server that is at work: it may be one of many that start at once
-LEAST_SHARE = 0.005  # of the time, in which a server that is at work is given a processor even then
+LOOKS = 10  # at what a server does, in the time after which one that does nothing is given up
+LEAST_SHARE = 0.005  # of the time between two of them, in which a server that is at work has a processor
+PATIENCE = 10  # times as long a server may work at one answer, in processor time, until it seems to be stuck
 
 
 class Connection:
@@ -42,41 +41,29 @@ class Connection:
     Notifications are handled in the order in which they come; each request of the server has its own task.
     """
 
-    def __init__(self, argv: Sequence[str], transport: asyncio.SubprocessTransport, child: "_Child") -> None:
-        self._argv = argv
-        self._transport = transport
-        self._child = child
+    def __init__(self, server: RunningServer) -> None:
+        self._server = server
         self._peer = jsonrpc_base.Server()
         self._ids = itertools.count(1)
         self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._answering: dict[int | str, asyncio.Task[None]] = {}
         self._gone: ServerGoneError | None = None
         self._ended = asyncio.Event()
-        self._tasks = (asyncio.create_task(self._receive()), asyncio.create_task(child.finish()))
-        self._tasks[0].add_done_callback(lambda _: self._fail("The connection to the server is closed"))
+        self._receiving = asyncio.create_task(self._receive())
+        self._receiving.add_done_callback(lambda _: self._fail("The connection to the server is closed"))
         self.on("$/cancelRequest", self._cancel)
 
     @classmethod
-    async def start(cls, argv: Sequence[str]) -> "Connection":
+    async def start(cls, server: Start) -> "Connection":
         """
-        Start the server process.
+        Start a server: a process with a command line, or one in this process.
 
         Raises:
             ServerGoneError: There is no such program, or it may not be run.
         """
-        try:
-            transport, child = await asyncio.get_running_loop().subprocess_exec(
-                _Child,
-                *argv,
-                start_new_session=os.name == "posix",  # Ctrl-C is ours: the server is told, not shot
-            )
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise ServerGoneError(
-                f"The server cannot be started ({reason}): {shlex.join(argv)}\n"
-                "Run `handrail doctor` to see what is missing."
-            ) from error
-        return cls(argv, transport, child)
+        if isinstance(server, tuple):
+            return cls(await ServerProcess.start(server))
+        return cls(await HostedServer.start(server))
 
     @property
     def is_gone(self) -> bool:
@@ -105,8 +92,9 @@ class Connection:
         Args:
             method: Its full name, `handrail/turn/start`.
             params: None sends none; an empty object is sent as such.
-            timeout_s: How long the server may do nothing; one that is at work, on a machine that is busy, has
-                `PATIENCE` times as long. None waits until it answers or ends.
+            timeout_s: How long the server may do nothing. One that is at work is waited for, however busy the
+                machine is, until it has used `PATIENCE` times as much of a processor. None waits until it
+                answers or ends.
 
         Raises:
             RequestRefusedError: The server answered with an error.
@@ -119,11 +107,12 @@ class Connection:
         self._pending[call.msg_id] = reply = asyncio.get_running_loop().create_future()
         self._send(call)
         try:
-            waited_s = await self._await_reply(reply, timeout_s)
-            if not reply.done():
+            if timeout_s is None:
+                await asyncio.wait([reply])
+            elif waited := await self._give_up(reply, timeout_s):
                 self.notify("$/cancelRequest", {"id": call.msg_id})
                 raise ServerSilentError(
-                    f"The server did not answer `{method}` within {waited_s:g} seconds.\n{self._next_step()}"
+                    f"The server did not answer `{method}` within {waited}.\n{self._next_step()}"
                 )
             return call.parse_response(reply.result())
         except jsonrpc_base.ProtocolError as error:
@@ -134,44 +123,46 @@ class Connection:
         finally:
             del self._pending[call.msg_id]
 
-    async def _await_reply(self, reply: asyncio.Future[dict[str, Any]], timeout_s: float | None) -> float:
-        """Wait for a reply, or until the server has done nothing for *timeout_s*; returns for how long."""
-        waited_s, pid = 0.0, self._transport.get_pid()
-        used_s = _processor_s(pid)
-        while not reply.done():
-            await asyncio.wait([reply], timeout=timeout_s)
-            waited_s += timeout_s or 0.0
-            before_s, used_s = used_s, _processor_s(pid)
-            is_at_work = used_s - before_s > LEAST_SHARE * (timeout_s or 0.0)
-            if not is_at_work or waited_s >= PATIENCE * (timeout_s or 0.0):
-                break
-        return waited_s
+    async def _give_up(self, reply: asyncio.Future[dict[str, Any]], timeout_s: float) -> str:
+        """Wait for a reply, or until the server is idle or stuck; gives for how long, nothing for a reply."""
+        pause_s = timeout_s / LOOKS
+        looks, idle, worked_s, before_s = 0, 0, 0.0, self._server.used_s()
+        while worked_s < PATIENCE * timeout_s:
+            await asyncio.wait([reply], timeout=pause_s)
+            if reply.done():
+                return ""
+            looks += 1
+            used_s = self._server.used_s()
+            if used_s is None or before_s is None:
+                worked_s = looks * pause_s  # nobody knows, so it is believed to work
+                continue
+            step_s, before_s = used_s - before_s, used_s
+            worked_s += step_s
+            is_idle = step_s <= LEAST_SHARE * pause_s and not self._server.is_runnable()
+            idle = idle + 1 if is_idle else 0
+            if idle == LOOKS:
+                return f"{timeout_s:g} seconds, in which it did nothing"
+        return f"{worked_s:.0f} seconds of work, and seems to be stuck"
 
     def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Tell the server; when it is gone, nobody."""
         self._send(_Call(method, params))
 
     async def close(self) -> None:
-        """End the process, gently if it lets us, and every task of ours; takes bounded time."""
-        self._stdin.close()
-        await self._end(EXIT_TIMEOUT_S)
-        tasks = (*self._tasks, *self._answering.values())
+        """End the server, gently if it lets us, and every task of ours; takes bounded time."""
+        self._server.hang_up()
+        await self._server.end(EXIT_TIMEOUT_S)
+        tasks = (self._receiving, *self._answering.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._transport.close()
-
-    @property
-    def _stdin(self) -> asyncio.WriteTransport:
-        pipe = self._transport.get_pipe_transport(0)
-        assert isinstance(pipe, asyncio.WriteTransport), "started with a pipe"
-        return pipe
+        await self._server.close()
 
     def _send(self, message: jsonrpc_base.Message) -> None:
         """Write a message; to a server that is gone, nothing: its end is noticed on reading."""
         body = message.serialize().encode("utf-8")
-        if self._gone is None and not self._stdin.is_closing():
-            self._stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        if self._gone is None:
+            self._server.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     async def _receive(self) -> None:
         """Read messages until the server's output ends or makes no sense; then fail what is still open."""
@@ -181,17 +172,16 @@ class Connection:
                 await self._dispatch(message)
         except (_GarbageError, jsonrpc_base.ProtocolError) as error:
             fault = f"The server wrote something that is no message ({error})"
-        await self._end(DRAIN_TIMEOUT_S)  # it may be about to say why
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._child.silent.wait(), KILL_TIMEOUT_S)
-        self._fail(fault or f"The server ended ({_ending(self._transport.get_returncode())})")
+        await self._server.end(DRAIN_TIMEOUT_S)  # it may be about to say why
+        await self._server.fall_silent(LOG_TIMEOUT_S)
+        self._fail(fault or f"The server ended ({self._server.ending})")
 
     async def _read(self) -> dict[str, Any] | None:
         """Read one message; None at the end of the server's output."""
         length = None
         for _ in range(HEADER_LIMIT_LINES):
             try:
-                line = await self._child.output.readline()
+                line = await self._server.output.readline()
             except ValueError as error:
                 raise _GarbageError("an endless header") from error
             if not line:
@@ -206,7 +196,7 @@ class Connection:
         else:
             raise _GarbageError("an endless header")
         try:
-            body = await self._child.output.readexactly(length)
+            body = await self._server.output.readexactly(length)
         except asyncio.IncompleteReadError:
             return None
         return _object(body)
@@ -241,29 +231,11 @@ class Connection:
         if task is not None:
             task.cancel()
 
-    async def _end(self, patience_s: float) -> None:
-        """Wait for the process to end; after *patience_s* it is told to, then it is killed."""
-        for stop in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM), None):
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._child.exited.wait(), patience_s)
-                return
-            if stop is not None:
-                self._signal(stop)
-            patience_s = KILL_TIMEOUT_S
-
-    def _signal(self, stop: signal.Signals) -> None:
-        """Send a signal to the server and what it started."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.name == "posix":
-                os.killpg(self._transport.get_pid(), stop)
-            else:
-                self._transport.terminate()
-
     def _fail(self, what: str) -> None:
         """End every open request, and all that will come, with the same error; the first reason counts."""
         if self._gone is not None:
             return
-        said = self._child.said.decode("utf-8", "replace").strip()
+        said = self._server.said
         words = f"Its last words:\n{said}\n" if said else ""
         self._gone = ServerGoneError(f"{what}.\n{words}{self._next_step()}")
         self._ended.set()
@@ -274,54 +246,11 @@ class Connection:
             task.cancel()
 
     def _next_step(self) -> str:
-        command = shlex.join(self._argv)
+        command = self._server.by_hand
+        if not command:
+            return "Run `handrail doctor`."
         shown = command if len(command) <= COMMAND_LIMIT_CHARS else command[:COMMAND_LIMIT_CHARS] + "…"
         return f"Run `handrail doctor`, or start the server by hand: {shown}"
-
-
-class _Child(asyncio.SubprocessProtocol):
-    """
-    The server process: its output as a stream, the end of its stderr, and its end.
-
-    asyncio's ready-made streams notice the end of a process only once all its pipes are closed, and a process
-    that the server started may keep them open.
-    """
-
-    def __init__(self) -> None:
-        self.output = asyncio.StreamReader()
-        self.said = b""
-        self.exited = asyncio.Event()
-        self.silent = asyncio.Event()
-        self._closed = asyncio.Event()
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        """Take what the server wrote; after its end was declared, nothing."""
-        if fd == 2:
-            self.said = (self.said + data)[-TAIL_LIMIT_BYTES:]
-        elif not self._closed.is_set():
-            self.output.feed_data(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        """Note that a pipe is closed."""
-        if fd == 2:
-            self.silent.set()
-        elif fd == 1:
-            self._close()
-
-    def process_exited(self) -> None:
-        """Note that the process ended."""
-        self.exited.set()
-
-    async def finish(self) -> None:
-        """Declare the output ended some time after the process, whoever still holds it."""
-        await self.exited.wait()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._closed.wait(), DRAIN_TIMEOUT_S)
-        self._close()
-
-    def _close(self) -> None:
-        self._closed.set()
-        self.output.feed_eof()
 
 
 class _GarbageError(Exception):
@@ -350,16 +279,6 @@ def _refusal(method: str, error: jsonrpc_base.ProtocolError) -> RequestRefusedEr
             return RequestRefusedError(method, 0, str(error))
 
 
-def _processor_s(pid: int) -> float:
-    """How long a process has had a processor so far; 0 where that is not to be known (not on Linux)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError):
-        return 0.0
-
-
 def _length(value: bytes) -> int:
     digits = value.strip()
     if not digits.isdigit() or len(digits) > 12 or int(digits) > MESSAGE_LIMIT_BYTES:
@@ -382,9 +301,3 @@ def _object(body: bytes) -> dict[str, Any]:
 
 def _quote(garbage: bytes) -> str:
     return repr(garbage[:80].decode("utf-8", "replace"))
-
-
-def _ending(returncode: int | None) -> str:
-    if returncode is None:
-        return "it does not react"
-    return f"exit code {returncode}" if returncode >= 0 else f"by signal {-returncode}"

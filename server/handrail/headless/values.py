@@ -242,6 +242,12 @@ def rules(json: Any) -> tuple[tuple[str, str], ...]:
     return tuple(_pair("RuleInfo", each, "id", "text") for each in (json if isinstance(json, list) else ()))
 
 
+def commands(json: Any) -> tuple[tuple[str, str, str], ...]:
+    """Read (id, command line, state) of each `BackgroundCommand`; raises ServerGarbledError."""
+    found = [_Fields("BackgroundCommand", each) for each in (json if isinstance(json, list) else ())]
+    return tuple((each.text("command"), each.text("line"), each.text("state")) for each in found)
+
+
 def sessions(json: Any) -> list[Session]:
     """Read a list of `SessionInfo`; raises ServerGarbledError."""
     each = [_Fields("SessionInfo", one) for one in (json if isinstance(json, list) else ())]

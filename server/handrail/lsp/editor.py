@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from lsprotocol import types as lsp
@@ -32,6 +32,7 @@ from handrail.core.documents.change import (
     Rejected,
     Tier,
     Update,
+    with_what_was_overwritten,
 )
 from handrail.core.documents.readback import LANDED, fates, with_blanks_of
 from handrail.core.documents.revert import way_back
@@ -46,16 +47,27 @@ from handrail.lsp.late import Late
 from handrail.lsp.sending import Sending, unversioned
 from handrail.ports import Document, Editor
 
+Told = Callable[[Landing], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole:
+    """
+    The update that a part belongs to which is made in one more document of a file.
+
+    Attributes:
+        failure: Why the rest of it has not landed.
+    """
+
+    update: Update
+    failure: Failure | None = None
+
 
 class LspEditor:
     """Editor port for one client, with the disk for what the client does not hold."""
 
     def __init__(
-        self,
-        server: LanguageServer,
-        documents: Documents,
-        disk: Editor,
-        patience: Patience,
+        self, server: LanguageServer, documents: Documents, disk: Editor, patience: Patience
     ) -> None:
         self._server = server
         self._documents = documents
@@ -133,8 +145,8 @@ class LspEditor:
     async def _update_and_save(self, update: Update, label: str) -> Landing:
         """Update an open document, in all its views; one that we opened ourselves stays saved if it is."""
         document = self._documents.find(update.uri)
-        beside = self._documents.beside(document) if document else ()
-        if document and (failure := self._differing(document)):
+        beside = self._documents.beside(document) if document and not update.is_alone else ()
+        if document and beside and (failure := self._differing(document)):
             return Rejected(failure=failure)
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._send(update, label, update.uri)
@@ -151,13 +163,16 @@ class LspEditor:
             return None
         return open_twice([document.uri, *(each.uri for each in beside)])
 
-    async def _send(self, update: Update, label: str, uri: str) -> Landing:
+    async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
         """Make an update in the document that is open as *uri*."""
         if (document := self._documents.find(uri)) is not None:
             self._late.forget(document.uri)
         landing, tries = await self._sending.update(replace(update, uri=uri), label)
         if tries:
-            self._late.add(update, tries[-1], landing, is_blind=not self.client.versioned)
+            whole = part_of or _Whole(update=update)
+            sent = tries[-1].as_part_of(update, whole.update)
+            is_blind = not self.client.versioned
+            self._late.add(whole.update, sent, landing, rest=whole.failure, is_blind=is_blind)
         if isinstance(landing, Applied) and len(tries) > 1:
             self._late.watch_copies(update, tries, landing)
         return landing
@@ -175,73 +190,79 @@ class LspEditor:
         if isinstance(landing, Rejected):
             return landing
         part = _landed(update, landing)
-        failure = landing.failure if isinstance(landing, Partial) and not update.is_divisible else None
+        whole = _Whole(update=update, failure=landing.failure if isinstance(landing, Partial) else None)
+        failure = whole.failure if not update.is_divisible else None
         done = [views[0]]
         for view in views[1:] if failure is None else ():
-            other = await self._send(part, label, view.uri)
+            other = await self._send(part, label, view.uri, whole)
             if not isinstance(other, Applied):
                 failure = other.failure
                 break
             done.append(view)
         if failure is None:
             return landing
-        for view in done:
-            await self._undo_view(part, view.uri)
-        return Rejected(failure=failure)
+        return Rejected(failure=await self._undo_views(part, done, failure))
 
-    async def _undo_view(self, update: Update, uri: str) -> None:
-        """Take an update back in one document of a file, since another document of it did not take it."""
+    async def _undo_views(self, update: Update, views: Sequence[OpenDocument], failure: Failure) -> Failure:
+        """Take an update back in documents of a file, since another did not take it; what to tell."""
+        for view in views:
+            failure = await self._undo_view(update, view.uri, failure)
+        return failure
+
+    async def _undo_view(self, update: Update, uri: str, failure: Failure) -> Failure:
         document = self._documents.find(uri)
         if document is None:
-            return
+            return failure
         made = Text(with_blanks_of(update.base, update.edits, document.text.content))
         found = fates(update.base, update.edits, document.text.content)
         back = way_back(document.text, [(update.base, made)]) if any(f in LANDED for f in found) else None
-        if back:
-            hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-            label = "handrail: take back half an edit"
-            await self._sending.update(Update(uri=uri, base=document.text, hunks=(hunk,)), label)
+        if not back:
+            return failure
+        undo = Update(
+            uri=uri, base=document.text, hunks=(PlannedHunk(number=None, tier=Tier.SAFE, edits=back),)
+        )
+        way, _ = await self._sending.update(undo, "handrail: take back half an edit")
+        return with_what_was_overwritten(failure, way)
 
-    def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
+    def when_shown(self, change: Change, tell: Told) -> None:
         """Have *tell* called when more of a change of an open document shows than was told; see the port."""
         if isinstance(change, Update):
             self._late.when_shown(change, partial(self._shown_late, change, tell))
 
-    def _shown_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+    def _shown_late(self, update: Update, tell: Told, landing: Landing, uri: str) -> None:
         document = self._documents.find(update.uri)
+        beside = self._documents.beside(document) if document and not update.is_alone else ()
         if isinstance(landing, Applied | Partial) and landing.uri is not None:
             work = self._renamed_late(update, tell, landing)
-        elif document is None or not self._documents.beside(document) or isinstance(landing, Rejected):
+        elif not beside or isinstance(landing, Rejected):
             tell(landing)
             return
         else:
-            work = self._complete(update, tell, landing)
+            work = self._complete(update, tell, landing, uri)
         task = asyncio.ensure_future(work)
         self._completing.add(task)
         task.add_done_callback(self._completing.discard)
 
-    async def _renamed_late(self, update: Update, tell: Callable[[Landing], None], landing: Landing) -> None:
+    async def _renamed_late(self, update: Update, tell: Told, landing: Landing) -> None:
         """Tell of an edit that shows in another document, if that is the same one by another name."""
         saved = await self._disk.read(update.uri)
         if isinstance(saved, Failure):  # else the document was closed, and a like one opened
             tell(landing)
 
-    async def _complete(
-        self, update: Update, tell: Callable[[Landing], None], landing: Applied | Partial
-    ) -> None:
-        """Make an update that shows late in one document of a file in all of them, then tell of it."""
+    async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
+        """Make an update that shows late in the document *uri* in the others of its file; then tell of it."""
         part = _landed(update, landing)
+        whole = _Whole(update=update, failure=landing.failure if isinstance(landing, Partial) else None)
         async with self._one_at_a_time:
             document = self._documents.find(update.uri)
             views = (document, *self._documents.beside(document)) if document is not None else ()
             for view in views:
-                if not (missing := _missing(part, view.text.content)).hunks:
+                missing = _missing(part, view.text.content)
+                if view.uri == uri or not missing.hunks:  # what was changed there since is the user's
                     continue
-                other = await self._send(missing, "handrail: make the same edit", view.uri)
+                other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
                 if not isinstance(other, Applied):
-                    for each in views:
-                        await self._undo_view(part, each.uri)
-                    tell(Rejected(failure=other.failure))
+                    tell(Rejected(failure=await self._undo_views(part, views, other.failure)))
                     return
         tell(landing)
 

@@ -24,6 +24,7 @@ from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.sending import Sent, overwritten_late
 
 UndoCopy = Callable[[Update], Awaitable[bool]]
+Tell = Callable[[Landing, str], None]  # what is to be told now, and the document in which it shows
 
 LIMIT = 50  # edits that are waited for; each holds a document's text
 
@@ -34,6 +35,8 @@ class _Awaited:
     An edit of which something may show late.
 
     Attributes:
+        failure: Why what does not show of it has not landed.
+        rest: Why what was not sent of the update has not.
         at_first: How many of its hunks were told to stand.
         count: How many stand at `uri`, as far as is known.
         until: That all of them stand was told, and the document may be renamed until then.
@@ -44,22 +47,23 @@ class _Awaited:
     update: Update
     sent: Sent
     failure: Failure
+    rest: Failure | None
     at_first: int
     count: int
     uri: str
     until: float | None = None
-    tell: Callable[[Landing], None] | None = None
+    tell: Tell | None = None
     told: Landing | None = None
     overwrote: Landing | None = None
 
     def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
         """What is told of it, if it shows in a document that read *seen* since it was sent."""
         text = replace(document.text)
-        if self.sent.without(seen):  # else it is not known any more
+        if self.sent.before_shown(seen):  # else it is not known any more
             self.overwrote = overwritten_late(self.sent, seen, text)
         if self.overwrote is not None:
             return self.overwrote
-        failure = self.failure if self.count < len(self.sent.edits) else None
+        failure = self.failure if self.count < len(self.sent.edits) else self.rest
         return self.sent.landing(text, failure, document.uri if document.uri != self.sent.uri else None)
 
     @property
@@ -83,7 +87,7 @@ class _Copy:
     once: str
     landing: Applied
     until: float
-    tell: Callable[[Landing], None] | None = None
+    tell: Tell | None = None
     is_found: bool = False
     told: Applied | None = None
 
@@ -106,13 +110,22 @@ class Late:
         self._copies: list[_Copy] = []
         self._undoing: set[asyncio.Task[None]] = set()
 
-    def add(self, update: Update, sent: Sent, landing: Landing, *, is_blind: bool = False) -> None:
+    def add(
+        self,
+        update: Update,
+        sent: Sent,
+        landing: Landing,
+        *,
+        rest: Failure | None = None,
+        is_blind: bool = False,
+    ) -> None:
         """
         Wait for an edit whose *landing* was not what was asked for.
 
-        A conflict is judged for good, unless half the edit shows: the other half may follow.
+        A conflict is judged for good if the client compares versions, and so is what has overwritten typing.
 
         Args:
+            rest: Why what was not sent of the update has not landed.
             is_blind: Whether the client compares no versions, so that the edit may overwrite what is typed.
         """
         if isinstance(landing, Applied):
@@ -121,11 +134,13 @@ class Late:
         document = self._documents.find(sent.uri)
         is_conflict = landing.failure.code is Code.STALE_DOCUMENT
         if is_conflict:
-            count = sent.count_in(document.text.content) if is_blind and document is not None else 0
-            if not 0 < count < len(sent.edits):
+            count = sent.count_in(document.text.content) if document is not None else 0
+            is_final = landing.has_overwritten and count == 0
+            if not is_blind or is_final or count == len(sent.edits):
                 return
+        failure = landing.failure
         each = _Awaited(
-            update=update, sent=sent, failure=landing.failure, at_first=count, count=count, uri=sent.uri
+            update=update, sent=sent, failure=failure, rest=rest, at_first=count, count=count, uri=sent.uri
         )
         self._awaited = [*self._awaited, each][-LIMIT:]
         if is_blind and document is not None and not is_conflict:  # else it has what was seen
@@ -140,13 +155,13 @@ class Late:
         if (document := self._documents.find(tries[-1].uri)) is not None:
             self.look(document)
 
-    def when_shown(self, update: Update, tell: Callable[[Landing], None]) -> None:
+    def when_shown(self, update: Update, tell: Tell) -> None:
         """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
         for copy in self._copies:
             if copy.update is update:
                 copy.tell = tell
                 if copy.told is not None:
-                    tell(copy.told)
+                    tell(copy.told, copy.sent.uri)
         for document in self._documents:
             self.look(document)
         for each in [each for each in self._awaited if each.update is update]:
@@ -179,7 +194,7 @@ class Late:
             self._tell(each)
         if seen := document.seen_late:  # the text before an edit shows is what that may overwrite
             half = next((each for each in self._awaited if each.uri == document.uri and each.is_half), None)
-            document.seen_late = [*(half.sent.without(seen[:-1])[-1:] if half else ()), seen[-1]]
+            document.seen_late = [*(half.sent.before_shown(seen[:-1])[-1:] if half else ()), seen[-1]]
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
             if now > copy.until:
                 self._copies.remove(copy)
@@ -197,7 +212,7 @@ class Late:
             return
         if isinstance(each.told, Applied):
             each.until = asyncio.get_running_loop().time() + self._copies_s
-        each.tell(each.told)
+        each.tell(each.told, each.uri)
 
     def _is_in(self, sent: Sent, document: OpenDocument) -> bool:
         return sent.is_in(document, is_gone=self._documents.find(sent.uri) is None)
@@ -206,4 +221,4 @@ class Late:
         is_undone = await self._undo_copy(undo)
         copy.told = replace(copy.landing, was_doubled=is_undone, is_doubled=not is_undone)
         if copy.tell is not None:
-            copy.tell(copy.told)
+            copy.tell(copy.told, copy.sent.uri)

@@ -41,6 +41,7 @@ class _Shown:
 
     seq: int = 0
     statuses: dict[str, Status] = field(default_factory=dict)
+    has_begun: bool = False
     has_ended: bool = False
     title: str = ""
     crumbs: list[report.TextDelta | report.ThoughtDelta] = field(default_factory=list)
@@ -122,6 +123,7 @@ class Progress:
     def _tell_standard(self, turn: str, event: report.Event, state: _Shown) -> None:
         match event:
             case report.Started(prompt=prompt):
+                state.has_begun = True
                 self._begin(turn, prompt)
             case report.CallStarted(title=title):
                 state.title = title
@@ -135,6 +137,11 @@ class Progress:
                 self._report(turn, f"{state.title}: {_counts(state)}")
             case report.Retried(reason=reason, in_s=in_s):
                 self._report(turn, f"Again in {in_s:.0f} s: {reason}")
+            case report.Ended(reason=reason) if not state.has_begun:
+                said = surfaces.message(f"handrail: a turn that waited for others: {reason}", SAID_CHARS)
+                self.server.window_show_message(
+                    lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=said)
+                )
             case report.Ended(state=end, reason=reason):
                 message = _counts(state) if end is report.State.FINISHED else f"{end.value}: {reason}"
                 self._notify(turn, lsp.WorkDoneProgressEnd(message=surfaces.message(message)))

@@ -9,8 +9,10 @@ of each edit is as it was. If the same lines were typed in, it is a conflict.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Fitted, Landing, Partial, Rejected, Update, fitted
@@ -59,9 +61,19 @@ class Sent:
         """How many of the edits stand, if the document reads *now*."""
         return sum(fate in LANDED for fate in self.fates(now))
 
-    def without(self, seen: Sequence[str]) -> list[str]:
-        """Those of the texts that the document has had in which nothing of this stands."""
-        return [text for text in seen if not self.count_in(text)]
+    def before_shown(self, seen: Sequence[str]) -> list[str]:
+        """Those of the texts that the document has had, in order, before any of this showed."""
+        return list(takewhile(lambda text: not self.count_in(text), seen))
+
+    def as_part_of(self, part: Update, whole: Update) -> Sent:
+        """What was sent of a *part* of an update, as what was sent of the *whole*."""
+        if part is whole:
+            return self
+        sent = {each for each, keep in zip(part.edits, self.kept, strict=True) if keep}
+        left_out = {hunk.number or 1 for hunk in whole.hunks if not sent.issuperset(hunk.edits)}
+        return replace(
+            self, kept=tuple(each in sent for each in whole.edits), conflicts=tuple(sorted(left_out))
+        )
 
     def is_in(self, document: OpenDocument, *, is_gone: bool) -> bool:
         """Whether *document* is that of the edit; one that *is_gone* may have another name by now."""
@@ -145,8 +157,8 @@ class Sending:
         document.seen = [] if watches else None
         try:
             answer = await self._answered(sent, label)
+            document.seen_late = document.seen  # more of the edit may show late
             if watches and (told := _overwritten(sent, document.seen or [], document.text)) is not None:
-                document.seen_late = document.seen
                 return told, None
             if self._shown(sent.uri) is None:
                 return await self._gone(sent), None
@@ -277,10 +289,38 @@ def _numbers(update: Update) -> list[int]:
 
 def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """As `_overwritten`, of an edit that shows late: a formatter may have been at work as well by then."""
-    typed = sent.without(seen)
+    typed = sent.before_shown(seen)
     if not typed or not any(each.conflict for each in edit.rebase(sent.base, sent.edits, typed[-1])):
         return None
     return _overwritten(sent, seen, document)
+
+
+def _is_beside(sent: Sent, typed: Text, now: str) -> bool:
+    """Whether *now* has all of an edit, and beside it all that was *typed* before it showed."""
+    made = edit.between(sent.base.content, typed.content)
+    is_kept = all(each.new.strip() in now for each in made)
+    return is_kept and sent.count_in(now) == len(sent.edits) and not _has_lost_lines(sent, typed, now)
+
+
+def _is_as_typed(base: Text, planned: TextEdit, typed: Text, now: str) -> bool:
+    """Whether the lines that an edit of *base* changes read now as somebody *typed* them since."""
+    there = edit.carry(edit.whole_lines(base, planned), edit.between(base.content, typed.content))
+    here = edit.carry(there, edit.between(typed.content, now))
+    lines = typed.content[there.start : there.end]
+    return bool(lines) and lines == now[here.start : here.end]  # of deleted lines, the edit hits the next
+
+
+def _has_lost_lines(sent: Sent, typed: Text, now: str) -> bool:
+    """Whether *now* lacks lines of *typed* that the edit does not change."""
+    made = edit.between(sent.base.content, typed.content)
+    changed = [edit.carry(edit.whole_lines(sent.base, each), made) for each in sent.edits]
+    starts = zip(typed.starts, typed.rows, strict=False)
+    others = [row for at, row in starts if not any(each.start <= at < each.end for each in changed)]
+    return bool(Counter(map(_bare, others)) - Counter(map(_bare, Text(now).rows)) - Counter([""]))
+
+
+def _bare(row: str) -> str:
+    return "".join(row.split())
 
 
 def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
@@ -293,23 +333,28 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
         document: The one that it has.
     """
     now = document.content
-    typed = sent.without(seen)
+    typed = sent.before_shown(seen)
     if not typed or typed[-1] == now:
         return None
     last = Text(typed[-1])
-    is_kept = all(each.new.strip() in now for each in edit.between(sent.base.content, last.content))
     moved = edit.rebase(sent.base, sent.edits, last.content)
-    if any(each.conflict for each in moved):
-        if is_kept and all(fate in LANDED for fate in sent.fates(now)):
+    met = [each for each, there in zip(sent.edits, moved, strict=True) if there.conflict]
+    if met:
+        if all(_is_as_typed(sent.base, each, last, now) for each in met):
+            return None  # of edits that show one by one, these may follow
+        if any(_is_beside(sent, last, text) for text in (*seen[len(typed) :], now)):
             return None
-    elif edit.apply(last.content, [each.edit for each in moved]) in (*seen, now):
-        return None
+    else:
+        made = _bare(edit.apply(last.content, [each.edit for each in moved]))
+        if any(_bare(text) == made for text in (*seen, now)):  # a formatter may have been at work as well
+            return None
     failure = overwritten(sent.uri, *_differing_lines(last.content, now))
     stands = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
-    if not any(each.conflict for each in moved) or not any(stands):
-        return Rejected(failure=failure)
+    if not met or not any(stands):
+        return Rejected(failure=failure, has_overwritten=True)
     each_stands = iter(stands)
-    return Partial(stands=tuple(keep and next(each_stands) for keep in sent.kept), failure=failure)
+    stands_now = tuple(keep and next(each_stands) for keep in sent.kept)
+    return Partial(stands=stands_now, failure=failure, has_overwritten=True)
 
 
 def _differing_lines(one: str, other: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import suppress
 from enum import Enum, auto
 from typing import Any
 
@@ -38,9 +39,11 @@ from handrail.core import surfaces
 from handrail.lsp import protocol, wire
 from handrail.lsp.features import (
     checkpoint,
+    command,
     configuration,
     diagnostics,
     failure,
+    model,
     questions,
     session,
     sync,
@@ -56,9 +59,11 @@ Handler = Callable[[State, Any], Awaitable[object]]
 
 HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.TURN_START, turn.start),
+    (protocol.TURN_QUEUE, turn.queue),
     (protocol.TURN_WAIT, turn.wait),
     (protocol.TURN_STEER, turn.steer),
     (protocol.TURN_CANCEL, turn.cancel),
+    (protocol.MODEL_LIST, model.list_),
     (protocol.SESSION_LIST, session.list_),
     (protocol.SESSION_RESUME, session.resume),
     (protocol.SESSION_FORK, session.fork),
@@ -77,6 +82,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.APPROVAL_ANSWER, questions.answer),
     (protocol.APPROVAL_SHOW, questions.show),
     (protocol.OUTPUT_SHOW, questions.show_output),
+    (protocol.COMMAND_LIST, command.list_),
+    (protocol.COMMAND_STOP, command.stop),
     (protocol.RULES_LIST, questions.list_rules),
     (protocol.RULES_REMOVE, questions.remove_rule),
 )
@@ -89,6 +96,7 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.CHECKPOINT_RESTORE: checkpoint.tell,
     protocol.APPROVAL_SHOW: questions.tell,
     protocol.OUTPUT_SHOW: questions.tell,
+    protocol.COMMAND_STOP: command.tell,
 }
 
 SHOWN_CHARS = 2_000  # of the message of an error
@@ -225,6 +233,14 @@ class Server(LanguageServer):
         """Whether the client said `shutdown`, as it should before it leaves."""
         return self.phase is Phase.LEAVING
 
+    def shutdown(self) -> None:
+        """End; hang up first, as what is read from the client ends only with its answer to that."""
+        writer = self.protocol.writer
+        if writer is not None:
+            with suppress(OSError):
+                writer.close()
+        super().shutdown()  # type: ignore[no-untyped-call]  # pygls does not say
+
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong on our side; the user is told once, a request is answered with its error."""
         if source is FeatureRequestError or isinstance(error, AnsweredError):
@@ -272,7 +288,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
     async def answer(params: Any) -> object:  # pygls would hand an `object` the server
         return wire.write(await run(params, tell=False))
 
-    async def command(*arguments: Any) -> object:
+    async def execute(*arguments: Any) -> object:
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
         work = asyncio.ensure_future(run(arguments[0] if arguments else None, tell=True))
@@ -284,7 +300,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
         return wire.write(await work)
 
     server.feature(request.method)(answer)
-    server.command(request.command)(command)
+    server.command(request.command)(execute)
 
 
 def _register_documents(server: Server) -> None:

@@ -199,6 +199,13 @@ REASONING = Setting(
         "want, and may refuse it."
     ),
 )
+PICTURES = Setting(
+    name="pictures",
+    default="auto",
+    scope=Scope.MACHINE,
+    choices=("auto", "always", "never"),
+    does="Whether the model is shown pictures. `auto`: if its name is one of those known to see.",
+)
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
     default=120,

@@ -49,6 +49,7 @@ from handrail.ports import (
     Ports,
     Process,
     Provider,
+    Providers,
     Reasoning,
     Spills,
     Stamp,
@@ -79,7 +80,7 @@ class World:
     What a server works with.
 
     Attributes:
-        provider: Makes the provider for what the user has chosen; raises ProviderError.
+        providers: Makes the provider for what the user has chosen, and knows what else there is.
         surroundings: Where a turn takes place.
         secrets: The values of keys, given the name of the one that the user has chosen.
         diagnostics: Set if the environment decides whether failures are shown.
@@ -91,7 +92,7 @@ class World:
     disk: Editor
     workspace: Workspace
     checkpoints: Checkpoints
-    provider: Callable[[ModelChoice], Provider]
+    providers: Providers
     watch: Watch
     process: Process
     grants: Grants
@@ -229,6 +230,7 @@ class State:
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 longest_s=self.settings.number(settings.TERMINAL_LONGEST),
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
+                sees=self.sees(),
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
@@ -247,15 +249,22 @@ class State:
         kind, _, name = model.partition(":")
         if kind == EDITOR:
             return self.editor_model.named(name)
+        return self.world.providers(self.chosen_model())
+
+    def sees(self) -> bool:
+        """Whether the chosen model is shown pictures."""
+        chosen = self.settings.text(settings.PICTURES)
+        return chosen == "always" or (chosen == "auto" and prompt.sees(self.settings.text(settings.MODEL)))
+
+    def chosen_model(self) -> ModelChoice:
+        """The model that the user has chosen."""
         reasoning = self.settings.text(settings.REASONING)
-        return self.world.provider(
-            ModelChoice(
-                model=model,
-                base_url=self.settings.text(settings.BASE_URL),
-                key_name=self.settings.text(settings.KEY_NAME),
-                output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
-                reasoning=None if reasoning == "auto" else Reasoning(reasoning),
-            )
+        return ModelChoice(
+            model=self.settings.text(settings.MODEL),
+            base_url=self.settings.text(settings.BASE_URL),
+            key_name=self.settings.text(settings.KEY_NAME),
+            output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
+            reasoning=None if reasoning == "auto" else Reasoning(reasoning),
         )
 
     # ---- Settings ---------------------------------------------------------------------------------

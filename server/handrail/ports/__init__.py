@@ -23,9 +23,9 @@ from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import Available
 from handrail.core.policy.grants import Grant
+from handrail.core.policy.place import Place
 from handrail.core.policy.rules import Rule
-from handrail.core.policy.shell import ParsedCommand, Ran, Run
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.shell import ParsedCommand, Ran, Run, SetAside
 from handrail.core.results.search import Hit, Lines, Page, Search
 from handrail.ports.checkpoints import Checkpoints as Checkpoints
 from handrail.ports.errors import CheckpointError as CheckpointError
@@ -33,9 +33,11 @@ from handrail.ports.errors import EditorGone as EditorGone
 from handrail.ports.errors import HandrailError as HandrailError
 from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
+from handrail.ports.models import KnownModel as KnownModel
 from handrail.ports.models import ModelChoice as ModelChoice
 from handrail.ports.models import Prepared as Prepared
 from handrail.ports.models import Provider as Provider
+from handrail.ports.models import Providers as Providers
 from handrail.ports.models import Reasoning as Reasoning
 from handrail.ports.questions import ALLOW as ALLOW
 from handrail.ports.questions import ALWAYS as ALWAYS
@@ -281,6 +283,10 @@ class Process(Protocol):
 
     async def put_back(self, uri: str) -> Failure | None:
         """Have what a contained command has made, and what was taken away then, be there again."""
+        ...
+
+    async def set_aside(self, name: str) -> SetAside:
+        """Move away what must not have appeared since a command began that still runs, by its name."""
         ...
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:

@@ -35,6 +35,14 @@ class Checkpoints(Protocol):
         """
         ...
 
+    async def begin(self, step: StepId) -> None:
+        """
+        Give a step its place among all others before anything of it is kept.
+
+        Raises CheckpointError.
+        """
+        ...
+
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """
         Keep the post-image of targets that this step has changed, in place of what was intended.
@@ -43,13 +51,16 @@ class Checkpoints(Protocol):
         """
         ...
 
-    async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
+    async def before_command(
+        self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
+    ) -> Snapshot:
         """
         Keep all that the workspace folders hold, before a command that may change any of it.
 
         Args:
             step: Whose command it is.
             stop: Set when the snapshot is not wanted any more.
+            since: One that was taken before; what differs from it is asked for by `after_command`.
 
         Returns:
             The snapshot, to be given to `after_command` in any case.
@@ -60,7 +71,11 @@ class Checkpoints(Protocol):
         ...
 
     async def after_command(
-        self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING
+        self,
+        step: StepId,
+        snapshot: Snapshot,
+        meanwhile: Meanwhile = NOTHING,
+        until: Snapshot | None = None,
     ) -> CommandEffects:
         """
         Find what the command changed, and keep it as part of the step.
@@ -68,6 +83,7 @@ class Checkpoints(Protocol):
         Args:
             snapshot: Taken before.
             meanwhile: What the editor did: what the user has saved is not the command's.
+            until: A later snapshot, taken since *snapshot*; None for what is there now.
 
         Raises:
             CheckpointError: It could not be found, or kept.

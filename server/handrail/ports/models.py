@@ -39,6 +39,22 @@ class ModelChoice:
     reasoning: Reasoning | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownModel:
+    """
+    A model that a server has.
+
+    Attributes:
+        model: As the setting names it.
+        title: As people know it; empty if that is the same.
+        window: How many tokens it reads, if its server tells.
+    """
+
+    model: str
+    title: str = ""
+    window: int | None = None
+
+
 class Provider(Protocol):
     """A model, or what stands for one."""
 
@@ -64,4 +80,16 @@ class Prepared(Protocol):
 
     async def prepare(self) -> None:
         """Find out what is not known yet. Raises ProviderError."""
+        ...
+
+
+class Providers(Protocol):
+    """Every model that can be chosen."""
+
+    def __call__(self, choice: ModelChoice) -> Provider:
+        """What stands for the chosen model. Raises ProviderError if there is none of that name."""
+        ...
+
+    async def models(self, choice: ModelChoice) -> Sequence[KnownModel]:
+        """Those of its server; none if it has no server. Raises ProviderError if that does not tell."""
         ...

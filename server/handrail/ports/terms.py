@@ -20,6 +20,7 @@ class Terms:
         timeout_s: After how long a command is stopped, unless the model asks for another time.
         longest_s: For how long at most it may ask.
         reasons: Whether the model is known to reason by itself.
+        sees: Whether the model is shown pictures.
         behaviour: The name of a preset of rules for the model's tone; "none" is none.
         roots: The workspace folders, as people know them.
         window_tokens: How much the model reads at once, if the user says; else 0.
@@ -36,6 +37,7 @@ class Terms:
     timeout_s: float = 120.0
     longest_s: float = 600.0
     reasons: bool = False
+    sees: bool = False
     behaviour: str = "none"
     roots: tuple[str, ...] = ()
     window_tokens: int = 0

@@ -42,7 +42,7 @@ STARTERS = {
     "adapters/files/scan.py": "ourselves, to search texts",
     "adapters/git/program.py": "git",
     "adapters/workspace/ripgrep.py": "ripgrep",
-    "headless/connection.py": "the server",
+    "headless/server/process.py": "the server",
 }
 STARTS = {"Popen", "run", "call", "check_call", "check_output", "system", "popen", "fork", "forkpty"}
 STARTS |= {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
@@ -65,6 +65,21 @@ def test_only_these_modules_start_processes() -> None:
     found = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if _starts(path)}
     ours = {name for name in found if not name.startswith("adapters/containment/")}
     assert ours <= STARTERS.keys()
+
+
+def test_what_the_server_starts_has_a_session_of_its_own() -> None:
+    """It is in the process of a client on a terminal, too, whose Ctrl-C is the client's."""
+    calls = {"Popen", "run", "create_subprocess_exec", "subprocess_exec"}
+    for path in PACKAGE.rglob("*.py"):
+        name = path.relative_to(PACKAGE).as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            made = node.func if isinstance(node, ast.Call) else None
+            if not isinstance(made, ast.Attribute) or made.attr not in calls or name == "adapters/doctor.py":
+                continue
+            owner = made.value.id if isinstance(made.value, ast.Name) else "asyncio"
+            if owner in MODULES_THAT_START and (owner, made.attr) != ("asyncio", "run"):
+                assert isinstance(node, ast.Call)
+                assert "start_new_session" in {keyword.arg for keyword in node.keywords}, name
 
 
 def test_nobody_else_names_git_where_processes_are_started() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import logging
+import ssl
 import subprocess
 import sys
 import threading
@@ -30,7 +31,7 @@ from adapters.model_server import (
     model_server,
 )
 from handrail.adapters.models.address import Address, address, usable
-from handrail.adapters.models.http import LIMIT_ERROR_BYTES, LIMIT_ROW_BYTES, PIECE_BYTES, Bounded
+from handrail.adapters.models.http import LIMIT_ERROR_BYTES, LIMIT_ROW_BYTES, PIECE_BYTES, Bounded, _trusted
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.stream import is_near, usage_of
@@ -390,6 +391,32 @@ def test_a_keyring_that_waits_for_its_user_holds_up_no_end() -> None:
         [sys.executable, "-c", WAITS_FOR_EVER], capture_output=True, text=True, timeout=60, check=True
     )
     assert ended.stdout == "cancelled True\n"
+
+
+LOADED = """
+import sys
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.remote import load
+
+load()(Address(kind=sys.argv[1], name="m", base_url="http://localhost:1/v1"), 1, 1.0)
+print(*({"anthropic", "openai"} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "sdk"), [("openai-responses", "openai"), ("ollama", "openai"), ("anthropic", "anthropic")]
+)
+def test_only_the_sdk_that_a_model_needs_is_imported(kind: str, sdk: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", LOADED, kind], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == [sdk]
+
+
+def test_a_server_without_tls_is_no_reason_to_trust_anybody() -> None:
+    """Whom to trust is read only where it matters; elsewhere, as after a redirect, nobody is trusted."""
+    contexts = {url: _trusted(has_tls=url.startswith("https")) for url in ("https://x", "http://x")}
+    assert {context.verify_mode for context in contexts.values()} == {ssl.CERT_REQUIRED}
+    assert all(context.check_hostname for context in contexts.values())
+    assert contexts["http://x"].get_ca_certs() == []
 
 
 async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_turn_all_the_same(

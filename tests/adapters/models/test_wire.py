@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from base64 import b64encode
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,7 @@ from handrail.adapters.models.remote import Remote
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
+    Picture,
     Response,
     ToolCall,
     ToolMessage,
@@ -32,6 +34,35 @@ async def ask(url: str, kind: str, *said: Message, silence_s: float = 30.0) -> R
         if isinstance(piece, Response):
             return piece
     raise AssertionError("no response")
+
+
+@each_format
+async def test_pictures_are_sent(kind: str) -> None:
+    """Where results can be words alone, the picture follows as a message of the user's."""
+    mine, found = (
+        Picture(path=name, media="image/png", data=b64encode(b"\x89PNG" + name.encode()).decode())
+        for name in ("mine.png", "found.png")
+    )
+    call = ToolCall(id="c1", name="read_file", arguments='{"path": "found.png"}')
+    result = ToolResult(call="c1", text="found.png: an image (PNG).", pictures=(found,))
+    async with model_server(Say(text="I see.")) as server:
+        await ask(
+            server.url(kind),
+            kind,
+            UserMessage(text="Look.", pictures=(mine,)),
+            AssistantMessage(text="", calls=(call,)),
+            ToolMessage(results=(result,)),
+        )
+    (asked,) = server.asked
+    sent = json.dumps(asked)
+    for picture in (mine, found):
+        assert sent.count(picture.data) == 1
+    assert (
+        sent.index("Look.")
+        < sent.index(mine.data)
+        < sent.index("found.png: an image")
+        < sent.index(found.data)
+    )
 
 
 @each_format

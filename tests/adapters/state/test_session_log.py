@@ -16,7 +16,7 @@ from bench import Bench
 from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
-from handrail.agent.host import UnknownId
+from handrail.agent.turns import UnknownId
 from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     UNKNOWN,

@@ -14,7 +14,7 @@ from handrail.adapters.files.files import uri_of
 from handrail.adapters.files.paths import identity_of, root_names
 from handrail.adapters.workspace.folders import Folders
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.verdict import Place, Standing
+from handrail.core.policy.place import Place, Standing
 from handrail.ports import Workspace
 
 

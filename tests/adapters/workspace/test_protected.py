@@ -10,7 +10,8 @@ import pytest
 from handrail.adapters.workspace.folders import Folders
 from handrail.adapters.workspace.protected import PROTECTIONS, protection_of
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.verdict import Allow, Ask, Place, Request, Standing, verdict
+from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.verdict import Allow, Ask, Request, verdict
 
 DOCS = Path(__file__).parents[3] / "docs" / "security.md"
 LATER = shlex.split("""

@@ -15,7 +15,7 @@ from handrail.adapters.workspace import listing, ripgrep
 from handrail.adapters.workspace.folders import Folders
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 from handrail.testing import lay_out

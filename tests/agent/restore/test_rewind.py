@@ -10,7 +10,7 @@ from bench import Bench
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
-from handrail.agent.host import UnknownId
+from handrail.agent.turns import UnknownId
 from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.conversation import journal
 from handrail.core.conversation.journal import Begun, Entry, Rewound, Said

@@ -1,8 +1,20 @@
 """What the tools answer, with the real disk and scripted calls; no editor in between."""
 
+from base64 import b64decode, b64encode
+from collections.abc import AsyncGenerator, Sequence
+
 import pytest
 
 from bench import Bench, Yes
+from handrail.core.conversation.message import (
+    LIMIT_PICTURE_BYTES,
+    Delta,
+    Message,
+    Response,
+    ToolMessage,
+    ToolOffer,
+)
+from handrail.core.conversation.pictures import CANNOT_SEE
 from handrail.core.conversation.todo import latest
 from handrail.core.ledger.report import Asked, QuestionEnd
 from handrail.ports import DENY, Question, Terms
@@ -46,6 +58,69 @@ async def test_reading_says_how_a_document_is_written(bench: Bench, name: str) -
     lay_out(bench.root, {"a.txt": raw})
     text = await result(bench, "read_file", path="a.txt")
     assert text.partition("\n")[0] == f"a.txt: {said}; not open in the editor."
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+
+
+async def test_a_model_that_sees_is_shown_a_picture(bench: Bench) -> None:
+    lay_out(bench.root, {"a.png": PNG})
+    bench.terms = Terms(sees=True)
+    bench.says(answer("", call("read_file", path="a.png")), answer("Done."))
+    report = await bench.turn()
+    (shown,) = [
+        result
+        for message in bench.host.sessions[report.session].messages
+        if isinstance(message, ToolMessage)
+        for result in message.results
+    ]
+    assert shown.text == "a.png: an image (PNG), 264 bytes."
+    (picture,) = shown.pictures
+    assert (picture.path, picture.media, b64decode(picture.data)) == ("a.png", "image/png", PNG)
+
+
+async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Bench) -> None:
+    lay_out(bench.root, {"a.png": PNG})
+    bench.terms = Terms(sees=True)
+    bench.says(answer("", call("read_file", path="a.png")), answer("Done."))
+    report = await bench.turn()
+    bench.terms = Terms(sees=False)
+    asked: list[str] = []
+
+    class Blind:
+        context_tokens = 1_000_000
+
+        async def complete(
+            self, messages: Sequence[Message], tools: Sequence[ToolOffer]
+        ) -> AsyncGenerator[Delta | Response]:
+            asked.append(str(messages))
+            yield Response(text="I cannot see.")
+
+    bench.provider = Blind()
+    await bench.turn(session=report.session)
+    assert CANNOT_SEE in asked[0]
+    assert b64encode(PNG).decode() not in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("sees", "size", "says"),
+    [
+        (False, 100, "a.png is an image (PNG), and you are not known to see pictures."),
+        (True, LIMIT_PICTURE_BYTES, "pictures may have 3,500,000"),
+    ],
+)
+async def test_a_picture_that_cannot_be_shown_is_a_clear_failure(
+    bench: Bench, sees: bool, size: int, says: str
+) -> None:
+    lay_out(bench.root, {"a.png": PNG + bytes(size)})
+    bench.terms = Terms(sees=sees)
+    assert says in await result(bench, "read_file", path="a.png")
+
+
+async def test_what_only_has_the_name_of_a_picture_is_read_as_text(bench: Bench) -> None:
+    lay_out(bench.root, {"a.png": b"one\n"})
+    bench.terms = Terms(sees=True)
+    assert (await result(bench, "read_file", path="a.png")).endswith("1|one")
 
 
 async def test_at_most_2000_lines_are_read_at_once(bench: Bench) -> None:
@@ -247,7 +322,7 @@ async def test_what_was_called_after_a_question_waits_for_its_answer(bench: Benc
         ("search", {"pattern": "x", "glob": ["*"]}),
         ("list_files", {"path": 1}),
         ("list_files", {"glob": 1}),
-        ("read_output", {}),
+        ("read_output", {"offset": 0}),
         ("read_output", {"output": "o-1", "offset": -1}),
         ("read_output", {"output": "o-1", "offset": True}),
         ("read_output", {"output": "o-1", "pattern": 1}),

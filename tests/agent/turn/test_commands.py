@@ -19,7 +19,7 @@ from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.report import CallOutput, Event, Notice, State
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.ports import DENY, Ports, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -161,9 +161,11 @@ async def test_a_snapshot_that_takes_long_is_told(bench: Bench) -> None:
     class Slow(ShadowRepo):
         """Takes its time: until somebody has been told."""
 
-        async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
+        async def before_command(
+            self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
+        ) -> Snapshot:
             await told.wait()
-            return await super().before_command(step, stop)
+            return await super().before_command(step, stop, since)
 
     class Events(list[Event]):
         def append(self, event: Event) -> None:

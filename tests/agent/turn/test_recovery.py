@@ -194,9 +194,12 @@ async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> N
     bench.provider = told = Told([*first, *reads, FULL, said("It is about files."), said("Done.")])
     report = await bench.turn()
     assert report.answer == "Done."
-    assert (told.asked[-2][1], len(told.asked[-1][0])) == (0, 13)
-    summary = told.asked[-1][0][2]
+    (full, _), (_, offered), (shorter, _) = told.asked[-3:]
+    assert offered == 0, "no tools for a summary"
+    summary, *kept = shorter[2:]
     assert isinstance(summary, UserMessage)
+    assert len(shorter) < len(full)
+    assert tuple(kept) == full[-len(kept) :], "the last of them, as they were"
     assert "It is about files." in summary.text
     assert "0.txt: The search text is not in the document." in summary.text
     assert "[>] Read them." in summary.text

@@ -25,7 +25,7 @@ from handrail.adapters.containment import containment, enter
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.policy.containment import Sandbox
-from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Terms
+from handrail.ports import ALLOW, DENY, FOR_SESSION, CheckpointError, Ports, Question, Terms
 from handrail.testing import answer, call, lay_out
 
 COUNT = int(os.environ.get("HANDRAIL_COMMANDS", "6"))
@@ -208,6 +208,37 @@ async def test_what_contained_commands_do_is_taken_back(contained: Contained) ->
     assert [each for each in contained.approver.asked if "Landlock" not in each.detail] == []
     assert len(contained.approver.asked) == (ran if is_weak else 0)
     assert changed > COUNT // 2
+
+
+class Says(Yes):
+    """Answers each question as the first of *answers* that stands in what it opens; else with no."""
+
+    def __init__(self, **answers: str) -> None:
+        super().__init__()
+        self.answers = answers
+
+    async def ask(self, question: Question) -> str | None:
+        self.asked.append(question)
+        return next((answer for word, answer in self.answers.items() if word in question.detail), DENY)
+
+
+@pytest.mark.parametrize("refused", ["network", "repository"])
+async def test_each_thing_that_is_opened_has_a_question_of_its_own(
+    contained: Contained, refused: str, tmp_path: Path
+) -> None:
+    """A yes to the one is no yes to the other; what was allowed for the session is not asked about again."""
+    other = next(name for name in ("network", "repository") if name != refused)
+    says = contained.approver = Says(**{other: FOR_SESSION})
+    line = f"git tag made && git ls-remote {tmp_path}/nowhere"
+    both = call("terminal", command=line, needs=["network", "repository"], why="It does.")
+    contained.says(answer("", both), answer("", both), answer("Done."))
+    await contained.turn()
+    opened = [next(word for word in ("network", "repository") if word in each.detail) for each in says.asked]
+    assert opened == (
+        ["network", "network"] if refused == "network" else ["network", "repository", "repository"]
+    )
+    assert all("The model says why: It does." in each.detail for each in says.asked)
+    assert list((contained.root / ".git/refs/tags").iterdir()) == []
 
 
 @pytest.fixture

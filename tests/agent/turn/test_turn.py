@@ -12,7 +12,7 @@ import pytest
 
 from bench import Bench, Never, Together
 from handrail.adapters.models.scripted import Scripted
-from handrail.agent.host import KEPT_TURNS, UnknownId
+from handrail.agent.turns import KEPT_TURNS, UnknownId
 from handrail.core.documents.change import Status
 from handrail.core.engine import engine
 from handrail.core.failure import Code
@@ -223,6 +223,12 @@ async def test_all_turns_are_stopped_at_once(bench: Bench) -> None:
     async with asyncio.timeout(10):
         await bench.host.close()
     assert [(await bench.host.wait(turn.id)).state for turn in turns] == [State.CANCELLED] * 2
+
+
+async def test_a_turn_that_is_stopped_at_once_ends_in_order(bench: Bench) -> None:
+    turn = bench.host.start("Do it.", None)
+    await bench.host.cancel(turn.id)
+    assert (await bench.host.wait(turn.id)).state is State.CANCELLED
 
 
 async def test_an_unknown_id_is_said_so(bench: Bench) -> None:

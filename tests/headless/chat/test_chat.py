@@ -59,6 +59,20 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
 
 
+async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> None:
+    begin = answer("", call("terminal", command="echo up; exec sleep 60", background=True))
+    async with place.chat(begin, answer("It runs."), columns=200) as talk:
+        await talk.say("/stop", "No message has been sent")
+        await talk.say("start it", "[y/N]")
+        await talk.say("y", "It runs.")
+        await talk.say("/stop", "b1  echo up; exec sleep 60")
+        await talk.say("/undo", "still runs in the background")
+        await talk.say("/stop b2", "no background command 'b2'")
+        await talk.say("/stop b1", "It was stopped")
+        await talk.say("/undo", "Taken back: start it")
+        assert await talk.leave() == 0
+
+
 async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

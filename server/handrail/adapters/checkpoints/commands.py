@@ -30,11 +30,13 @@ from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Sna
 from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
+EDITS = ".edits"  # beside a note
 NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
 TOO_MANY = "it has too many files for changes of their permissions alone to be seen"
 GONE = "removed by the command, and no checkpoint has a repository"
 SAVED = "saved in the editor while the command ran, so it stays as it is"
+EDITED = "also edited by a call while the command ran, so it stays with that call"
 UNKNOWN = "changed by the command, and what it held before is not known"
 
 
@@ -47,15 +49,15 @@ class Found:
     changes: tuple[CommandChange, ...]
     not_covered: tuple[NotCovered, ...]
 
-    def without(self, identities: Set[str]) -> Found:
-        """What is left if the documents *identities* were not changed by the command."""
+    def without(self, identities: Set[str], why: str) -> Found:
+        """What is left if the documents *identities* were not changed by the command; *why* says so."""
         theirs = [each for each in self.entries if each.identity in identities]
         uris = {each.uri for each in theirs}
         return replace(
             self,
             entries=tuple(each for each in self.entries if each not in theirs),
             changes=tuple(each for each in self.changes if each.uri not in uris),
-            not_covered=(*self.not_covered, *(NotCovered(path=each.path, reason=SAVED) for each in theirs)),
+            not_covered=(*self.not_covered, *(NotCovered(path=each.path, reason=why) for each in theirs)),
         )
 
 
@@ -85,15 +87,15 @@ class Commands:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._names = root_names(roots)
 
-    def before(self, step: StepId) -> Snapshot:
-        """Take the snapshot. Raises CheckpointError, OSError."""
-        name = f"{step.number}-{secrets.token_hex(8)}"
+    def before(self, step: StepId, since: str = "") -> Snapshot:
+        """Take the snapshot, to be compared with that of *since* as well. Raises CheckpointError, OSError."""
+        name = f"{step.number}-{os.getpid()}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
         note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
         damage: CheckpointError | None = None
         if program.find():
             try:
-                return self._before(name, note)
+                return self._before(name, note, since)
             except CheckpointError as error:  # git cannot do it
                 damage = error
         tree = plain.take(self._roots)
@@ -104,25 +106,27 @@ class Commands:
         self._write(name, {**note, "plain": asdict(tree)})
         return Snapshot(id=name, not_covered=self._not_covered(tree.left_out))
 
-    def _before(self, name: str, note: Mapping[str, object]) -> Snapshot:
+    def _before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
         """Take the snapshot with git. Raises CheckpointError, OSError."""
-        taken = Trees(self._home / SCRATCH, self._roots).take_anew()
+        known = self._read(since).get("taken") if since else None
+        taken = Trees(self._home / SCRATCH, self._roots).take_anew(Taken(**known) if known else Taken())
         self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})
         too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
         not_covered = (*self._not_covered(taken.left_out), *self._not_covered(too_many))
         return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
 
-    def after(self, name: str) -> Found:
-        """What has changed since the snapshot *name*. Raises CheckpointError, OSError."""
+    def after(self, name: str, until: str = "") -> Found:
+        """What has changed from snapshot *name* to *until*, or to now. Raises CheckpointError, OSError."""
         if not name:
             left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
             return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(left_out))
-        note = self._read(name)
+        note, later = self._read(name), self._read(until) if until else {}
         left_out = {}
         if "plain" in note:
-            touched = self._plain(plain.Plain(**note["plain"]), left_out)
+            now = plain.Plain(**later["plain"]) if "plain" in later else plain.take(self._roots)
+            touched = self._plain(plain.Plain(**note["plain"]), now, left_out)
         else:
-            touched = self._whole(note, left_out)
+            touched = self._whole(note, later, left_out)
         entries, blobs, changes = [], list[ShaFile](), []
         for each in touched:
             entry, made = self._entry(each)
@@ -137,11 +141,13 @@ class Commands:
             not_covered=self._not_covered(left_out),
         )
 
-    def _whole(self, note: dict[str, Any], left_out: dict[str, str]) -> Iterator[_Touched]:
+    def _whole(
+        self, note: dict[str, Any], later: dict[str, Any], left_out: dict[str, str]
+    ) -> Iterator[_Touched]:
         """What differs between work trees; *left_out* takes what is not known or not kept."""
         before = Taken(**note["taken"])
         trees = Trees(self._home / SCRATCH, self._roots)
-        after = trees.take(before)
+        after = Taken(**later["taken"]) if "taken" in later else trees.take(before)
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
@@ -168,9 +174,10 @@ class Commands:
                     shared = stats.has_other_names(each.path, before.look(each.path))
                     yield replace(found, is_shared=shared)
 
-    def _plain(self, before: plain.Plain, left_out: dict[str, str]) -> Iterator[_Touched]:
+    def _plain(
+        self, before: plain.Plain, after: plain.Plain | None, left_out: dict[str, str]
+    ) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
-        after = plain.take(self._roots)
         if after is None:
             raise CheckpointError("Without git, so much cannot be compared with what was there before.")
         left_out.update(after.left_out)
@@ -198,9 +205,25 @@ class Commands:
                 path.unlink(missing_ok=True)
         return found
 
+    def note_edited(self, uris: Iterable[str]) -> None:
+        """Calls edit these documents while commands of this process run: they are not the commands'."""
+        rows = [f"{json.dumps(uri)}\n" for uri in uris]
+        for note in (self._home / NOTES).glob(f"*-{os.getpid()}-*.json"):
+            with open(note.with_suffix(EDITS), "a", encoding="ascii") as file:
+                file.writelines(rows)
+
+    def edited(self, name: str) -> list[str]:
+        """The documents that calls have edited since the snapshot *name*, if its process has died since."""
+        try:
+            rows = (self._home / NOTES / f"{name}{EDITS}").read_text(encoding="ascii").splitlines()
+            return [json.loads(row) for row in rows]
+        except (FileNotFoundError, ValueError):  # none, or one that was cut
+            return []
+
     def forget(self, name: str) -> None:
         """The snapshot *name* is not wanted any more."""
-        (self._home / NOTES / f"{name}.json").unlink(missing_ok=True)
+        for suffix in (".json", EDITS):
+            (self._home / NOTES / f"{name}{suffix}").unlink(missing_ok=True)
 
     def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
         before, of_before = keep(each.before)

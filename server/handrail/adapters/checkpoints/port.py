@@ -67,25 +67,36 @@ class ShadowRepo:
             await files.in_thread(self._vault().ensure, step, targets)
         return step.turn
 
+    async def begin(self, step: StepId) -> None:
+        """Give a step its place among all others, see the port."""
+        async with self._one_at_a_time:
+            await files.in_thread(self._vault().begin, step)
+
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """Keep post-images, see the port; of documents whose pre-image this step has."""
         async with self._one_at_a_time:
             await files.in_thread(self._vault().record, step, targets)
 
-    async def before_command(self, step: StepId, stop: asyncio.Event | None = None) -> Snapshot:
+    async def before_command(
+        self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
+    ) -> Snapshot:
         """Keep all that the folders hold, see the port."""
         async with self._one_at_a_time:
             try:
-                return await stopping.in_thread(stop, self._vault().before_command, step)
+                return await stopping.in_thread(stop, self._vault().before_command, step, since)
             except stopping.StoppedError as error:
                 raise CheckpointError("The snapshot was stopped before it was whole") from error
 
     async def after_command(
-        self, step: StepId, snapshot: Snapshot, meanwhile: Meanwhile = NOTHING
+        self,
+        step: StepId,
+        snapshot: Snapshot,
+        meanwhile: Meanwhile = NOTHING,
+        until: Snapshot | None = None,
     ) -> CommandEffects:
         """Find what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile)
+            return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile, until)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""

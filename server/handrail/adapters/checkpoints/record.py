@@ -99,7 +99,8 @@ class Step:
 
     Attributes:
         id: Whose it is.
-        serial: Counts turns in the order in which they were begun, whatever the clock says.
+        serial: Counts turns in the order in which they were begun, whatever the clock says; a step that was
+            begun after a later turn stands behind that.
         time: When it was begun, RFC 3339 with offset.
         roots: The workspace folders then, the main one first.
         entries: What it touched, in that order.

@@ -20,7 +20,7 @@ from pathlib import Path
 from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters.checkpoints import housekeeping, images
-from handrail.adapters.checkpoints.commands import NOTES, SCRATCH, Commands
+from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
 from handrail.adapters.checkpoints.record import Step, change, joined, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
@@ -105,6 +105,7 @@ class Vault:
                 blobs += (*made, *more)
                 entry = kept.get(spot.identity) or images.entry_of(spot, before)
                 kept[spot.identity] = replace(entry, intended=intended)
+            Commands(self.home, self.roots).note_edited(spot.target.uri for spot in spots)
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
@@ -142,27 +143,40 @@ class Vault:
 
     # ---- Commands ---------------------------------------------------------------------------------
 
-    def before_command(self, step_id: StepId) -> Snapshot:
+    def begin(self, step_id: StepId) -> None:
+        """Give a step its place among all others."""
+        with self._open() as store:
+            self._refuse_inside()
+            with self._writing(store) as turns:
+                turn = turns.read(step_id.turn)
+                if _step(turn, step_id) is None:
+                    self._write(turns, turn, self._new_step(turns, turn, step_id), [])
+
+    def before_command(self, step_id: StepId, since: Snapshot | None) -> Snapshot:
         """Keep all that the folders hold."""
         with self._open() as store:
             self._refuse_inside()
             store.make_home(self.state)
             with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-                return Commands(self.home, self.roots).before(step_id)
+                return Commands(self.home, self.roots).before(step_id, since.id if since else "")
 
-    def after_command(self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile) -> CommandEffects:
+    def after_command(
+        self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile, until: Snapshot | None
+    ) -> CommandEffects:
         """Find what a command changed, and keep it as part of the step."""
         with self._open() as store:
-            return self._ended(store, step_id, snapshot.id, meanwhile)
+            return self._ended(store, step_id, (snapshot.id, until.id if until else ""), meanwhile)
 
     def _ended(
-        self, store: Store, step_id: StepId, name: str, meanwhile: Meanwhile = NOTHING
+        self, store: Store, step_id: StepId, names: tuple[str, str], meanwhile: Meanwhile = NOTHING
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
         with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-            saved = images.spots_of([Target(uri=uri) for uri in meanwhile.saved], self.roots)
-            found = commands.after(name).without({spot.identity for spot in saved})
+            found = commands.after(*names)
+            for uris, why in ((meanwhile.saved, SAVED), (meanwhile.edited, EDITED)):
+                theirs = images.spots_of([Target(uri=uri) for uri in uris], self.roots)
+                found = found.without({spot.identity for spot in theirs}, why)
         if found.entries:
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
@@ -172,7 +186,7 @@ class Vault:
                 )
                 entries = joined_in_step(step.entries, beneath)
                 self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
-        commands.forget(name)
+        commands.forget(names[0])
         return CommandEffects(
             changes=found.changes,
             checkpoint=step_id.turn if found.entries else None,
@@ -189,7 +203,7 @@ class Vault:
         for name, step_id in commands.left_behind():
             try:
                 with self._open() as store:
-                    self._ended(store, step_id, name)
+                    self._ended(store, step_id, (name, ""), Meanwhile(edited=commands.edited(name)))
             except CheckpointError as error:
                 logger.warning("What a command changed before a crash is not known: %s", error)
                 commands.forget(name)
@@ -327,7 +341,8 @@ class Vault:
         return turns.all()
 
     def _new_step(self, turns: Turns, turn: Turn, step_id: StepId) -> Step:
-        serial = turn.steps[0].serial if turn.steps else turns.next_serial()
+        is_late = bool(turn.steps) and not turns.is_newest(turn)  # a command of it runs on in the background
+        serial = turns.next_serial() if is_late or not turn.steps else turn.steps[0].serial
         roots = tuple(map(os.fspath, self.roots))
         return Step(id=step_id, serial=serial, time=self.clock().isoformat(), roots=roots)
 

@@ -128,8 +128,12 @@ class Turns:
             )
         return found
 
+    def is_newest(self, turn: Turn) -> bool:
+        """Whether no turn was begun after *turn*."""
+        return self._newest() in turn.commits
+
     def next_serial(self) -> int:
-        """The number of a turn that is begun now."""
+        """The number of a turn that is begun now, or of a step that an older turn begins now."""
         newest = self._newest()
         try:
             if newest is not None:
@@ -166,7 +170,7 @@ class Turns:
             own.append(made.own)
             objects += made.objects
         now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
-        is_newest = not turn.steps or self._newest() in turn.commits
+        is_newest = not turn.steps or self.is_newest(turn)
         ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
         there = self._kept_already(blobs, turn)
         wanted = [each for each in objects if each.id not in there]
@@ -245,10 +249,12 @@ def steps_of(turns: Turns, name: str) -> tuple[Step, ...]:
 
 
 def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """These steps of a turn, and those of all turns that were begun later."""
-    later = [turn for turn in turns.all() if turn.steps[0].serial > steps[0].serial]
+    """These steps of a turn, and those of all turns that were begun later, as they followed each other."""
+    began = turns.read(steps[0].id.turn).steps[0].serial
+    later = [turn for turn in turns.all() if turn.steps[0].serial > began]
     ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
-    return (*steps, *(step for turn in ascending for step in turn.steps))
+    found = (*steps, *(step for turn in ascending for step in turn.steps))
+    return tuple(sorted(found, key=lambda step: step.serial))
 
 
 def unknown(known: Sequence[str], name: str) -> CheckpointError:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 HEAD_CHARS, TAIL_CHARS = 4_000_000, 6_000_000  # of the output that is kept
+CHUNK_BYTES = 1 << 16
+PAUSE_S = 0.01  # after so much at once of what nobody waits for: a flood must not take a processor for ever
 
 
 @dataclass(kw_only=True)
@@ -19,6 +21,8 @@ class Output:
     """What a command has printed: the head, and the tail once that is full."""
 
     tell: Callable[[str], None]
+    head_chars: int = field(default_factory=lambda: HEAD_CHARS)
+    tail_chars: int = field(default_factory=lambda: TAIL_CHARS)
     head: list[str] = field(default_factory=list)
     tail: deque[str] = field(default_factory=deque)
     head_size: int = 0
@@ -30,13 +34,15 @@ class Output:
         if not text:
             return
         self.tell(text)
-        room = HEAD_CHARS - self.head_size
+        room = self.head_chars - self.head_size
         first, rest = text[:room], text[room:]
-        self.head.append(first)
-        self.head_size += len(first)
-        self.tail.append(rest)
-        self.tail_size += len(rest)
-        while self.tail_size - len(self.tail[0]) >= TAIL_CHARS:
+        if first:
+            self.head.append(first)
+            self.head_size += len(first)
+        if rest:
+            self.tail.append(rest)
+            self.tail_size += len(rest)
+        while self.tail and self.tail_size - len(self.tail[0]) >= self.tail_chars:
             gone = len(self.tail.popleft())
             self.tail_size, self.lost = self.tail_size - gone, self.lost + gone
 
@@ -46,8 +52,8 @@ class Output:
         return "".join(self.head) + lost + "".join(self.tail)
 
 
-async def read(pipe: int, output: Output) -> None:
-    """Read what is printed until every writer has closed the pipe."""
+async def read(pipe: int, output: Output, pause_s: float = 0.0) -> None:
+    """Read what is printed until every writer has closed the pipe; after each full chunk, pause."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(
@@ -55,8 +61,10 @@ async def read(pipe: int, output: Output) -> None:
     )
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     try:
-        while chunk := await reader.read(1 << 16):
+        while chunk := await reader.read(CHUNK_BYTES):
             output.add(decoder.decode(chunk))
+            if pause_s and len(chunk) == CHUNK_BYTES:
+                await asyncio.sleep(pause_s)
     finally:
         output.add(decoder.decode(b"", final=True))
         transport.close()

@@ -26,12 +26,13 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.containment import Available
-from handrail.core.policy.shell import End, ParsedCommand, Ran, Run
+from handrail.core.policy.shell import End, ParsedCommand, Ran, Run, SetAside
 from handrail.core.results import screen
 from handrail.ports import Repository
 
 PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 LOOK_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
+LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
 GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in is not there.")
 
@@ -48,6 +49,7 @@ class Processes:
         self._environment = environment.of_commands(environ)
         self._roots = roots
         self._containment = containment
+        self._named: dict[str, Holding] = {}
 
     async def available(self) -> Available:
         """What can be contained; see the port."""
@@ -95,6 +97,15 @@ class Processes:
             return GONE
         return await in_thread(self._containment.put_back, path)
 
+    async def set_aside(self, name: str) -> SetAside:
+        """Move away what has appeared while a command runs; see the port."""
+        holding = self._named.get(name)
+        if holding is None or self._containment is None:
+            return SetAside()
+        taken = await in_thread(self._containment.take_away, holding, is_over=False)
+        uncovered = holding.replaced() or ""
+        return SetAside(appeared=taken.appeared, unsearched=taken.unsearched, uncovered=uncovered)
+
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """Run a command line to its end; see the port."""
         folder = path_of(run.folder)
@@ -106,6 +117,8 @@ class Processes:
             return _uncontained(str(problem))
         if holding is None or self._containment is None:
             return await self._run(run, folder, None, stop, tell)
+        if run.name:
+            self._named[run.name] = holding
         try:
             found = await self._run(run, folder, holding, stop, tell)
             return found if isinstance(found, Failure) else await in_thread(self._searched, found, holding)
@@ -113,6 +126,7 @@ class Processes:
             await in_thread(self._containment.take_away, holding)
             raise
         finally:
+            self._named.pop(run.name, None)
             await in_thread(self._containment.release, holding)
 
     async def _run(
@@ -128,8 +142,12 @@ class Processes:
         ours, theirs = os.pipe()
         is_kept = os.name == "posix"
         playing = Playing(environments=environments, output=theirs, holding=holding, is_kept=is_kept)
-        printed = output.Output(tell=tell)
-        reading = asyncio.ensure_future(output.read(ours, printed))
+        if run.name:  # it is read as it comes, and of the whole only what says why it failed
+            printed = output.Output(tell=tell, head_chars=0, tail_chars=LAST_CHARS)
+        else:
+            printed = output.Output(tell=tell)
+        pause_s = output.PAUSE_S if run.name else 0.0
+        reading = asyncio.ensure_future(output.read(ours, printed, pause_s))
         work = playing.script(run.script) if run.script is not None else playing.shell(run.line, run.folder)
         task = asyncio.ensure_future(work)
         task.add_done_callback(lambda _: os.close(theirs))
@@ -197,7 +215,7 @@ class Processes:
 async def _ended(
     task: asyncio.Future[int],
     stop: asyncio.Event,
-    timeout_s: float,
+    timeout_s: float | None,
     holding: Holding | None,
     disks: Sequence[Path],
 ) -> End:

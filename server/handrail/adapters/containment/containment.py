@@ -56,6 +56,7 @@ class Containment:
     state: Callable[[], Path]
     _found: dict[tuple[Path, ...], tuple[Bubblewrap | Landlock | None, str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _taking: threading.Lock = field(default_factory=threading.Lock)
     _made: set[str] = field(default_factory=set)
     _allowed: dict[str, int] = field(default_factory=dict)
     _count: int = 0
@@ -260,14 +261,18 @@ class Containment:
             overlays=False,
         )
 
-    def take_away(self, holding: Holding) -> TakenFrom:
-        """Move away what must not have appeared, and the pipes and sockets that are left."""
+    def take_away(self, holding: Holding, *, is_over: bool = True) -> TakenFrom:
+        """Move away what must not have appeared, and once the command *is over* the pipes that are left."""
+        with self._taking:  # of two that look at once, one moves a path and the other one does not find it
+            return self._take_away(holding, is_over=is_over)
+
+    def _take_away(self, holding: Holding, *, is_over: bool) -> TakenFrom:
         if holding.before is None:
             return TakenFrom()
         links = holding.before.links
         try:
             marked = self._ground.marked(self.roots())
-            left = [Path(each.path) for each in marked if holding.is_left(each)]
+            left = [Path(each.path) for each in marked if is_over and holding.is_left(each)]
             new = [each for each in marked if holding.is_new(each)]
             new = [each for each in new if self._allowed.get(each.path, 0) <= holding.number]
             self._allow(each.path for each in new if not holding.is_taken(each))

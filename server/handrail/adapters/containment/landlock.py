@@ -190,6 +190,7 @@ def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) 
         check=False,
         stdin=subprocess.DEVNULL,
         env=inherited(os.environ),
+        start_new_session=True,
     )
     try:
         result: dict[str, bool] = json.loads(done.stdout)

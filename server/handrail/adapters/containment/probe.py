@@ -169,6 +169,7 @@ def _trial(
             check=False,
             stdin=subprocess.DEVNULL,
             env=inherited(os.environ),
+            start_new_session=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         return f"does not run here: {error}"
@@ -198,6 +199,7 @@ def _version(program: str) -> tuple[int, ...] | None:
             timeout=TIMEOUT_S,
             check=True,
             env=inherited(os.environ),
+            start_new_session=True,
         )
         return tuple(int(part) for part in done.stdout.split()[-1].split("."))
     except (OSError, subprocess.SubprocessError, ValueError, IndexError):

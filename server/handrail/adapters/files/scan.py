@@ -92,6 +92,7 @@ async def find(
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env={name: value for name, value in os.environ.items() if name.upper() == "SYSTEMROOT"},
+        start_new_session=True,
     )
     try:
         async with asyncio.timeout(timeout_s):

@@ -32,7 +32,11 @@ class FileWatch(FileSystemEventHandler):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def follow(self, uris: Sequence[str], tell: Callable[[str], None]) -> None:
-        """From now on tell of changes of *uris*; those that are no files are passed over."""
+        """
+        Tell of changes of *uris* from now on; URIs that do not name files are ignored.
+
+        Each is told of once when another set is followed, as it may have changed before the watch stood.
+        """
         wanted = {os.path.realpath(path): uri for uri in uris if (path := path_of(uri)) is not None}
         self._tell = tell
         if wanted == self._uris:
@@ -47,6 +51,8 @@ class FileWatch(FileSystemEventHandler):
             for folder in {Path(path).parent for path in wanted}:
                 if folder.is_dir():
                     self._observer.schedule(self, str(folder), recursive=False)
+        for uri in wanted.values():
+            self._loop.call_soon(self._changed, uri)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Hand a change over to the event loop; called on watchdog's thread."""
@@ -55,7 +61,11 @@ class FileWatch(FileSystemEventHandler):
         for path in (event.src_path, event.dest_path):
             uri = self._uris.get(os.fsdecode(path)) if path else None
             if uri is not None and self._loop is not None and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._tell, uri)
+                self._loop.call_soon_threadsafe(self._changed, uri)
+
+    def _changed(self, uri: str) -> None:
+        if uri in self._uris.values():
+            self._tell(uri)
 
     def close(self) -> None:
         """Stop watching."""

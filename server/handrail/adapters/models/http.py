@@ -8,8 +8,10 @@ comes; so it is done here, before they see it.
 from __future__ import annotations
 
 import re
+import ssl
 import zlib
 from collections.abc import AsyncIterator
+from functools import cache
 from typing import Any
 
 import httpx2
@@ -129,9 +131,16 @@ def _what(body: bytes) -> str:
     return f"{kind} came in place of an answer: {said!r}. Is the address right (handrail.baseUrl)?"
 
 
-def client() -> Client:
-    """A client with the limits of the SDKs' own."""
+def client(base_url: str) -> Client:
+    """A client for a server, with the limits of the SDKs' own."""
     return Client(
         timeout=httpx2.Timeout(DEFAULT_HTTP_TIMEOUT, connect=CONNECT_S),
         headers={"User-Agent": get_user_agent()},
+        verify=_trusted(has_tls=not base_url.lower().startswith("http://")),
     )
+
+
+@cache
+def _trusted(*, has_tls: bool) -> ssl.SSLContext:
+    """Whom to trust: all that Python does, which takes a while to read; nobody where there is no TLS."""
+    return httpx2.create_ssl_context() if has_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -12,7 +12,7 @@ from handrail.adapters.models.paste import Paste
 from handrail.adapters.models.record import Record
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.scripted import Scripted
-from handrail.ports import ModelChoice, Provider, ProviderError
+from handrail.ports import KnownModel, ModelChoice, Provider, ProviderError
 
 SCRIPTED = "scripted:"
 RECORD = re.compile(r"record:(?P<file>.+?\.json):(?P<model>.+)")
@@ -33,6 +33,12 @@ class Providers:
         made = provider(choice, self._keys)
         self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
         return made
+
+    async def models(self, choice: ModelChoice) -> tuple[KnownModel, ...]:
+        """The models beside the chosen one. Raises ProviderError; see `listing`."""
+        from handrail.adapters.models import listing  # noqa: PLC0415  # its HTTP client is slow to import
+
+        return await listing.models(choice, self._keys)
 
 
 def provider(choice: ModelChoice, keys: Keys) -> Provider:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -78,7 +78,9 @@ class Remote:
         return self._engine
 
     def _open(self) -> Engine:
-        return load()(self._address(), DEFAULT_CONTEXT, self._silence_s)
+        address = self._address()
+        with no_collections():
+            return load()(address, DEFAULT_CONTEXT, self._silence_s)
 
 
 async def _apart(open_engine: Callable[[], Engine]) -> Engine:
@@ -111,23 +113,30 @@ def _settle(opened: asyncio.Future[Engine], found: Engine | ProviderError) -> No
         opened.set_result(found)
 
 
-def load() -> type[Engine]:
+@contextmanager
+def no_collections() -> Iterator[None]:
     """
-    Import the SDKs; takes seconds the first time, and is for a thread. Raises ProviderError.
+    Import SDKs in the block.
 
-    It makes a million objects that are never garbage. A full collection among them would hold up every other
+    They make a million objects that are never garbage. A full collection among them would hold up every other
     thread for a quarter of a second, now and each time later; so there is none now, and none looks at them.
     """
     had_collections = gc.isenabled()
     gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if had_collections:
+            gc.enable()
+
+
+def load() -> type[Engine]:
+    """Import the SDK; takes seconds the first time, and is for a thread. Raises ProviderError."""
     try:
         from handrail.adapters.models.stream import Engine  # see above
     except ImportError as error:
         raise ProviderError(
             f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
         ) from error
-    finally:
-        gc.freeze()
-        if had_collections:
-            gc.enable()
     return Engine

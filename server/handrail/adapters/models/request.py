@@ -5,6 +5,7 @@ What is sent to a model, as pydantic-ai has it: tools, and our messages.
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -18,6 +19,7 @@ from handrail.core.conversation import prompt
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
+    Picture,
     SystemMessage,
     ToolCall,
     ToolMessage,
@@ -85,7 +87,8 @@ def _wired(
             case tuple():
                 text = "\n\n".join(map(prompt.user_text, message))
                 point = [wire.CachePoint()] if marks and at == last else []
-                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *point])])
+                shown = [_picture(each) for said_ in message for each in said_.pictures]
+                yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *shown, *point])])
             case AssistantMessage(text=text, calls=calls):
                 names |= {call.id: call.name for call in calls}
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
@@ -98,10 +101,14 @@ def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> w
     failed = marks and result.failure is not None and result.failure.code is not Code.DENIED
     return wire.ToolReturnPart(
         tool_name=names.get(result.call) or UNNAMED,
-        content=result.text,
+        content=[result.text, *map(_picture, result.pictures)] if result.pictures else result.text,
         tool_call_id=result.call,
         outcome="failed" if failed else "success",
     )
+
+
+def _picture(picture: Picture) -> wire.BinaryContent:
+    return wire.BinaryContent(data=b64decode(picture.data), media_type=picture.media)
 
 
 def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:

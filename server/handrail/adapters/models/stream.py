@@ -2,13 +2,15 @@
 One model by pydantic-ai: our messages there, its stream back, its errors as ours.
 
 What is wrong with a stream is told apart here: cut off is an error that is worth another try, whatever the
-wire format; empty is empty; arguments arrive as they were sent. Importing this module takes a second.
+wire format; empty is empty; arguments arrive as they were sent. Importing this module takes a second, and
+each SDK as long; one that the model does not need is never imported.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from ipaddress import ip_address
@@ -16,27 +18,13 @@ from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
-from anthropic import AnthropicError
-from openai import OpenAIError
 from pydantic import ValidationError
 from pydantic_ai import exceptions
 from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
-from pydantic_ai.models.anthropic import AnthropicModel, AnthropicModelSettings
-from pydantic_ai.models.ollama import OllamaModel
-from pydantic_ai.models.openai import (
-    OpenAIChatModel,
-    OpenAIChatModelSettings,
-    OpenAIResponsesModel,
-    OpenAIResponsesModelSettings,
-)
-from pydantic_ai.profiles.openai import OpenAIModelProfile
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.ollama import OllamaProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
-from handrail.adapters.models import request, sdk, window
+from handrail.adapters.models import request, window
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.http import NoAnswer, client
 from handrail.core.conversation import recover
@@ -55,10 +43,6 @@ from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError, Reasoning
 
 ANTHROPIC, OLLAMA, CHAT, RESPONSES = "anthropic", "ollama", "openai-chat", "openai-responses"
-# What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
-CACHED = AnthropicModelSettings(
-    anthropic_cache_instructions=True, anthropic_cache_tool_definitions=True, anthropic_cache_messages=True
-)
 EFFORTS: Mapping[Reasoning, Literal["none", "low", "medium", "high"]] = {
     Reasoning.OFF: "none",
     Reasoning.LOW: "low",
@@ -85,8 +69,6 @@ AGAIN = (  # what waiting may mend
 RETRIED_STATUS = {408, 409, 425, 429}
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
-# The conversation is ours to keep; what was reasoned comes back with it, encrypted.
-KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
 UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError)
 
 
@@ -99,23 +81,20 @@ class Engine:
         self._kind = address.kind
         self._silence_s = silence_s
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
-        if address.kind == ANTHROPIC:
-            self._settings |= CACHED
-        if address.kind == RESPONSES:
-            self._settings |= KEPT_HERE
         if address.output_tokens:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
-        if address.reasoning is not None:
-            self._settings |= _thinking(address, address.reasoning)
         is_openai = address.kind == CHAT and not address.base_url
         self._has_cache_key = address.kind == RESPONSES or is_openai  # other servers may not know it
         self._address = address
         may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
         self._may_tell = LOOKS if may_tell else 0
         try:
-            self._model = _model(address)
-        except (exceptions.UserError, OpenAIError, AnthropicError, ImportError, *UNREADABLE) as error:
+            self._model, always = _model(address)
+        except _refusals() as error:
             raise ProviderError(self._reason(error)) from error
+        self._settings = always | self._settings
+        if address.reasoning is not None:
+            self._settings |= _thinking(address, address.reasoning)
         self.context_tokens = self._model.context_window or default_context
 
     async def learn(self) -> None:
@@ -161,7 +140,9 @@ class Engine:
         if is_anthropic and not offers and (named := request.named_tools(messages)):
             offers, settings = named, settings | ModelSettings(tool_choice="none")
         if self._has_cache_key:
-            settings = settings | OpenAIChatModelSettings(openai_prompt_cache_key=request.cache_key(messages))
+            from handrail.adapters.models import openai_sdk
+
+            settings = settings | openai_sdk.with_cache_key(request.cache_key(messages))
         wired = request.messages(messages, self._origin, marks=is_anthropic)
         parameters = ModelRequestParameters(function_tools=offers)
         async with AsyncExitStack() as stack:
@@ -234,36 +215,41 @@ def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
     """How a model is told how much to think; of those that other servers have the SDK knows too few."""
     effort = EFFORTS[wanted]
     if address.kind == OLLAMA or (address.kind == CHAT and address.base_url):
-        return OpenAIChatModelSettings(openai_reasoning_effort=effort)
+        from handrail.adapters.models import openai_sdk
+
+        return openai_sdk.with_effort(effort)
     return ModelSettings(thinking=False if effort == "none" else effort)
 
 
 # ---- There ------------------------------------------------------------------------------------------
 
 
-def _model(address: Address) -> Model:
+def _model(address: Address) -> tuple[Model, ModelSettings]:
+    """A model, and what it is always told."""
     base_url, key = address.base_url or None, address.key or None
     if address.base_url:
         key = key or NO_KEY
-    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     there: dict[str, Any] = {"base_url": base_url, "api_key": key}
     match address.kind:
-        case "openai-chat":
-            provider = OpenAIProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
-            return OpenAIChatModel(address.name, provider=provider, profile=profile)
-        case "ollama":
-            ollama = OllamaProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
-            return OllamaModel(address.name, provider=ollama, profile=profile)
-        case "openai-responses":
-            provider = OpenAIProvider(openai_client=sdk.OpenAI(**there, http_client=client()))
-            return OpenAIResponsesModel(address.name, provider=provider)
+        case kind if kind in (CHAT, RESPONSES, OLLAMA):
+            from handrail.adapters.models import openai_sdk
+
+            return openai_sdk.model(address, there, client(address.base_url))
         case kind if kind == ANTHROPIC:
             if key is None:
                 raise exceptions.UserError("The key is missing: set ANTHROPIC_API_KEY.")
-            anthropic = sdk.Anthropic(**there, http_client=client())
-            return AnthropicModel(address.name, provider=AnthropicProvider(anthropic_client=anthropic))
+            from handrail.adapters.models import anthropic_sdk
+
+            return anthropic_sdk.model(address, there, client(address.base_url))
         case _:
-            return infer_model(f"{address.kind}:{address.name}")
+            return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
+
+
+def _refusals() -> tuple[type[Exception], ...]:
+    """What says that there can be no such model: errors of ours, and of the SDKs that have been imported."""
+    names = {"openai": "OpenAIError", "anthropic": "AnthropicError"}
+    theirs = (getattr(sys.modules[sdk], error) for sdk, error in names.items() if sdk in sys.modules)
+    return (exceptions.UserError, ImportError, *UNREADABLE, *theirs)
 
 
 # ---- Back -------------------------------------------------------------------------------------------

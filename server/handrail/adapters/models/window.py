@@ -36,7 +36,7 @@ class Window:
 async def read(address: Address) -> Window | None:
     """How much a model reads; None if its server does not tell. Raises httpx2.TransportError."""
     try:
-        async with client() as http:
+        async with client(address.base_url) as http:
             http.timeout = httpx2.Timeout(PATIENCE_S)
             if address.key:
                 http.headers["Authorization"] = f"Bearer {address.key}"

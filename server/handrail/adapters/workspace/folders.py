@@ -35,8 +35,8 @@ from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
+from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.rules import Decision, Rule
-from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 

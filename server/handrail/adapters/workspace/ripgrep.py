@@ -98,6 +98,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
         env=inherited(os.environ),
+        start_new_session=True,
     )
     reading = asyncio.ensure_future(_read(process, given))
     try:

@@ -17,8 +17,8 @@ from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.workspace import listing, ripgrep
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
+from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.rules import Decision, Rule
-from handrail.core.policy.verdict import Place, Standing
 from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
 from handrail.ports import Document
 

@@ -92,14 +92,17 @@ class Trees:
         self._roots = [Path(os.path.realpath(root)) for root in roots]
         self._leans = True
 
-    def take_anew(self) -> Taken:
+    def take_anew(self, before: Taken) -> Taken:
         """
         A snapshot of now, to compare with; if the store is damaged, in a new one.
 
         What the user's objects do not have is read from the disk. Raises CheckpointError, OSError.
+
+        Args:
+            before: One with which this is compared; empty for none.
         """
         try:
-            taken = self._look()
+            taken = self._look(before)
             if all(map(self._has_all, taken.trees, taken.trees.values())):
                 return taken
         except LateError:
@@ -108,11 +111,11 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._look()
+        return self._look(Taken())
 
-    def _look(self) -> Taken:
+    def _look(self, before: Taken) -> Taken:
         """A snapshot of now, with what files look like. Raises CheckpointError, OSError."""
-        taken = self.take(Taken())
+        taken = self.take(before)
         for top in taken.trees:
             names = split(self._git(Path(top)).run("ls-files", "-z"))
             taken.seen[top] = stats.look(Path(top), names)

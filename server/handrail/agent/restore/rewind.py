@@ -8,13 +8,13 @@ before it went back itself, so that going back can be taken back. Whether the se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.restore.restore import Wish
 from handrail.core.checkpoint import Checkpoint, StepId
 from handrail.core.conversation.journal import Rewound
-from handrail.ports import CheckpointError
+from handrail.ports import CheckpointError, Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,3 +78,24 @@ def way_of_turn(
         wish=replace(wish, files=False) if first is None else replace(wish, checkpoint=first),
         back=Rewound(id=own.turn, before=wish.checkpoint),
     )
+
+
+async def granted(
+    ports: Ports,
+    of_turn: Callable[[str], Awaitable[tuple[str, list[str]] | None]],
+    wish: Wish,
+    own: StepId,
+) -> Way:
+    """
+    How a wish is granted; one of an unknown checkpoint is for the restore to refuse.
+
+    Args:
+        ports: The world.
+        of_turn: Finds the session in which a turn was begun, and all turns of that.
+        wish, own: As for `way`.
+    """
+    known = await ports.checkpoints.list()
+    found = way(known, wish, own)
+    if found is None and wish.conversation and (turns := await of_turn(wish.checkpoint)):
+        found = way_of_turn(known, wish, own, *turns)
+    return found or Way(step=own, wish=replace(wish, files=True))

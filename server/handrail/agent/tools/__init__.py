@@ -11,13 +11,14 @@ from handrail.agent.tools import (
     read_file,
     read_output,
     search,
+    stop,
     terminal,
     todo,
     write_file,
 )
 from handrail.agent.tools.call import Tool
 
-CHANGING = frozenset({"write_file", "patch", "terminal"})  # offered only where documents may change
+CHANGING = frozenset({"write_file", "patch", "terminal", "stop"})  # offered only where documents may change
 TOOLS: Mapping[str, Tool] = {
     tool.offer.name: tool
     for tool in (
@@ -28,6 +29,7 @@ TOOLS: Mapping[str, Tool] = {
         write_file.TOOL,
         patch.TOOL,
         terminal.TOOL,
+        stop.TOOL,
         ask_user.TOOL,
         todo.TOOL,
     )

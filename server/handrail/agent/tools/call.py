@@ -1,9 +1,10 @@
 """
 What a tool call is once its arguments are read.
 
-A tool parses its arguments into an action: a look, which reads and answers with text; an inquiry, which is
-put to the user; edits, which the executor plans, checkpoints and applies, so there is one road for every
-change of a document; or a command, which runs alone, between two snapshots of the workspace folders.
+A tool parses its arguments into an action: a look, which reads and answers with text; a visit to a command
+that runs in the background; an inquiry, which is put to the user; edits, which the executor plans,
+checkpoints and applies, so there is one road for every change of a document; or a command, which begins
+alone, after a snapshot of the workspace folders.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from handrail.core.conversation.message import ToolOffer
+from handrail.core.conversation.message import Picture, ToolOffer
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.notations import FilePatch
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained, Need
+from handrail.core.policy.place import Place
 from handrail.core.policy.shell import Appeared
-from handrail.core.policy.verdict import Place
 from handrail.ports import Ports
 
 Arguments = Mapping[str, object]
@@ -39,9 +40,17 @@ class Look(Protocol):
         """The paths it reads, as the model wrote them."""
         ...
 
-    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Seen | Failure:
         """Do it; *places* holds every path of `reads`."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """A picture, and what is said of it."""
+
+    text: str
+    picture: Picture
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +75,32 @@ class Edits:
         """The paths it changes, as the model wrote them; a move counts twice."""
         paths = [path for patch in self.patches for path in (patch.path, patch.move_to) if path]
         return tuple(dict.fromkeys(paths))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """
+    Looks at a command that runs in the background, or ends it.
+
+    Attributes:
+        command: Its id; empty for a list of all.
+        stops: Whether it is to be ended.
+    """
+
+    command: str
+    stops: bool = False
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        if self.stops:
+            return f"Stop {self.command}"
+        return f"Read output {self.command}" if self.command else "List background commands"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """No path."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +133,7 @@ class Console:
         script: What runs in place of a shell; None for a shell.
         contained: What the command sees and may change.
         keeps: Asks the user whether files that have appeared may stay: their paths, why, and what is in them.
+        name: The id of a command that runs in the background; empty for one that does not.
     """
 
     tell: Callable[[str], None]
@@ -107,6 +143,7 @@ class Console:
     script: Script | None = None
     contained: Contained = FREE
     keeps: Callable[[str, str, str], Awaitable[bool]] = _never
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +156,7 @@ class Printed:
         appeared: What has appeared and was taken away; see `Ran`.
         left: The pipes and sockets that it left; see `Ran`.
         unsearched: Why it is not known what has appeared; see `Ran`.
+        withheld: Whether what it printed must not be read: it may have seen what it must not.
     """
 
     text: str
@@ -127,6 +165,7 @@ class Printed:
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()
     unsearched: str = ""
+    withheld: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +185,7 @@ class Command:
         opened: The paths that it asked for, which are among `reads`.
         reason: Why, in the model's words.
         contained: What it sees and may change, once that is decided.
+        is_background: Whether it is to run on when its call has its result.
     """
 
     title: str
@@ -158,9 +198,10 @@ class Command:
     opened: tuple[str, ...] = ()
     reason: str = ""
     contained: Contained = FREE
+    is_background: bool = False
 
 
-Action = Look | Edits | Inquiry | Command
+Action = Look | Visit | Edits | Inquiry | Command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

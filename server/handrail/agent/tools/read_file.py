@@ -7,14 +7,18 @@ document is written (encoding, line ends, indentation) and where to go on.
 
 from __future__ import annotations
 
+import asyncio
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
+from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Picture
+from handrail.core.documents import binary
 from handrail.core.documents.text import Text
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.matching import indent
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.ports import Ports
 
 LIMIT_LINES = 2_000
@@ -41,11 +45,11 @@ class ReadFile:
         """The paths it reads."""
         return (self.path,)
 
-    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
-        """The numbered lines, below one line about the document."""
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | call.Seen | Failure:
+        """The numbered lines, below one line about the document; or a picture."""
         document = await ports.editor.read(places[self.path].uri)
         if isinstance(document, Failure):
-            return document
+            return await _picture(places[self.path], ports) or document
         state = "open in the editor" if document.is_open else "not open in the editor"
         unsaved = ", with unsaved changes" if document.unsaved else ""
         head = f"{_written(self.path, document.text)}; {state}{unsaved}."
@@ -73,6 +77,34 @@ class ReadFile:
             yield line
         if last < wanted:
             yield f"Lines {last + 1} to {len(rows)} are not shown; read on with start_line={last + 1}."
+
+
+async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
+    """What lies at a place, if it is a picture that a model can take."""
+    raw = await ports.editor.read_bytes(place.uri) or b""
+    media = binary.media_of(raw)
+    if not media:
+        return None
+    if not ports.terms.sees:
+        return Failure(
+            code=Code.TOOL_FAILED,
+            uri=place.uri,
+            message=f"{place.path} is {binary.kind_of(raw)}, and you are not known to see pictures.",
+            steps=(
+                "Go on without it.",
+                "Or ask the user to set handrail.pictures to `always`, if you can see.",
+            ),
+        )
+    if len(raw) > LIMIT_PICTURE_BYTES:
+        return Failure(
+            code=Code.TOO_LARGE,
+            uri=place.uri,
+            message=f"{place.path} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.",
+            steps=("Make a smaller copy with a command, and read that.",),
+        )
+    data = (await asyncio.to_thread(b64encode, raw)).decode("ascii")
+    shown = Picture(path=place.path, media=media, data=data)
+    return call.Seen(text=f"{place.path}: {binary.kind_of(raw)}, {len(raw):,} bytes.", picture=shown)
 
 
 def _written(path: str, text: Text) -> str:
@@ -109,7 +141,8 @@ TOOL = call.Tool(
     offer=call.offer(
         "read_file",
         "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each line "
-        f"begins with its number and `|`, which are not part of it. At most {LIMIT_LINES:,} lines come back.",
+        f"begins with its number and `|`, which are not part of it. At most {LIMIT_LINES:,} lines come back. "
+        "Shows you a PNG, JPEG, GIF or WebP, if you can see.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
             "start_line": {"type": "integer", "minimum": 1, "description": "First line, counted from 1."},

@@ -1,20 +1,24 @@
 """
-Read an output that was too long to be shown: a page from an offset, or the lines that match a pattern.
+Read an output that was too long to be shown, page by page or only the lines that match a pattern; or what a
+command in the background has printed since it was last looked at.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
+from handrail.agent.tools.call import Visit
 from handrail.core.failure import Failure
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.core.results import truncate
 from handrail.core.results.search import Page
 from handrail.ports import Ports
 
 PAGE_CHARS = 40_000
+BACKGROUND = re.compile(r"b\d{1,9}")  # the id of a command; those of kept outputs look otherwise
 PAGE_SHARE = 0.8  # of what a result may have, so that a page is never cut again
 
 
@@ -70,9 +74,13 @@ def _shown(page: Page) -> str:
     return f"Characters {page.offset} to {end} of {page.total}{rest}.\n{text}"
 
 
-def parse(arguments: call.Arguments) -> ReadOutput | Failure:
+def parse(arguments: call.Arguments) -> ReadOutput | Visit | Failure:
     """Read the arguments of a call."""
+    if all(value is None for value in arguments.values()):
+        return Visit(command="")
     spill = call.text(arguments, "output")
+    if isinstance(spill, str) and BACKGROUND.fullmatch(spill):
+        return Visit(command=spill)
     offset = call.count(arguments, "offset")
     pattern = call.text(arguments, "pattern") if arguments.get("pattern") is not None else None
     ignore_case = call.flag(arguments, "ignore_case")
@@ -89,14 +97,18 @@ def parse(arguments: call.Arguments) -> ReadOutput | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "read_output",
-        "Read an output that was too long for a result: page by page, or only the lines that match.",
+        "Read an output that was too long for a result: page by page, or only the lines that match. Or look "
+        "at a background command: how it is, and what it has printed since your last look.",
         {
-            "output": {"type": "string", "description": "The id that the result names."},
+            "output": {
+                "type": "string",
+                "description": "The id that the result names. Without it: a list of background commands.",
+            },
             "offset": {"type": "integer", "minimum": 0, "description": "In characters; 0 is the start."},
             "pattern": {"type": "string", "description": "A regular expression: show only lines with it."},
             "ignore_case": {"type": "boolean", "default": False},
         },
-        ("output",),
+        (),
     ),
     parse=parse,
 )

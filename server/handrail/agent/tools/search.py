@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.core.results import search
 from handrail.ports import Ports
 

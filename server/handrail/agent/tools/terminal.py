@@ -14,14 +14,15 @@ from handrail.agent.tools import call
 from handrail.agent.tools.call import Console, Printed
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Contained, Need, Profile
+from handrail.core.policy.place import Place
 from handrail.core.policy.shell import End, Ran, Run
-from handrail.core.policy.verdict import Place
 from handrail.core.results import sanitize
 from handrail.ports import Ports
 
 TITLE_CHARS = 80
 NEEDS = frozenset(Need)
 # What programs say when containment denies them something.
+STOPPED = Failure(code=Code.CUT_SHORT, message="It was stopped; it and all that it had started were ended.")
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
     Need.NETWORK: re.compile(
@@ -56,31 +57,35 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     wanted_s = call.line_number(arguments, "timeout_s")
     if isinstance(wanted_s, Failure):
         return call.bad("timeout_s", "a whole number of seconds")
+    is_background = call.flag(arguments, "background")
+    if isinstance(is_background, Failure):
+        return is_background
     needs = frozenset(Need(each) for each in asked if each in NEEDS)
     opened = tuple(dict.fromkeys(each for each in asked if each not in NEEDS))
 
     async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
-        timeout_s, secrets = _time_s(wanted_s, ports), tuple(ports.secrets())
-        folder = places[where].uri
+        timeout_s = float(wanted_s or 0) if is_background else _time_s(wanted_s, ports)
         wanted = Run(
             line=line,
-            folder=folder,
+            folder=places[where].uri,
             script=console.script,
-            timeout_s=timeout_s,
-            secrets=secrets,
+            timeout_s=timeout_s or None,
+            secrets=tuple(ports.secrets()),
             contained=console.contained,
+            name=console.name,
         )
         ran = await ports.process.run(wanted, console.stop, console.tell)
         if isinstance(ran, Failure):
             return ran
-        longest_s = max(ports.terms.timeout_s, ports.terms.longest_s)
-        shown = _shown(ran, (timeout_s, longest_s), console.contained)
+        longest_s = timeout_s if is_background else max(ports.terms.timeout_s, ports.terms.longest_s)
+        shown = _shown(ran, (timeout_s, longest_s), console)
         return replace(
             shown, layers=ran.layers, appeared=ran.appeared, left=ran.left, unsearched=ran.unsearched
         )
 
     first = line.strip().partition("\n")[0]
-    title = f"Run {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"
+    runs = "Run in the background" if is_background else "Run"
+    title = f"{runs} {first if len(first) <= TITLE_CHARS else first[: TITLE_CHARS - 1] + '…'}"
     return call.Command(
         title=title,
         line=line,
@@ -89,6 +94,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         needs=needs,
         opened=opened,
         reason=why or "",
+        is_background=is_background,
     )
 
 
@@ -99,23 +105,31 @@ def _time_s(wanted_s: int | None, ports: Ports) -> float:
     return min(wanted_s, max(ports.terms.timeout_s, ports.terms.longest_s))
 
 
-def _shown(ran: Ran, times_s: tuple[float, float], contained: Contained) -> Printed:
-    """How the command ended, then what it printed; it had the first of *times_s*, of the second at most."""
+def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
+    """
+    How the command ended, then what it printed, unless that is read apart from it.
+
+    Args:
+        times_s: The time that it had, and the most that it could have had.
+    """
+    output = "" if console.name else ran.output
     if ran.end is End.UNCOVERED:
         failure = _uncovered(ran.uncovered)
-        return Printed(text=sanitize.result_text(failure), failure=failure)
+        return Printed(text=sanitize.result_text(failure), failure=failure, withheld=True)
     if ran.end is not End.EXITED:
-        failure = _ended(ran.end, *times_s)
-        printed = f"It had printed:\n{ran.output}" if ran.output else "It had printed nothing."
-        return Printed(text=f"{sanitize.result_text(failure)}\n{printed}", failure=failure)
+        failure = STOPPED if console.name and ran.end is End.STOPPED else _ended(ran.end, *times_s)
+        printed = f"It had printed:\n{output}" if output else "It had printed nothing."
+        said = () if console.name else (printed,)
+        return Printed(text="\n".join((sanitize.result_text(failure), *said)), failure=failure)
     if ran.code is not None and ran.code < 0:
         head = f"Ended by signal {-ran.code}."
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        head += f" It left {ran.left_processes} running, which were ended: start nothing in the background."
-    text = f"{head}\n{ran.output}"
-    if ran.code and (note := _denied(ran.output, contained)):
+        remedy = "run it so that it does not return" if console.name else "to run on they need `background`"
+        head += f" It left {ran.left_processes} running, which were ended: {remedy}."
+    text = f"{head}\n{output}"
+    if ran.code and (note := _denied(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
     return Printed(text=text)
 
@@ -180,9 +194,9 @@ TOOL = call.Tool(
         "terminal",
         "Run a command line with bash and read what it prints, such as "
         '{"command": "pytest -q tests/test_a.py", "timeout_s": 300}. It gets no input, so run nothing that '
-        "waits for some. When it ends or its time is over, all that it has started is ended: nothing runs on "
-        "in the background. The user may be asked about it, and may refuse. Use the other tools to read, "
-        "search and edit files.",
+        "waits for some. When it ends or its time is over, all that it has started is ended; what is to run "
+        "on, such as a server, needs `background`. The user may be asked about it, and may refuse. Use the "
+        "other tools to read, search and edit files.",
         {
             "command": {"type": "string"},
             "folder": {"type": "string", "description": "Where it runs. Default: the workspace folder."},
@@ -190,6 +204,14 @@ TOOL = call.Tool(
                 "type": "integer",
                 "minimum": 1,
                 "description": "Its time limit in seconds, for long builds and tests.",
+            },
+            "background": {
+                "type": "boolean",
+                "default": False,
+                "description": (
+                    "Return while it runs on; `read_output` shows what it prints, `stop` ends it. The user "
+                    "is always asked. It ends with the session, or after `timeout_s` if that is given."
+                ),
             },
             "needs": {
                 "type": "array",

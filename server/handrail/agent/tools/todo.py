@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from handrail.agent.tools import call
 from handrail.core.conversation import todo
 from handrail.core.failure import Failure
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.ports import Ports
 
 

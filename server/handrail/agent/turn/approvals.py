@@ -18,8 +18,8 @@ from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
 from handrail.core.policy.grants import SAVES, Grant, Rights
-from handrail.core.policy.verdict import Ask
-from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Ports, Question
+from handrail.core.policy.verdict import Allow, Ask, Block
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Ports, Question
 
 SAVING = Grant(tool=SAVES, subject="")
 YES = (ALLOW, FOR_SESSION, ALWAYS)
@@ -52,22 +52,39 @@ class Approvals:
         """
         Why a call may not run; None if the user lets it. *mutation* is the pattern of its mutations.
 
+        Each thing that is opened for a command has a question of its own.
+        """
+        allowed: set[Grant] = set()  # for this call
+        while True:
+            answer = await self._answer(ready, ask, mutation)
+            if answer not in YES:
+                return verdict.denied(ask, answered=answer is not None)
+            allowed |= ask.grants
+            if answer != ALLOW:
+                self.granted.update(ask.grants)
+            if answer == ALWAYS:
+                await self.ports.grants.add(ask.grants)
+            rights = await self.rights()
+            found = verdict.verdict(ready.request, replace(rights, grants=rights.grants | allowed))
+            if isinstance(found, Block):
+                return found.failure
+            if isinstance(found, Allow) or found.grants <= allowed:
+                return None
+            ask = found
+
+    async def _answer(self, ready: Ready, ask: Ask, mutation: Mutation) -> str | None:
+        """
+        The user's answer to a question.
+
         If by then the call would write something else than was shown, it is asked about again.
         """
         question = await self._leave(ready, ask, mutation)
         while True:
             answer = await self._ask(question)
-            if answer not in YES:
-                return verdict.denied(ask, answered=answer is not None)
-            now = await self._leave(ready, ask, mutation)
+            now = await self._leave(ready, ask, mutation) if answer in YES else question
             if _rows(now.diff) == _rows(question.diff):
-                break
+                return answer
             question = now
-        if answer != ALLOW:
-            self.granted.update(ask.grants)
-        if answer == ALWAYS:
-            await self.ports.grants.add(ask.grants)
-        return None
 
     async def inquire(self, ready: Ready, inquiry: Inquiry) -> str:
         """What the user answers, as the model reads it."""
@@ -145,8 +162,9 @@ class Approvals:
         return replace(
             self._question(ready, kind, ask.subject),
             detail=ask.detail,
+            choices=LEAVE if ask.lasts else (DENY, ALLOW),
             folder=request.places[0].path if request.command is not None else "",
-            rules=tuple(sorted(grant.in_words for grant in ask.grants)),
+            rules=tuple(sorted(grant.in_words for grant in ask.grants)) if ask.lasts else (),
             diff=diff,
         )
 

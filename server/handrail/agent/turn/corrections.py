@@ -17,7 +17,7 @@ from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Held, names, pinned, results, written
 from handrail.agent.turn.takeback import WayBack
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Applied, Change, Landing, Rejected
+from handrail.core.documents.change import Applied, Change, Landing, Rejected, with_what_was_overwritten
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
@@ -72,7 +72,6 @@ class Corrections:
             landings: What became of each.
             waiting: Ways back that have not landed.
         """
-        ways = {id(way.change): way for way in waiting}
         at = 0
         for file in files:
             count = len(file.changes)
@@ -80,7 +79,7 @@ class Corrections:
             for number, change in enumerate(changes[at : at + count]):
                 tell = partial(self._shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
-                if (way := ways.get(id(change))) is not None:
+                for way in [way for way in waiting if way.change is change]:
                     self.ports.editor.when_shown(way.update, partial(_undone, tell, way.gone))
             at += count
 
@@ -104,6 +103,8 @@ class Corrections:
 
 def _undone(tell: Callable[[Landing], None], gone: Rejected, landing: Landing) -> None:
     """A way back shows: what it takes back is told as rejected once all of it is gone."""
+    if isinstance(landing, Rejected) and landing.has_overwritten:
+        tell(replace(gone, failure=with_what_was_overwritten(gone.failure, landing)))
     if isinstance(landing, Applied):
         tell(gone if landing.uri is None else replace(gone, uri=landing.uri))
 

@@ -33,7 +33,7 @@ from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
 from handrail.core.planning.plan_file import Effect, plan_file
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor has reformatted it: blanks differ from what was sent."

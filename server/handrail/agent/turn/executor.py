@@ -16,38 +16,33 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import patch
-from handrail.agent.tools.call import Command, Console, Edits, Inquiry
+from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
 from handrail.agent.tools.look import agreed, unless_stopped
 from handrail.agent.turn import landing, output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.command import run as command
+from handrail.agent.turn.command.background import Background
+from handrail.agent.turn.command.calls import CommandCalls
 from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.corrections import Listener
 from handrail.agent.turn.edits import Planner
 from handrail.agent.turn.landing import MadeCall, PlannedCall
+from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
-from handrail.core.checkpoint import StepId
+from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Failure
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.report import CallEnded, CallFailed, CallOutput, CallStarted, Event, Notice
+from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
-from handrail.core.policy.verdict import Allow, Ask, Block, Place, Standing
-from handrail.core.results.redact import redact
+from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import CheckpointError, Ports
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """A call's result, and the mutations it tried."""
-
-    result: ToolResult
-    outcomes: tuple[Outcome, ...] = ()
 
 
 async def _unheard(result: ToolResult) -> None:
@@ -75,6 +70,7 @@ class Executor:
         edited: The documents that the agent has changed in this session: what each was saved as then, by URI.
         named: The paths of which the user has been told that no snapshot covers them.
         correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
+        background: The commands that run in the background.
     """
 
     ports: Ports
@@ -93,6 +89,7 @@ class Executor:
     edited: dict[str, Text | None] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda found: None
+    background: Background = field(default_factory=lambda: Background(tell=lambda session, text: None))
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
@@ -101,6 +98,16 @@ class Executor:
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
+        self._commands = CommandCalls(
+            ports=self.ports,
+            step=lambda: self.step,
+            approvals=lambda: self.approvals,
+            observe=self.observe,
+            stop=self._stop,
+            named=self.named,
+            saver=self._saver,
+            background=self.background,
+        )
 
     @property
     def approvals(self) -> Approvals:
@@ -219,7 +226,8 @@ class Executor:
         for each in batch:
             for outcome in each.outcomes:
                 self.observe(outcome)
-            self._log(each)
+            for failed in output.failures(each, self._tools[each.result.call], self.ports):
+                self.observe(failed)
             result = await output.fitted(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=output.summary(result)))
             await self.answered(result)
@@ -236,8 +244,7 @@ class Executor:
         """Forget the turn's checkpoint if nothing has landed; an edit that shows late takes it anew."""
         while self._late.pending:
             await asyncio.wait(self._late.pending)
-        landed = any(each.status is Status.LANDED for each in self.outcomes)
-        if self.checkpoint is not None and not landed:
+        if self.checkpoint is not None and not self.touched:
             with suppress(CheckpointError):
                 if await self.ports.checkpoints.withdraw(self.checkpoint):
                     self.checkpoint = None
@@ -253,6 +260,8 @@ class Executor:
             case Block(failure=failure):
                 return Refused(call=ready.call, failure=failure, ready=ready)
             case Ask() as ask:
+                if ready.request.is_background and (full := self.background.full(self.step.session)):
+                    return Refused(call=ready.call, failure=full, ready=ready)
                 return Questioned(ready=ready, ask=ask)
 
     def _refused(self, refused: Refused, order: int) -> Done:
@@ -271,17 +280,7 @@ class Executor:
         return Done(result=output.failed_result(refused.call, failure), outcomes=found)
 
     def _mutation(self, call: ToolCall, order: int) -> Mutation:
-        return Mutation(
-            id=f"f-{order}-{call.id}",
-            turn=self.step.turn,
-            call=call.id,
-            tool=call.name,
-            order=order,
-            uri="",
-            identity="",
-            path="",
-            step=self.step.number,
-        )
+        return output.mutation(call, self.step, order)
 
     # ---- One batch --------------------------------------------------------------------------------
 
@@ -312,7 +311,11 @@ class Executor:
 
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits | Command | Inquiry)
-        found = await unless_stopped(ready.action.run(ready.places, self.ports), self._stop)
+        if not isinstance(ready.action, Visit):
+            looking = ready.action.run(ready.places, self.ports)
+        else:
+            looking = self.background.visit(ready.action, self.step.session, self.ports)
+        found = await unless_stopped(looking, self._stop)
         return Done(result=output.result_of(ready.call, output.STOPPED if found is None else found))
 
     async def _some(self, ready: Ready, order: int) -> Done | None:
@@ -322,39 +325,37 @@ class Executor:
 
     async def _command(self, ready: Ready, order: int) -> Done:
         assert isinstance(ready.action, Command)
-        name = ready.call.id
-        live = output.Live(ports=self.ports, tell=lambda text: self.observe(CallOutput(call=name, text=text)))
-        console = Console(
-            stop=self._stop,
-            tell=live.add,
-            notice=lambda text, warns: self._notice(ready.call, text, is_warning=warns),
-            named=self.named,
-            keeps=lambda *what: agreed(self.approvals.keeps(*what), self._stop),
-        )
+        call = ready.call
         try:
-            ran = await command.run(ready, ready.action, self.ports, self.step, console, self._saver)
+            ran = await self._commands.run(
+                ready, ready.action, lambda effects: self._landed(call, effects, order)
+            )
         except CheckpointError as error:
             return self._unprotected(ready, error, order)
-        finally:
-            live.end()
-        self.checkpoint = ran.effects.checkpoint or self.checkpoint
-        found = tuple(
-            command.outcome(change, self._mutation(ready.call, order), self.ports)
-            for change in ran.effects.changes
-        )
-        return Done(result=output.result_of(ready.call, ran.found), outcomes=found)
+        return Done(result=output.result_of(call, ran.found), outcomes=self._made(call, ran.effects, order))
 
-    def _log(self, done: Done) -> None:
-        """Tell failures as they were: what the model reads is harmless, and short. A user's no is none."""
-        failed = [outcome.failure for outcome in done.outcomes] or [done.result.failure]
-        for failure in failed:
-            if failure is not None and failure.code is not Code.DENIED:
-                said = redact("\n".join((failure.message, *failure.steps)), self.ports.secrets())
-                self.observe(CallFailed(tool=self._tools[done.result.call], code=failure.code, said=said))
+    def _made(self, call: ToolCall, effects: CommandEffects, order: int) -> tuple[Outcome, ...]:
+        """What a command has changed, as outcomes of its call."""
+        self.checkpoint = effects.checkpoint or self.checkpoint
+        pattern = self._mutation(call, order)
+        return tuple(command.outcome(change, pattern, self.ports) for change in effects.changes)
+
+    def _landed(self, call: ToolCall, effects: CommandEffects, order: int) -> None:
+        """A command has changed something apart from its call: beside it, or after it."""
+        known = {each.mutation.id for each in self.outcomes}
+        found = [each for each in self._made(call, effects, order) if each.mutation.id not in known]
+        self.outcomes += found
+        self.settle(found)
+        for outcome in found:
+            self.observe(outcome)
+
+    async def end(self, *, asks: bool) -> None:
+        """At the end of the turn, look for what background commands have made and must not be there."""
+        call, order = ToolCall(id=self.step.call, name="terminal", arguments=""), self.next_order()
+        await self._commands.end(call, lambda effects: self._landed(call, effects, order), asks=asks)
 
     def _notice(self, call: ToolCall, text: str, *, is_warning: bool = False) -> None:
-        said = redact(text, self.ports.secrets())
-        self.observe(Notice(call=call.id, text=said, is_warning=is_warning))
+        self.observe(output.notice(call, text, self.ports, is_warning=is_warning))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
         calls: list[PlannedCall] = []

@@ -12,7 +12,8 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.verdict import Allow, Ask, Block, Place, Request, Standing, verdict
+from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
 
 READ = "read_file"  # the tool by which a model would read the same

@@ -15,7 +15,7 @@ from handrail.agent.tools import CHANGING, TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
-from handrail.core.conversation import as_text, guard, recover, thinking
+from handrail.core.conversation import as_text, guard, pictures, recover, thinking
 from handrail.core.conversation.as_text import Written
 from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.message import (
@@ -228,7 +228,9 @@ def _made(executor: Executor) -> list[str]:
 
 async def _asked(session: Session, executor: Executor) -> Response:
     stream = thinking.Stream()
-    async with aclosing(executor.ports.provider.complete(session.told, session.offered)) as pieces:
+    ports = executor.ports
+    told = session.told if ports.terms.sees else pictures.without(session.told)
+    async with aclosing(ports.provider.complete(told, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
                 _tell(stream.end(), executor)

@@ -6,17 +6,18 @@ What is too long is kept aside first, so that `read_output` can read all of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Printed
+from handrail.agent.tools.call import Printed, Seen
+from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.report import CallStarted
-from handrail.core.policy.verdict import Place
+from handrail.core.ledger.report import CallFailed, CallStarted, Notice
+from handrail.core.policy.place import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
@@ -34,6 +35,14 @@ MOVED = Failure(
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A call's result, and the mutations it tried."""
+
+    result: ToolResult
+    outcomes: tuple[Outcome, ...] = ()
 
 
 async def fitted(result: ToolResult, ports: Ports) -> ToolResult:
@@ -71,6 +80,34 @@ class Live:
             self._held = ""
 
 
+def notice(call: ToolCall, text: str, ports: Ports, *, is_warning: bool) -> Notice:
+    """What the user should know of a call, without keys."""
+    return Notice(call=call.id, text=redact.redact(text, ports.secrets()), is_warning=is_warning)
+
+
+def failures(done: Done, tool: str, ports: Ports) -> Iterator[CallFailed]:
+    """Failures as they were: what the model reads is harmless, and short. A user's no is none."""
+    for failure in [outcome.failure for outcome in done.outcomes] or [done.result.failure]:
+        if failure is not None and failure.code is not Code.DENIED:
+            said = redact.redact("\n".join((failure.message, *failure.steps)), ports.secrets())
+            yield CallFailed(tool=tool, code=failure.code, said=said)
+
+
+def mutation(call: ToolCall, step: StepId, order: int) -> Mutation:
+    """The pattern of a call's mutations."""
+    return Mutation(
+        id=f"f-{order}-{call.id}",
+        turn=step.turn,
+        call=call.id,
+        tool=call.name,
+        order=order,
+        uri="",
+        identity="",
+        path="",
+        step=step.number,
+    )
+
+
 def failed_result(call: ToolCall, failure: Failure) -> ToolResult:
     """The result of a call that failed."""
     return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
@@ -100,13 +137,15 @@ def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolM
     return ToolMessage(results=tuple((done.get(call.id) or left[call.id]) for call in calls))
 
 
-def result_of(call: ToolCall, found: str | Printed | Failure) -> ToolResult:
+def result_of(call: ToolCall, found: str | Seen | Printed | Failure) -> ToolResult:
     """The result of a call that answered so."""
     match found:
         case Failure():
             return failed_result(call, found)
         case Printed(text=text, failure=failure):
             return ToolResult(call=call.id, text=text, failure=failure)
+        case Seen(text=text, picture=picture):
+            return ToolResult(call=call.id, text=text, pictures=(picture,))
         case str():
             return ToolResult(call=call.id, text=found)
 

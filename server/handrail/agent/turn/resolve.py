@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Command, Edits, Inquiry
+from handrail.agent.tools.call import Action, Command, Edits, Inquiry, Visit
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
@@ -21,8 +21,9 @@ from handrail.core.patches.signed import exclusive
 from handrail.core.policy import verdict
 from handrail.core.policy.containment import NOTHING_AVAILABLE, Sandbox, needs
 from handrail.core.policy.grants import Rights
+from handrail.core.policy.place import Place
 from handrail.core.policy.schedule import Touch
-from handrail.core.policy.verdict import Allow, Place, Request
+from handrail.core.policy.verdict import Allow, Request
 from handrail.ports import Document, Ports
 
 
@@ -46,14 +47,14 @@ class Ready:
         """What it touches, for the plan of what may run at once."""
         identities = frozenset(place.identity for place in self.places.values())
         match self.action:
-            case Inquiry():
+            case Inquiry() | Visit(stops=True):
                 return Touch(anything=True)
             case Command(is_read_only=is_read_only):
-                return Touch(anything=not is_read_only)
+                return Touch(sees_all=True, anything=not is_read_only)
             case Edits():
                 return Touch(changes=identities)
             case _:
-                return Touch(reads=identities)
+                return Touch(reads=identities, sees_all=not identities)  # a search names no place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,8 +169,9 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
         declared=action.needs,
         opened=tuple(ready.places[path] for path in action.opened),
         reason=action.reason,
+        is_background=action.is_background,
     )
-    is_read_only = found.script is not None and found.script.is_read_only
+    is_read_only = found.script is not None and found.script.is_read_only and not action.is_background
     return replace(ready, action=replace(action, is_read_only=is_read_only), request=request)
 
 

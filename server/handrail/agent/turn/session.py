@@ -91,6 +91,11 @@ class Session:
         return (SystemMessage(text=self.system), *self.messages)
 
     @property
+    def spent(self) -> Usage:
+        """What all turns of it have used."""
+        return self.earlier.plus(self.usage)
+
+    @property
     def tokens(self) -> int:
         """How large all that is, with the tools, as far as is known."""
         return self.gauge.tokens(self.told, self.offered)

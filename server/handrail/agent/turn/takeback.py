@@ -24,12 +24,13 @@ from handrail.core.documents.change import (
     Rejected,
     Tier,
     Update,
+    with_what_was_overwritten,
 )
 from handrail.core.documents.readback import LANDED, fates, with_blanks_of
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.ports import CheckpointError, Editor, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 LABEL = "handrail: take back half an edit"
 
@@ -83,8 +84,8 @@ async def whole_or_nothing(
             continue
         failure = _taken_back(changes[at], landing, changes[bad])
         if isinstance(change := changes[at], Update):
-            left[at], way = await _undone(ports.editor, change, landing, failure)
-            waiting += [way] if way is not None else []
+            left[at], ways = await _undone(ports, change, landing, failure)
+            waiting += ways
         elif await _is_undone(ports, step, change):
             left[at] = Rejected(failure=failure)
     return TakenBack(landings=tuple(left), waiting=tuple(waiting))
@@ -115,34 +116,54 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 
 async def _undone(
-    editor: Editor, change: Update, landing: Landing, failure: Failure
-) -> tuple[Landing, WayBack | None]:
-    """Undo what stands of *change*, and see what is left of it."""
-    now = await editor.read(uri := landing.uri or change.uri)
-    if isinstance(now, Failure):
-        return landing, None
+    ports: Ports, change: Update, landing: Landing, failure: Failure
+) -> tuple[Landing, list[WayBack]]:
+    """Undo what stands of *change* in each document of its file, and see what is left of it."""
+    waiting = list[WayBack]()
+    views = await _views(ports, landing.uri or change.uri)
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
-    made = Text(await asyncio.to_thread(with_blanks_of, change.base, stood, now.text.content))
-    back = way_back(now.text, [(change.base, made)])
-    if back is None:
-        return landing, None
-    if back:
-        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-        sent = Update(uri=now.uri, base=now.text, hunks=(hunk,))
-        (way,) = await editor.apply([sent], LABEL)
-        now = await editor.read(uri)
-        if isinstance(way, Applied):
-            return Rejected(failure=failure, uri=landing.uri), None
-        waiting = WayBack(change=change, update=sent, gone=Rejected(failure=failure, uri=landing.uri))
-        if isinstance(now, Failure):
+    is_apart = len({view.text.content for view in views}) > 1
+    for view in views if is_apart else views[:1]:
+        made = Text(await asyncio.to_thread(with_blanks_of, change.base, stood, view.text.content))
+        back = way_back(view.text, [(change.base, made)])
+        if back is None:
             return landing, waiting
-        found = iter(fate in LANDED for fate in fates(change.base, stood, now.text.content))
-        still = tuple(is_there and next(found) for is_there in stands)
+        if not back:
+            continue
+        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+        sent = Update(uri=view.uri, base=view.text, hunks=(hunk,), is_alone=is_apart)
+        (way,) = await ports.editor.apply([sent], LABEL)
+        if not isinstance(way, Applied):
+            gone = Rejected(failure=failure, uri=landing.uri)
+            waiting.append(WayBack(change=change, update=sent, gone=gone))
+            failure = with_what_was_overwritten(failure, way)
+    if not views:
+        return landing, waiting
+    if waiting:
+        now = await _views(ports, landing.uri or change.uri)
+        found = [fates(change.base, stood, view.text.content) for view in now]
+        there = iter([any(fate in LANDED for fate in of_edit) for of_edit in zip(*found, strict=True)])
+        still = tuple(is_there and next(there, True) for is_there in stands)
+        if still == stands:
+            return landing, waiting
         if any(still):
-            left = Partial(stands=still, failure=failure, uri=landing.uri)
-            return landing if still == stands else left, waiting
-    return Rejected(failure=failure, uri=landing.uri), None
+            return Partial(stands=still, failure=failure, uri=landing.uri), waiting
+    return Rejected(failure=failure, uri=landing.uri), []
+
+
+async def _views(ports: Ports, uri: str) -> list[Document]:
+    """The document *uri*, then the others that the editor has open of the same file."""
+    first = await ports.editor.read(uri)
+    if isinstance(first, Failure):
+        return []
+    place = ports.workspace.resolve(uri)
+    others = [each for each in await ports.editor.opened() if each.uri != first.uri] if first.is_open else []
+    if isinstance(place, Failure):
+        return [first]
+    found = [(each, ports.workspace.resolve(each.uri)) for each in others]
+    same = [each for each, at in found if not isinstance(at, Failure) and at.identity == place.identity]
+    return [first, *same]
 
 
 async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from handrail.core.conversation.journal import (
     Answered,
@@ -20,6 +20,7 @@ from handrail.core.conversation.message import (
     AssistantMessage,
     Excerpt,
     Message,
+    Picture,
     SystemMessage,
     ToolCall,
     ToolMessage,
@@ -79,9 +80,10 @@ def _message(message: Message) -> Json:
     match message:
         case SystemMessage(text=text):
             return {"role": "system", "text": text}
-        case UserMessage(text=text, context=context):
+        case UserMessage(text=text, context=context, pictures=pictures):
             shown = [{"path": e.path, "firstLine": e.first_line, "text": e.text} for e in context]
-            return {"role": "user", "text": text, **({"context": shown} if shown else {})}
+            pointed: Json = {"context": shown} if shown else {}
+            return {"role": "user", "text": text, **pointed, **_pictures(pictures)}
         case AssistantMessage(text=text, calls=calls, private=private):
             made = [{"id": c.id, "name": c.name, "arguments": c.arguments, "item": c.item} for c in calls]
             more = {**({"calls": made} if made else {}), **({"private": private} if private else {})}
@@ -91,10 +93,15 @@ def _message(message: Message) -> Json:
 
 
 def _result(result: ToolResult) -> Json:
-    found: Json = {"call": result.call, "text": result.text}
+    found: Json = {"call": result.call, "text": result.text, **_pictures(result.pictures)}
     if result.failure is not None:
         found["failure"] = {"code": result.failure.code.value, "message": result.failure.message}
     return found
+
+
+def _pictures(pictures: Sequence[Picture]) -> Json:
+    found = [{"path": each.path, "media": each.media, "data": each.data} for each in pictures]
+    return {"pictures": found} if found else {}
 
 
 def _usage(usage: Usage) -> Json:
@@ -163,7 +170,7 @@ def _read_message(found: Mapping[str, object]) -> Message:
                 Excerpt(path=_str(e["path"]), first_line=_int(e["firstLine"]), text=_str(e["text"]))
                 for e in _objects(found.get("context", []))
             )
-            return UserMessage(text=_str(found["text"]), context=context)
+            return UserMessage(text=_str(found["text"]), context=context, pictures=_read_pictures(found))
         case "assistant":
             calls = tuple(
                 ToolCall(
@@ -188,7 +195,15 @@ def _read_result(found: Mapping[str, object]) -> ToolResult:
     if "failure" in found:
         told = _object(found["failure"])
         failure = Failure(code=Code(_str(told["code"])), message=_str(told["message"]))
-    return ToolResult(call=_str(found["call"]), text=_str(found["text"]), failure=failure)
+    pictures = _read_pictures(found)
+    return ToolResult(call=_str(found["call"]), text=_str(found["text"]), failure=failure, pictures=pictures)
+
+
+def _read_pictures(found: Mapping[str, object]) -> tuple[Picture, ...]:
+    return tuple(
+        Picture(path=_str(each["path"]), media=_str(each["media"]), data=_str(each["data"]))
+        for each in _objects(found.get("pictures", []))
+    )
 
 
 def _str(value: object) -> str:

@@ -23,6 +23,7 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
+from handrail.core.conversation.pictures import MAKES_ROOM, result_unshown
 
 TRIGGER = 0.75  # of the context: room is left for the answer
 TARGET_SHARE = 2 / 3  # of what may be used is left, so that it does not have to be done again at once
@@ -39,6 +40,7 @@ GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
 SHOWN_SHARE = 0.2  # by this much of it at least
 SAME = 1.02  # servers that cut do so at the beginning of a message
 THINNED = "(This result, {size:,} characters, was taken out to make room; call again, for less at once.)"
+PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "What came before was summarised to make room. The summary:"
 NO_SUMMARY = "It could not be summarised; {count} messages were left out."
 SHORTENED = "\n(… {size:,} characters were taken out here to make room …)\n"
@@ -231,7 +233,8 @@ def squeezed(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tupl
     if not isinstance(latest, ToolMessage) or gauge.tokens([latest]) <= rest:
         return found
     room = max(gauge.chars(rest) // max(len(latest.results), 1), THIN_CHARS)
-    results = tuple(replace(each, text=_cut_out(each.text, room)) for each in latest.results)
+    shown = (result_unshown(each, MAKES_ROOM) for each in latest.results)
+    results = tuple(replace(each, text=_cut_out(each.text, room)) for each in shown)
     return (*found[:last], replace(latest, results=results), *found[last + 1 :])
 
 
@@ -251,6 +254,8 @@ def shortened(
 def withdrawn(message: UserMessage, note: str = WITHDRAWN) -> UserMessage:
     """The beginning of a message that is too long for the model, and a *note* of how long it was."""
     size = len(message.text) + sum(len(each.text) for each in message.context)
+    if message.pictures:
+        message = replace(message, text=f"{message.text}\n{MAKES_ROOM}", pictures=())
     if size <= 2 * STUB_CHARS:
         return message
     return UserMessage(text=message.text[:STUB_CHARS] + note.format(size=size))
@@ -339,23 +344,27 @@ def _thinned(message: Message) -> Message:
 
 
 def _thinned_result(result: ToolResult) -> ToolResult:
+    result = result_unshown(result, MAKES_ROOM)
     if len(result.text) <= THIN_CHARS or result.failure is not None:
         return result
     return replace(result, text=THINNED.format(size=len(result.text)))
 
 
 def _size(message: Message) -> float:
+    tokens = 0
     match message:
         case SystemMessage(text=text):
             chars = len(text)
-        case UserMessage(text=text, context=context):
+        case UserMessage(text=text, context=context, pictures=pictures):
             chars = len(text) + sum(len(each.text) + len(each.path) for each in context)
+            tokens = PICTURE_TOKENS * len(pictures)
         case AssistantMessage(text=text, calls=calls, private=private):
             chars = len(text) + sum(len(call.arguments) + len(call.name) + 16 for call in calls)
             chars = max(chars, len(private))  # which says the same once more
         case ToolMessage(results=results):
             chars = sum(len(result.text) + 16 for result in results)
-    return chars / CHARS_PER_TOKEN + MESSAGE_TOKENS
+            tokens = PICTURE_TOKENS * sum(len(result.pictures) for result in results)
+    return chars / CHARS_PER_TOKEN + MESSAGE_TOKENS + tokens
 
 
 def _offer_size(offer: ToolOffer) -> float:

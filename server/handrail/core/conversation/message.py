@@ -44,6 +44,25 @@ class ToolCall:
     item: str = ""
 
 
+LIMIT_PICTURE_BYTES = 3_500_000  # in base64 what all servers take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """
+    A picture that a model is shown.
+
+    Attributes:
+        path: What it is called, for people and the model.
+        media: Its media type, such as `image/png`.
+        data: Its bytes, in base64.
+    """
+
+    path: str
+    media: str
+    data: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """
@@ -53,11 +72,13 @@ class ToolResult:
         call: The id of the call.
         text: The result, or the account of the failure.
         failure: Set if the call as a whole failed.
+        pictures: What the model is shown besides.
     """
 
     call: str
     text: str
     failure: Failure | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +92,11 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """What the user, or a nudge in the user's place, says, and what it points at."""
+    """What the user, or a nudge in the user's place, says, and what it points at and shows."""
 
     text: str
     context: tuple[Excerpt, ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,6 +49,17 @@ REASONING = re.compile(
 NOT_REASONING = re.compile(r"non-?(?:thinking|reasoning)|no-?think", re.IGNORECASE)
 
 
+# Names of models that are shown pictures, whoever serves them.
+SEEING = re.compile(
+    r"(?:^|[/:_-])(?:gpt-4o|gpt-4\.[1-9]|gpt-4-turbo|gpt-[5-9]|o[1-9](?!-?(?:mini|preview)(?![a-z]))|o4-mini"
+    r"|claude-(?:3|opus|sonnet|haiku|[4-9])|gemini-|gemma-?3(?!.*(?:270m|[:-]1b))|gemma-?[4-9]|llava|bakllava"
+    r"|llama-?4|llama-?3\.2-vision|pixtral|mistral-(?:small-?3\.[1-9]|medium-?3|large-?3)|minicpm-v|moondream"
+    r"|internvl|grok-(?:2-vision|[4-9])|kimi-k2\.[5-9]|granite3\.2-vision|phi-?4-multimodal)"
+    r"|qwen[\d.-]*-?(?:vl|omni)|[-_./:](?:vision|vl)(?![a-z])|glm-4\.\d+v",
+    re.IGNORECASE,
+)
+
+
 LIMIT_FOLDERS, LIMIT_DOCUMENTS, LIMIT_PATH = 20, 40, 300  # what more of them would tell is soon found out
 # What would end the fence, pass for framing, or show as something else; JSON has another way to write it.
 MARKUP = re.compile("[<>`\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
@@ -65,6 +76,15 @@ class Instructions:
 def reasons(model: str) -> bool:
     """Whether a model is known to reason by itself, by its name; others are given a method."""
     return REASONING.search(model) is not None and NOT_REASONING.search(model) is None
+
+
+def sees(model: str) -> bool:
+    """
+    Whether a model is known to take pictures, by its name.
+
+    What an editor brings is asked in words alone.
+    """
+    return not model.startswith("editor") and SEEING.search(model) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,23 @@ KINDS: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
 )
 
 
+# Pictures that the models' servers take, and their media types.
+PICTURES: tuple[tuple[re.Pattern[bytes], str], ...] = tuple(
+    (re.compile(pattern, re.DOTALL), media)
+    for pattern, media in (
+        (rb"\x89PNG\r\n\x1a\n", "image/png"),
+        (rb"\xff\xd8\xff", "image/jpeg"),
+        (rb"GIF8[79]a", "image/gif"),
+        (rb"RIFF....WEBP", "image/webp"),
+    )
+)
+
+
+def media_of(raw: bytes) -> str:
+    """The media type of a picture with these bytes; empty if models do not take such pictures."""
+    return next((media for pattern, media in PICTURES if pattern.match(raw)), "")
+
+
 def kind_of(raw: bytes) -> str:
     """What a file of these bytes is, in words; empty if that is not known."""
     return next((kind for pattern, kind in KINDS if pattern.match(raw)), "")

@@ -7,7 +7,7 @@ has moved on. Nothing here computes or applies anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from handrail.core.documents.edit import TextEdit, rebase
@@ -58,12 +58,14 @@ class Update:
     Attributes:
         base: The text on which the edits were computed.
         is_divisible: Whether those hunks may be made that still fit, if others do not fit any more.
+        is_alone: Whether it is for the document of this URI alone, of several that are open of one file.
     """
 
     uri: str
     base: Text
     hunks: tuple[PlannedHunk, ...]
     is_divisible: bool = False
+    is_alone: bool = False
 
     @property
     def edits(self) -> tuple[TextEdit, ...]:
@@ -149,11 +151,13 @@ class Partial:
     Attributes:
         stands: One value for each of the update's `edits`.
         uri: Where the document is now, if it was renamed meanwhile.
+        has_overwritten: Whether it was made over what was typed; the failure has both texts.
     """
 
     stands: tuple[bool, ...]
     failure: Failure
     uri: str | None = None
+    has_overwritten: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,11 +168,21 @@ class Rejected:
     Attributes:
         conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.
         uri: Where the document is now, if it was renamed meanwhile.
+        has_overwritten: As in `Partial`.
     """
 
     failure: Failure
     conflicts: tuple[int, ...] = ()
     uri: str | None = None
+    has_overwritten: bool = False
 
 
 Landing = Applied | Partial | Rejected
+
+
+def with_what_was_overwritten(failure: Failure, way: Landing) -> Failure:
+    """The failure of what was taken back, with what the *way* back has overwritten of the user's typing."""
+    if isinstance(way, Applied) or not way.has_overwritten:
+        return failure
+    message = f"{failure.message} {way.failure.message}"
+    return replace(failure, message=message, steps=(*way.failure.steps, *failure.steps))

@@ -2,8 +2,11 @@
 Decide what becomes of an open failure once its document has changed.
 
 Its places move along with the text, which is compared with the text that they were seen in, so that no
-change can be missed or counted twice. What the user types closes a failure at its place only; a landed
-mutation of a later step closes it also by writing its text elsewhere, since whoever wrote that knew of it.
+change can be missed or counted twice. Once they are removed, they are looked for in each later text: the
+user may undo that, and a program may empty a file before it writes it.
+
+What the user types closes a failure at its place only; a landed mutation of a later step closes it also by
+writing its text elsewhere, since whoever wrote that knew of it.
 """
 
 from __future__ import annotations
@@ -76,9 +79,11 @@ def _brings(known: OpenFailure, outcome: Outcome) -> bool:
 def seen_at(known: OpenFailure, now: Text | None) -> OpenFailure | None:
     """*known* with its places in *now*; None if its text has come to its place."""
     if now is None:
-        return replace(known, seen=None, failure=replace(known.failure, near=()))
+        gone = replace(known, seen=None, failure=replace(known.failure, near=()))
+        return replace(gone, last=_last(known))
     if known.seen is not None and known.seen.content == now.content:
         return known
+    known = _found_again(known, now)
     hunk, moved = known.mutation.hunk, moved_to(known, now)
     if hunk is None or not presence.is_distinct(hunk):
         return moved
@@ -117,9 +122,40 @@ def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
 
 def moved_to(known: OpenFailure, now: Text) -> OpenFailure:
     """*known* with its places where they lie in *now*; without any if it was seen in no text."""
-    near: list[Candidate] = []
-    made = edit.between(known.seen.content, now.content) if known.seen is not None else ()
-    for candidate in known.failure.near if known.seen is not None else ():
-        span = carry(candidate.span, made)
-        near.append(replace(candidate, span=span, line=now.line_at(span.start)))
-    return replace(known, seen=now, failure=replace(known.failure, near=tuple(near)))
+    known = _found_again(known, now)
+    near = () if known.seen is None else _carried(known.seen, known.failure.near, now)
+    last = _last(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
+    return replace(known, seen=now, failure=replace(known.failure, near=near), last=last)
+
+
+def _found_again(known: OpenFailure, now: Text) -> OpenFailure:
+    """*known* as it was before its places were removed, if *now* has them; else as it is."""
+    if known.last is None:
+        return known
+    text, near = known.last
+    if _is_lost(near, _carried(text, near, now), now):
+        return known
+    return replace(known, seen=text, failure=replace(known.failure, near=near), last=None)
+
+
+def _last(known: OpenFailure) -> tuple[Text, tuple[Candidate, ...]] | None:
+    if known.last is not None or known.seen is None:
+        return known.last
+    return known.seen, known.failure.near
+
+
+def _is_lost(before: tuple[Candidate, ...], after: tuple[Candidate, ...], now: Text) -> bool:
+    """Whether the text of a place was removed, or everything was."""
+    return not now.content.strip() or any(
+        here.span.start < here.span.end and there.span.start == there.span.end
+        for here, there in zip(before, after, strict=True)
+    )
+
+
+def _carried(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidate, ...]:
+    """The places *near* of *text*, where they lie in *now*."""
+    made = edit.between(text.content, now.content)
+    spans = [carry(each.span, made) for each in near]
+    return tuple(
+        replace(each, span=span, line=now.line_at(span.start)) for each, span in zip(near, spans, strict=True)
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from handrail.core.documents.change import Status, Tier
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure, Span
+from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
 DOUBLED = "The editor made it twice; the second copy was taken back."
@@ -74,9 +74,11 @@ class Outcome:
         return self._gist != was._gist or bool(COPIES.intersection(self.notes) - set(was.notes))
 
     @property
-    def _gist(self) -> tuple[Status, str, Code | None]:
-        code = self.failure.code if self.failure is not None else None
-        return self.status, self.mutation.identity, code
+    def _gist(self) -> tuple[Status, str, Code | None, str]:
+        failed = self.failure
+        if failed is None:
+            return self.status, self.mutation.identity, None, ""
+        return self.status, self.mutation.identity, failed.code, failed.message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +95,8 @@ class OpenFailure:
         there: What stood at the nearest place when it failed; empty if no place is known.
         is_only: Whether that stood nowhere else.
         is_begun: Whether some of the places at which all occurrences were to be replaced have the new text.
+        last: The text before its places were removed, or the document, and its places there; None if they
+            are there.
     """
 
     mutation: Mutation
@@ -104,6 +108,7 @@ class OpenFailure:
     there: str = ""
     is_only: bool = False
     is_begun: bool = False
+    last: tuple[Text, tuple[Candidate, ...]] | None = None
 
     @property
     def id(self) -> str:

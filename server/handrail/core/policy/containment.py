@@ -42,6 +42,8 @@ WEAKLY_HELD = (
     "It runs contained by Landlock, which holds less than bubblewrap: it writes in the workspace only and "
     "sees no keys, but can find out which files exist elsewhere, with their sizes and times."
 )
+IN_BACKGROUND = "It runs in the background: until it ends, is stopped, or its session or the server ends."
+UNCONTAINED = "Nothing contains it: it runs with all your rights, and not all of it can be taken back."
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
         "It gets the network, and so all that listens on this machine. What it installs in folders of "

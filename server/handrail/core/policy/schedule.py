@@ -8,23 +8,32 @@ at a time is the same plan with batches of one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Touch:
     """
     What one call touches.
 
     Attributes:
-        reads, changes: Identities of documents.
-        anything: Whether it may touch what it does not name; it then runs alone.
+        reads: Identities of documents, and of folders whose documents it reads.
+        changes: Identities of documents.
+        sees_all: Whether it may read what it does not name.
+        anything: Whether it may change what it does not name; it then runs alone.
     """
 
     reads: frozenset[str] = frozenset()
     changes: frozenset[str] = frozenset()
+    sees_all: bool = False
     anything: bool = False
+
+    @cached_property
+    def disturbs(self) -> frozenset[str]:
+        """What is read otherwise once it has run: what it changes, and the folders above that."""
+        return frozenset(above for each in self.changes for above in _upwards(each))
 
     @property
     def is_harmless(self) -> bool:
@@ -86,4 +95,16 @@ def plan(touches: Sequence[Touch | None]) -> tuple[tuple[int, ...], ...]:
 def _exclude(one: Touch, other: Touch) -> bool:
     if one.anything or other.anything:
         return True
-    return bool(one.changes & other.changes or one.changes & other.reads or one.reads & other.changes)
+    return bool(one.changes & other.changes) or _disturbs(one, other) or _disturbs(other, one)
+
+
+def _disturbs(one: Touch, other: Touch) -> bool:
+    """Whether *other* reads what *one* changes."""
+    return bool(one.disturbs & other.reads or (other.sees_all and one.changes))
+
+
+def _upwards(identity: str) -> Iterator[str]:
+    """An identity, and those of the folders above it."""
+    while identity:
+        yield identity
+        identity = identity.rpartition("/")[0]

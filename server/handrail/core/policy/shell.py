@@ -73,14 +73,17 @@ class Run:
         script: What is run in place of a shell with the line; None for a shell.
         secrets: No variable with one of these values is in its environment.
         contained: What it sees and may change.
+        timeout_s: After how long it is ended; None for never.
+        name: Names it while it runs, in `Process.set_aside`; empty for one that nobody asks about.
     """
 
     line: str
     folder: str
-    timeout_s: float
+    timeout_s: float | None
     secrets: tuple[str, ...] = ()
     script: Script | None = None
     contained: Contained = FREE
+    name: str = ""
 
 
 class End(StrEnum):
@@ -133,6 +136,20 @@ class Ran:
     layers: tuple[tuple[str, str], ...] = ()
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()
+    unsearched: str = ""
+    uncovered: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """
+    What a command that still runs has made and must not be there: it was moved away.
+
+    Attributes:
+        appeared, unsearched, uncovered: As in `Ran`.
+    """
+
+    appeared: tuple[Appeared, ...] = ()
     unsearched: str = ""
     uncovered: str = ""
 

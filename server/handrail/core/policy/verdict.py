@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import (
     FREE,
+    IN_BACKGROUND,
     NOTHING_AVAILABLE,
     OPENS,
+    UNCONTAINED,
     WEAKLY_HELD,
     Available,
     Contained,
@@ -27,39 +28,9 @@ from handrail.core.policy.containment import (
     Sandbox,
 )
 from handrail.core.policy.grants import OPENED_MARK, WEAK_WORK, Grant, Rights
+from handrail.core.policy.place import ASKED, Place, Standing, is_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
-
-
-class Standing(StrEnum):
-    """What kind of place a path is."""
-
-    INSIDE = "inside"
-    PROTECTED = "protected"
-    RUNS_LATER = "runs-later"
-    OUTSIDE = "outside"
-    VERSION_CONTROL = "version-control"
-    OWN = "own"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """
-    Where a path leads once links and `..` are followed.
-
-    Attributes:
-        uri: What the document is called towards the editor.
-        identity: The same for every spelling of the same document (invariant 11).
-        path: Relative to its root with `/`, for people and the model; absolute outside every root.
-        standing: What kind of place it is.
-        why: Why a protected place is asked about, where more is known than its standing.
-    """
-
-    uri: str
-    identity: str
-    path: str
-    standing: Standing
-    why: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +52,7 @@ class Request:
         declared: What of that the model has asked for.
         opened: The places that it has asked for.
         reason: Why it needs them, in the model's words.
+        is_background: Whether a command is to run on when its call has its result.
     """
 
     tool: str
@@ -96,6 +68,7 @@ class Request:
     declared: frozenset[Need] = frozenset()
     opened: tuple[Place, ...] = ()
     reason: str = ""
+    is_background: bool = False
 
     @property
     def looks(self) -> bool:
@@ -123,12 +96,14 @@ class Ask:
     Attributes:
         grants: What the user allows by a yes that is to hold longer.
         outside: Whether it is about something outside the workspace folders.
+        lasts: Whether a yes may hold longer.
     """
 
     subject: str
     detail: str
     grants: frozenset[Grant] = frozenset()
     outside: bool = False
+    lasts: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,14 +115,6 @@ class Block:
 
 Verdict = Allow | Ask | Block
 
-ASKED: dict[Standing, str] = {
-    Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
-    Standing.RUNS_LATER: "What is written there runs later.",
-    Standing.OUTSIDE: "It lies outside the workspace folders.",
-    Standing.VERSION_CONTROL: "It belongs to version control's own files.",
-    Standing.OWN: "It belongs to handrail's own files.",
-}
-
 
 def verdict(request: Request, rights: Rights) -> Verdict:
     """
@@ -156,7 +123,8 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command line that
     needs no shell and is known to change nothing; protected files, what lies outside, and all other commands
     are asked about. Files that run later are asked about before they are written. Where commands can be
-    contained, only what is to be opened for them is asked about, unless Landlock contains them.
+    contained, only what is to be opened for them is asked about, unless Landlock contains them. A command
+    that is to run in the background is asked about each time, whatever was allowed before.
     Version control's own files and ours are blocked for every tool that names them, and for redirects,
     whatever a rule says; what else a command does to them is asked about.
     """
@@ -172,7 +140,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
         match rules.of_path(rights.rules, request.tool, place.path):
             case Decision.BLOCK:
                 return Block(failure=_blocked(f"{request.tool} on {place.path}", place.uri))
-            case None if _is_asked(place, is_written=request.tool not in rules.GROUPS["read"]):
+            case None if is_asked(place, is_written=request.tool not in rules.GROUPS["read"]):
                 asked.append(place)
             case Decision.ASK:
                 asked.append(place)
@@ -187,7 +155,7 @@ def script_of(request: Request, found: Verdict) -> Script | None:
     """What a call that may run starts in place of a shell: all that runs unasked, or changes nothing."""
     if isinstance(found, Allow) and found.script is not None:
         return found.script
-    script = request.script
+    script = None if request.is_background else request.script
     return script if script is not None and script.is_read_only else None
 
 
@@ -201,7 +169,7 @@ def contained_of(request: Request, script: Script | None) -> Contained:
     if not request.looks:
         return FREE
     if script is not None and script.is_read_only:
-        seen = tuple(place.uri for place in request.places if _is_asked(place, is_written=False))
+        seen = tuple(place.uri for place in request.places if is_asked(place, is_written=False))
         return Contained(profile=Profile.LOOK, opened=seen)
     if not request.works or Need.MACHINE in request.needs:
         return FREE
@@ -219,11 +187,6 @@ def denied(ask: Ask, *, answered: bool) -> Failure:
         message=f"{who} this: {ask.subject}. Nothing was run or changed.",
         steps=("Go on without it, or ask the user what to do instead.",),
     )
-
-
-def _is_asked(place: Place, *, is_written: bool) -> bool:
-    """Whether a place is asked about unless a rule says otherwise; what runs later may be read."""
-    return place.standing in ASKED and (is_written or place.standing is not Standing.RUNS_LATER)
 
 
 def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verdict:
@@ -266,34 +229,79 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         return Block(failure=_blocked(command.line, ""))
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = why_not_read_only(command, request.script, allowed)
-    is_work = request.works and not (request.script is not None and request.script.is_read_only)
+    reads_only = request.script is not None and request.script.is_read_only and not request.is_background
+    is_work = request.works and not reads_only
     free = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
-    grant = replace(free, subject=free.subject + _held(request, is_work=is_work))
     asks_for_more = is_work and (Need.MACHINE in request.declared or bool(request.opened))
     is_sure = line is Decision.ALLOW and Decision.ASK not in said and not asks_for_more
-    if is_sure or not rights.grants.isdisjoint({grant, free}):
+    if (is_sure or free in rights.grants) and not request.is_background:
         return Allow()
     is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
         why = BY_RULE
     elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
         why = None
-    reasons = [why] if why else []
+    reasons = _of_background(request, is_work=is_work) + ([why] if why else [])
+    apart = f"{OPENED_MARK}background" if request.is_background else ""
+    held = replace(free, subject=free.subject + _held(request, is_work=is_work) + apart)
+    openings: list[_Opening] = []
     if is_work:
-        reasons += () if is_by_rule else _opened(request)
+        reasons += () if is_by_rule else _of_holding(request)
+        openings += () if is_by_rule else _openings(request, held)
         asked = list(_asked_of_work(request))
     else:
         places = request.places if request.looks else (*request.places, *request.beneath)
-        asked = [p for p in places if _is_asked(p, is_written=p in request.written)]
+        asked = [p for p in places if is_asked(p, is_written=p in request.written)]
     reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked)
+    is_granted = held in rights.grants
+    if is_granted:
+        reasons, asked = [], []
+    grants = {held} if reasons else set()
+    opening = next((each for each in openings if each.grant not in rights.grants), None)
+    if opening is not None:
+        reasons += (opening.detail, *_why_asked_for(request))
+        grants.add(opening.grant)
     if not reasons:
-        return Allow(script=None if is_work else request.script)
+        return Allow(script=None if is_work or is_granted else request.script)
+    outside = {place.standing for place in (*asked, *((opening.place,) if opening and opening.place else ()))}
     return Ask(
         subject=command.line,
         detail=" ".join(reasons),
-        grants=frozenset({grant}),
-        outside=any(place.standing is Standing.OUTSIDE for place in (*asked, *request.opened)),
+        grants=frozenset(grants),
+        outside=Standing.OUTSIDE in outside,
+        lasts=not request.is_background,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opening:
+    """One thing that is opened for a contained command; each has a question of its own."""
+
+    grant: Grant
+    detail: str
+    place: Place | None = None
+
+
+def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
+    """What is opened for a command in *work*; nothing if it has all rights."""
+
+    def granting(what: str) -> Grant:
+        return replace(held, subject=f"{held.subject}{OPENED_MARK}{what}")
+
+    if Need.MACHINE in request.needs:
+        return
+    needs = _needs_of_work(request)
+    yield from (_Opening(grant=granting(need), detail=OPENS[need]) for need in Need if need in needs)
+    for place in request.opened:
+        detail = f"It may read and write {place.path}."
+        yield _Opening(grant=granting(place.identity), detail=detail, place=place)
+
+
+def _of_background(request: Request, *, is_work: bool) -> list[str]:
+    """Why a command is asked about although others like it are not."""
+    if not request.is_background:
+        return []
+    return [IN_BACKGROUND] if is_work else [IN_BACKGROUND, UNCONTAINED]
 
 
 def _held(request: Request, *, is_work: bool) -> str:
@@ -302,9 +310,7 @@ def _held(request: Request, *, is_work: bool) -> str:
         return f"{OPENED_MARK}{Profile.LOOK}" if request.looks else ""
     if Need.MACHINE in request.needs:
         return ""
-    opened = [*sorted(_needs_of_work(request)), *sorted(place.identity for place in request.opened)]
-    profile = WEAK_WORK if request.available.is_weak else Profile.WORK
-    return "".join(f"{OPENED_MARK}{each}" for each in (profile, *opened))
+    return f"{OPENED_MARK}{WEAK_WORK if request.available.is_weak else Profile.WORK}"
 
 
 def _needs_of_work(request: Request) -> frozenset[Need]:
@@ -313,13 +319,16 @@ def _needs_of_work(request: Request) -> frozenset[Need]:
     return request.needs | {Need.REPOSITORY} if named else request.needs
 
 
-def _opened(request: Request) -> Iterator[str]:
-    """What a contained command would get, for people."""
-    if request.available.is_weak and Need.MACHINE not in request.needs:
+def _of_holding(request: Request) -> Iterator[str]:
+    """What is to be said of how a command in *work* is held, for people."""
+    if Need.MACHINE in request.needs:
+        yield from (OPENS[Need.MACHINE], *_why_asked_for(request))
+    elif request.available.is_weak:
         yield WEAKLY_HELD
-    yield from (OPENS[need] for need in Need if need in _needs_of_work(request))
-    yield from (f"It may read and write {place.path}." for place in request.opened)
-    if request.reason and (request.needs or request.opened):
+
+
+def _why_asked_for(request: Request) -> Iterator[str]:
+    if request.reason:
         yield f"The model says why: {request.reason}"
 
 
@@ -329,7 +338,7 @@ def _asked_of_work(request: Request) -> Iterator[Place]:
         # What else lies outside is not there for the command, or the system's, which stays as it is.
         if place.standing is Standing.OUTSIDE and place.identity != request.folder:
             continue
-        if _is_asked(place, is_written=place in request.written):
+        if is_asked(place, is_written=place in request.written):
             yield place
 
 

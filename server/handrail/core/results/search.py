@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from handrail.core.policy.verdict import Place
+from handrail.core.policy.place import Place
 
 LIMIT_LINES = 300
 LIMIT_PATHS = 1_000

@@ -184,6 +184,8 @@ class Conversation:
                 self._mode(command.argument)
             case "model":
                 self._model(command.argument)
+            case "stop":
+                self._spawn(self._stop_command(command.argument))
             case name:
                 self._look_back(name)
 
@@ -317,6 +319,21 @@ class Conversation:
     async def _close_after(self, work: asyncio.Task[None]) -> None:
         await asyncio.wait([work], timeout=CANCEL_TIMEOUT_S)
         self.console.close()
+
+    async def _stop_command(self, name: str) -> None:
+        """End a command that runs in the background; without a name, show all of them."""
+        session = self.current.session
+        if session is None:
+            self.show.line(NO_SESSION)
+            return
+        client = await self.server.client(session)
+        asked = ("stop", {"command": name}) if name else ("list", {"session": session})
+        json = await client.request(f"handrail/command/{asked[0]}", asked[1], timeout_s=STORE_TIMEOUT_S)
+        found = values.commands([json] if name else json)
+        for command, line, state in found:
+            self.show.line(f"{command}  {line}\n  {state}")
+        if not found:
+            self.show.line("No command runs in the background.")
 
     async def _checkpoints(self, session: str) -> None:
         client = await self.server.client(session)

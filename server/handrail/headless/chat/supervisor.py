@@ -9,6 +9,7 @@ from handrail.headless.client import Client, Reactions
 from handrail.headless.commands.stage import STORE_TIMEOUT_S, server_settings
 from handrail.headless.errors import ServerGoneError
 from handrail.headless.question import Question
+from handrail.headless.server.running import Start
 from handrail.headless.show import Show
 from handrail.headless.terminal import Stream
 
@@ -20,7 +21,7 @@ class Supervisor:
     One server at a time for a workspace folder; `on_end` is called if it ends by itself.
 
     Args:
-        server: Its command line.
+        server: How to start it.
         root: The workspace folder, resolved.
         settings: What it is started with, by name without `handrail.`.
         approve: Answers a question.
@@ -28,7 +29,7 @@ class Supervisor:
 
     def __init__(
         self,
-        server: tuple[str, ...],
+        server: Start,
         root: Path,
         settings: Mapping[str, object],
         approve: Callable[[Question], Awaitable[str | None]],

@@ -12,6 +12,7 @@ from handrail.headless import terminal
 from handrail.headless.client import Client, Reactions
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
 from handrail.headless.question import Question
+from handrail.headless.server.running import Start
 from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
 
@@ -36,14 +37,14 @@ class Options:
             relative FILE in the model `scripted:FILE` is the caller's.
         as_json: Print one JSON value.
         yes: Answer every approval with yes.
-        server: The server's command line.
+        server: How to start the server.
     """
 
     workspace: Path
     settings: Mapping[str, object] = field(default_factory=dict)
     as_json: bool = False
     yes: bool = False
-    server: tuple[str, ...] = SERVER
+    server: Start = SERVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

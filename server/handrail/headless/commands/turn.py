@@ -90,11 +90,12 @@ async def _take_turn(client: Client, asked: dict[str, Any], stage: Stage) -> Any
     except InterruptedByUserError:
         stage.show.note("cancelling the turn; interrupt again to stop waiting for it")
         await guard(client.request("handrail/turn/cancel", turn, timeout_s=CANCEL_TIMEOUT_S))
-        return await guard(asyncio.wait_for(waiting, CANCEL_TIMEOUT_S))
-    except TimeoutError as error:
-        raise ServerSilentError(
-            f"The cancelled turn did not end within {CANCEL_TIMEOUT_S:g} seconds."
-        ) from error
+        ended, _ = await guard(asyncio.wait((waiting,), timeout=CANCEL_TIMEOUT_S))
+        if not ended:
+            raise ServerSilentError(
+                f"The cancelled turn did not end within {CANCEL_TIMEOUT_S:g} seconds."
+            ) from None
+        return waiting.result()
     finally:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)

@@ -22,6 +22,7 @@ TITLE_CHARS = 200
 
 def publish(state: State, ledger: Ledger) -> None:
     """Show *ledger*; nothing is shown while the setting is off."""
+    state.follow_closed(ledger)
     shown = _by_uri(state, ledger) if state.shows_diagnostics() else {}
     for uri in state.published - shown.keys():
         _send(state, uri, ())
@@ -29,7 +30,6 @@ def publish(state: State, ledger: Ledger) -> None:
         if uri:
             _send(state, uri, known)
     state.published = {uri for uri in shown if uri}
-    state.follow_closed(ledger)
 
 
 def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from handrail.core.conversation.message import Excerpt
+from handrail.agent.turns import Turn
+from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture
 from handrail.core.conversation.prompt import Mode
+from handrail.core.documents import binary
 from handrail.core.failure import Failure
-from handrail.lsp import convert, protocol
-from handrail.lsp.features import checkpoint
+from handrail.lsp import convert, protocol, settings
+from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State, Wrong
+
+LIMIT_IMAGES = 20
 
 
 async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
     """Begin a turn and answer at once."""
+    return await _begin(state, params, state.host.start)
+
+
+async def queue(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
+    """Have a turn begin once those of its session have finished."""
+    return await _begin(state, params, state.host.queue)
+
+
+async def _begin(
+    state: State,
+    params: protocol.TurnStartParams,
+    begin: Callable[[str, str | None, tuple[Excerpt, ...], Mode | None, tuple[Picture, ...]], Turn],
+) -> protocol.TurnStartResult:
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what is to be done, or paste a reply with edits.")
     excerpts = await _excerpts(state, params.context or ())
+    pictures = (*await _pictures(state, params.images or ()), *await _pointed_at(state, params.context or ()))
     mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
         await state.host.catch_up(params.session)
-    turn = state.host.start(params.prompt, params.session, excerpts, mode)
+    turn = begin(params.prompt, params.session, excerpts, mode, pictures)
     state.follow(turn.task)
     turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
     return protocol.TurnStartResult(session=turn.session, turn=turn.id)
@@ -41,6 +62,52 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
 async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
     """Stop a turn; nothing is edited after the answer."""
     await state.host.cancel(params.turn)
+
+
+async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple[Picture, ...]:
+    """What the user shows. Raises Wrong."""
+    if not images:
+        return ()
+    await configuration.settled(state)
+    if not state.sees():
+        model = state.settings.text(settings.MODEL)
+        raise Wrong(
+            f"params.images: {model} is not known to see pictures. If it does, set handrail.pictures: always."
+        )
+    if len(images) > LIMIT_IMAGES:
+        raise Wrong(f"params.images: {len(images)} are too many; a turn may begin with {LIMIT_IMAGES}.")
+    return tuple([await _picture(state, image, f"params.images[{at}]") for at, image in enumerate(images)])
+
+
+async def _pointed_at(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Picture, ...]:
+    """The pictures among what the user points at, for a model that sees."""
+    found = []
+    for each in context:
+        if state.sees() and isinstance(await state.editor.read(each.uri), Failure):
+            with suppress(Wrong):  # what else cannot be read is left out
+                found.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
+    return tuple(found[:LIMIT_IMAGES])
+
+
+async def _picture(state: State, image: protocol.TurnImage, where: str) -> Picture:
+    if (image.uri is None) == (image.data is None):
+        raise Wrong(f"{where}: give either uri or data.")
+    if image.uri is not None:
+        name, raw = state.shown(image.uri), await state.editor.read_bytes(image.uri)
+        if raw is None:
+            raise Wrong(f"{where}.uri: there is no file {image.uri} that can be read.")
+    else:
+        name = image.name or "picture"
+        try:
+            raw = await asyncio.to_thread(b64decode, image.data or "", validate=True)
+        except ValueError as error:
+            raise Wrong(f"{where}.data is not valid base64: {error}") from error
+    media = binary.media_of(raw)
+    if not media:
+        raise Wrong(f"{where}: {name} is not a PNG, JPEG, GIF or WebP picture.")
+    if len(raw) > LIMIT_PICTURE_BYTES:
+        raise Wrong(f"{where}: {name} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.")
+    return Picture(path=name, media=media, data=(await asyncio.to_thread(b64encode, raw)).decode("ascii"))
 
 
 async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Excerpt, ...]:

@@ -14,8 +14,8 @@ from handrail.agent.tools.call import Console, Printed
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
 from handrail.core.documents import diff
 from handrail.core.documents.text import Text
+from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.shell import Appeared
-from handrail.core.policy.verdict import ASKED, Place
 from handrail.ports import CheckpointError, Document, Ports
 
 APPEARED = "It has appeared while a command ran, and was moved away until you answer."
@@ -62,15 +62,8 @@ async def leave_what_was_saved(printed: Printed, began: Sequence[Document], port
     return replace(printed, appeared=tuple(left))
 
 
-async def ask(
-    printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
-) -> tuple[CommandEffects, tuple[str, ...]]:
-    """
-    Ask about what has appeared and was taken away, and have be there again what the user allows.
-
-    Returns:
-        The effects, with what is there again; and what is to be said of the rest.
-    """
+def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
+    """What is to be said of what a command has written, without a question; the user is told as well."""
     notes = []
     if printed.unsearched:
         notes.append(f"What has appeared and runs later was not looked for: {printed.unsearched}.")
@@ -81,6 +74,19 @@ async def ask(
         notes.append(f"Nothing uses these pipes and sockets any more, so they were moved away: {paths}.")
     for note in notes:
         console.notice(note, True)
+    return notes
+
+
+async def ask(
+    printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
+) -> tuple[CommandEffects, tuple[str, ...]]:
+    """
+    Ask about what has appeared and was taken away, and have be there again what the user allows.
+
+    Returns:
+        The effects, with what is there again; and what is to be said of the rest.
+    """
+    notes = remarks(printed, ports, console)
     moved = [each for each in printed.appeared if each.lies_in]
     if not moved:
         return effects, tuple(notes)

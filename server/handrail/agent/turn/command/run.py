@@ -14,18 +14,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, Console, Printed
-from handrail.agent.turn.command import beside, saving
+from handrail.agent.turn.command import beside, notes, saving
+from handrail.agent.turn.command.meanwhile import meanwhile
 from handrail.agent.turn.output import STOPPED
-from handrail.agent.turn.preimage import held, targets
 from handrail.agent.turn.resolve import Ready
-from handrail.core.checkpoint import CommandChange, CommandEffects, Meanwhile, NotCovered, StepId
+from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
 from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.policy.containment import Profile
 from handrail.ports import CheckpointError, Document, Ports
 
-SHOWN = 10  # of each list that a result ends with
 SLOW_S = 1.0  # from then on people wonder whether anything happens
 
 
@@ -61,9 +60,9 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
         return Ran(found=STOPPED, effects=CommandEffects())
-    unsaved = _unsaved(typed, ports)
+    unsaved = notes.saw_older(typed, ports)
     try:
-        with _told_if_slow(console, "Taking the checkpoint before the command ..."):
+        with told_if_slow(console, "Taking the checkpoint before the command ..."):
             snapshot = await ports.checkpoints.before_command(step, console.stop)
     except CheckpointError as error:
         if console.stop.is_set():
@@ -73,7 +72,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         lost = f"Nothing that the command changes can be taken back: {error}"
         console.notice(lost, True)
         found, _ = await _run(ready, action, ports, console)
-        ran = Ran(found=_with(found, lost), effects=CommandEffects())
+        ran = Ran(found=notes.added(found, lost), effects=CommandEffects())
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
     if works:  # what the snapshot does not cover is changed only in layers
@@ -83,19 +82,29 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         _name(snapshot.not_covered, console)
     found, began = await _run(ready, action, ports, console)
     try:
-        with _told_if_slow(console, "Looking for what the command has changed ..."):
-            meanwhile = await _meanwhile(typed, began, ports)
-            effects = await ports.checkpoints.after_command(step, snapshot, meanwhile)
+        with told_if_slow(console, "Looking for what the command has changed ..."):
+            done = await meanwhile(typed, began, ports)
+            effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
         note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
-        ran = Ran(found=_with(found, note), effects=effects)
+        ran = Ran(found=notes.added(found, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     if not works:
-        said = (_changed(effects.changes), _left_out(effects.not_covered), unsaved)
-        return Ran(found=_with(found, *said), effects=effects)
+        said = (notes.changed(effects.changes), notes.left_out(effects.not_covered), unsaved)
+        return Ran(found=notes.added(found, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
     return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
+
+
+@contextmanager
+def told_if_slow(console: Console, what: str) -> Iterator[None]:
+    """Tell the user *what* is being done, if it takes long."""
+    timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 async def _run(
@@ -114,33 +123,17 @@ async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
     found = await action.run(ready.places, ports, console)
-    return Ran(found=_with(found, _unsaved(typed, ports)), effects=CommandEffects())
+    return Ran(found=notes.added(found, notes.saw_older(typed, ports)), effects=CommandEffects())
 
 
 async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
     """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
     if isinstance(ran.found, Failure):
-        return replace(ran, found=_with(ran.found, _changed(ran.effects.changes), unsaved))
-    effects, notes = await beside.ask(ran.found, ran.effects, ports, step, console)
+        return replace(ran, found=notes.added(ran.found, notes.changed(ran.effects.changes), unsaved))
+    effects, told = await beside.ask(ran.found, ran.effects, ports, step, console)
     layered = beside.tell_layers(ran.found, ports, console)
-    said = (_changed(effects.changes), *notes, _layered(layered), unsaved)
-    return Ran(found=_with(ran.found, *said), effects=effects)
-
-
-async def _meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
-    """What the editor did since the command began."""
-    beneath = targets(await held(ports.editor, typed))
-    kept = [each for each in beneath if each.unsaved is not None]
-    return Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
-
-
-@contextmanager
-def _told_if_slow(console: Console, what: str) -> Iterator[None]:
-    timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
-    try:
-        yield
-    finally:
-        timer.cancel()
+    said = (notes.changed(effects.changes), *told, notes.layered(layered), unsaved)
+    return Ran(found=notes.added(ran.found, *said), effects=effects)
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
@@ -148,25 +141,7 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
     new = [each for each in not_covered if each.path not in console.named]
     console.named.update(each.path for each in new)
     if new:
-        console.notice(_left_out(new), True)
-
-
-def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
-    """The documents that hold what the user has typed and saved since *began*."""
-    known = {document.uri: document for document in began}
-    return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]
-
-
-def _is_saved(then: Document | None, now: Document) -> bool:
-    if now.saved is None or now.unsaved or now.saved.content != now.text.content:
-        return False
-    # A save that we had asked for may be told late; then it is of the text that was there already.
-    return then is None or (now.saved is not then.saved and now.saved.content != then.text.content)
-
-
-def _unsaved(left: Sequence[str], ports: Ports) -> str:
-    names = saving.shown(left, ports)
-    return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
+        console.notice(notes.left_out(new), True)
 
 
 def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
@@ -177,33 +152,3 @@ def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
         mutation, id=f"{mutation.id}:{change.path}", uri=change.uri, identity=identity, path=change.path
     )
     return Outcome(mutation=named, status=Status.LANDED)
-
-
-def _with(found: Printed | Failure, *notes: str) -> Printed | Failure:
-    """The answer with *notes* below it."""
-    said = [note for note in notes if note]
-    if isinstance(found, Failure):
-        return replace(found, steps=(*found.steps, *said))
-    if not said:
-        return found
-    return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
-
-
-def _changed(changes: Sequence[CommandChange]) -> str:
-    names = [f"{change.path} ({change.change})" for change in changes]
-    return f"Files that changed meanwhile: {_some(names)}." if names else ""
-
-
-def _layered(paths: Sequence[str]) -> str:
-    said = f"Changed only in a layer that later commands see, not in the workspace: {_some(paths)}."
-    return said if paths else ""
-
-
-def _left_out(left_out: Sequence[NotCovered]) -> str:
-    names = [f"{each.path} ({each.reason})" for each in left_out]
-    return f"Not covered by the checkpoint: {_some(names)}." if names else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f", and {more} more" if more > 0 else "")

@@ -15,7 +15,7 @@ from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
-from handrail.core.policy.verdict import Place, Standing
+from handrail.core.policy.place import Place, Standing
 from handrail.ports import Document, Ports
 
 

@@ -1,0 +1,224 @@
+"""
+How soon `handrail run` asks its model, in processor time, and how many such runs there may be at once.
+
+The yardstick is one interpreter that only imports the same libraries: every module but ours that a run has
+imported when its first request arrives. Beside it stands the bare SDK, which imports what it needs and asks.
+All three are taken in turn; each figure is a median. The processor time of a run is that of its process and
+all that this has started, when the model's server has its request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROUNDS = 7
+RUNS_AT_ONCE = 50
+LIMIT_RATIO = 1.25  # of the yardstick
+LIMIT_AT_ONCE = 1.5  # of the processor time of a run alone, for each of many at once
+PACKAGE = "handrail"
+HEAD = "import time:"
+
+BARE = """
+import asyncio, sys
+from openai import AsyncOpenAI
+from pydantic_ai.messages import ModelRequest, UserPromptPart
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+async def ask():
+    client = AsyncOpenAI(base_url=sys.argv[1], api_key="none")
+    model = OpenAIChatModel("bench", provider=OpenAIProvider(openai_client=client))
+    asked = [ModelRequest(parts=[UserPromptPart(content="Go.")])]
+    async with model.request_stream(asked, None, ModelRequestParameters()) as stream:
+        async for _ in stream:
+            pass
+
+asyncio.run(ask())
+"""
+# What a library looks for and does not find is in the list as well.
+IMPORTS = """
+import contextlib, importlib, sys, time
+for name in sys.argv[1:]:
+    with contextlib.suppress(Exception):
+        importlib.import_module(name)
+print(time.process_time())
+"""
+
+
+@dataclass
+class Model:
+    """A model's server; calls `asked` when a request for an answer arrives."""
+
+    asked: Callable[[], None] = lambda: None
+    url: str = field(init=False)
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Serve while the block runs."""
+        model = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_error(404)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                model.asked()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                for choice in ({"delta": {"content": "Done."}}, {"delta": {}, "finish_reason": "stop"}):
+                    piece = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "bench"}
+                    whole = {**piece, "choices": [{"index": 0, "finish_reason": None, **choice}]}
+                    self.wfile.write(f"data: {json.dumps(whole)}\n\n".encode())
+                self.wfile.write(b"data: [DONE]\n\n")
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            request_queue_size = 2 * RUNS_AT_ONCE
+
+        with Server(("127.0.0.1", 0), Handler) as server:
+            self.url = f"http://127.0.0.1:{server.server_port}/v1"
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            yield
+            server.shutdown()
+
+
+def used_s(pid: int) -> float:
+    """Processor time of a process that runs and of all below it; of those that have ended, what they left."""
+    fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    ended_s = sum(map(int, fields[13:15])) / os.sysconf("SC_CLK_TCK")
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    below = [int(child) for task in tasks for child in task.read_text().split()]
+    return time.clock_gettime(~pid << 3 | 2) + ended_s + sum(map(used_s, below))
+
+
+class Starts:
+    """Processes that ask the model, or only import."""
+
+    def __init__(self, model: Model, folder: Path) -> None:
+        self._model, self._folder = model, folder
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self._environment = kept | {
+            "PYTHONPYCACHEPREFIX": str(folder / "compiled"),  # as what is installed is compiled
+            "XDG_STATE_HOME": str(folder / "state"),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+        }
+
+    def command(self, workspace: Path, *python: str) -> list[str]:
+        """A run in a workspace of its own."""
+        workspace.mkdir(exist_ok=True)
+        options = (
+            "--model",
+            "openai-chat:bench",
+            "--base-url",
+            self._model.url,
+            "--workspace",
+            str(workspace),
+        )
+        return [sys.executable, "-P", *python, "-m", PACKAGE, "run", "Go.", *options]
+
+    def until_asked(self, command: list[str], errors: Path) -> tuple[float, int]:
+        """Processor time until the model was asked, and how much had been written to *errors* by then."""
+        found: list[tuple[float, int]] = []
+        ready = threading.Event()
+
+        def asked() -> None:
+            ready.wait()
+            found.append((used_s(process.pid), errors.stat().st_size))
+
+        self._model.asked = asked
+        with errors.open("wb") as file:
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=self._environment)
+            ready.set()
+            code = process.wait()
+        self._model.asked = lambda: None
+        if code or not found:
+            raise RuntimeError(f"{command} ended with {code}:\n{errors.read_text()[-2000:]}")
+        return found[0]
+
+    def run(self, *python: str) -> float:
+        """A run of ours."""
+        return self.until_asked(self.command(self._folder / "work", *python), self._folder / "errors")[0]
+
+    def bare(self) -> float:
+        """The SDK alone."""
+        return self.until_asked([sys.executable, "-c", BARE, self._model.url], self._folder / "errors")[0]
+
+    def libraries(self) -> list[str]:
+        """The modules that a run has imported when it asks, but for ours, in their order."""
+        errors = self._folder / "errors"
+        command = self.command(self._folder / "work", "-X", "importtime")
+        _, size = self.until_asked(command, errors)
+        lines = errors.read_bytes()[:size].decode("utf-8", "replace").splitlines()
+        names = [line.rpartition("|")[2].strip() for line in lines if line.startswith(HEAD)]
+        return [name for name in names if name.partition(".")[0] not in (PACKAGE, "imported package")]
+
+    def imports(self, names: list[str]) -> float:
+        """One interpreter that imports modules, and says at its end what it has used."""
+        command = [sys.executable, "-P", "-c", IMPORTS, *names]
+        return float(subprocess.check_output(command, env=self._environment))
+
+    async def at_once(self, count: int) -> tuple[list[int | None], float]:
+        """Exit codes of that many runs, and the processor time that they have taken until their end."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        started = [
+            await asyncio.create_subprocess_exec(
+                *self.command(self._folder / f"work-{number}"),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=self._environment,
+            )
+            for number in range(count)
+        ]
+        codes = [await process.wait() for process in started]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return codes, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(check: Callable[..., None], rounds: int = ROUNDS, at_once: int = RUNS_AT_ONCE) -> None:
+    """Measure all, and tell *check* each figure and its bound."""
+    model = Model()
+    with tempfile.TemporaryDirectory() as name, model.serving():
+        starts = Starts(model, Path(name))
+        starts.run()  # which compiles what is not
+        names = starts.libraries()
+        starts.imports(names)
+        starts.bare()
+        taken = [(starts.imports(names), starts.run(), starts.bare()) for _ in range(rounds)]
+        imports, ours, bare = (statistics.median(each) for each in zip(*taken, strict=True))
+        ratios = [run / yardstick for yardstick, run, _ in taken]
+        print(f"       first request after {ours:.2f} s, bare SDK's {bare:.2f} s; imports {imports:.2f} s")
+        check("processor time to the first request, of imports", statistics.median(ratios), LIMIT_RATIO, "x")
+        if not at_once:
+            return
+        _, alone_s = asyncio.run(starts.at_once(1))
+        began = time.monotonic()
+        codes, together_s = asyncio.run(starts.at_once(at_once))
+        print(f"       {at_once} runs at once took {time.monotonic() - began:.0f} s")
+        check(f"failures among {at_once} runs at once", sum(code != 0 for code in codes), 0)
+        check("processor time of each, of a run alone", together_s / at_once / alone_s, LIMIT_AT_ONCE, "x")
+
+
+if __name__ == "__main__":
+    from bench_loop import check, failures
+
+    measure(check)
+    sys.exit(1 if failures else 0)

@@ -1,0 +1,107 @@
+"""
+Ask the server of a model which models it has.
+
+Ollama lists what it could load (`/api/tags`); Anthropic and all that speak OpenAI's formats have `/models`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from handrail.adapters.models.address import Address, usable
+from handrail.adapters.models.http import client
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.window import NAMES
+from handrail.core.results import redact
+from handrail.ports import KnownModel, ModelChoice, ProviderError
+
+PATIENCE_S = 15.0  # a list of some hundred models, from far away
+LIMIT_MODELS = 2_000
+ANTHROPIC_VERSION = "2023-06-01"
+# Where a format's own servers are, if no base URL is set.
+HOMES = {
+    "openai-responses": "https://api.openai.com/v1",
+    "openai-chat": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+}
+
+Json = Mapping[str, Any]
+
+
+async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
+    """
+    The models that stand beside the chosen one, by name; none if it has no server.
+
+    Raises:
+        ProviderError: The server does not tell, is not there, or wants another key.
+    """
+    kind = choice.model.partition(":")[0]
+    if kind in ("paste", "scripted", "record", "editor"):
+        return ()
+    address = await asyncio.to_thread(usable, choice, keys)  # which may ask the keyring
+    base = (address.base_url or HOMES.get(address.kind, "")).rstrip("/")
+    if not base:
+        raise ProviderError(f"handrail does not know where the models of {kind!r} are listed. Name one.")
+    where = urlsplit(base).hostname or "The model's server"
+    try:
+        found = await asyncio.wait_for(_entries(address, base), PATIENCE_S)
+    except (TimeoutError, httpx2.TransportError) as error:
+        raise ProviderError(
+            f"{where} does not answer, so its models are not known. Is it running?"
+        ) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
+        reason = redact.redact(str(error), keys.secrets(choice.key_name))
+        raise ProviderError(f"{where} does not list its models: {reason}") from error
+    known = {each.model: each for each in _known(kind, found)}
+    return tuple(known[name] for name in sorted(known)[:LIMIT_MODELS])
+
+
+async def _entries(address: Address, base: str) -> list[object]:
+    async with client(base) as http:
+        http.timeout = httpx2.Timeout(PATIENCE_S)
+        if address.kind == "ollama":
+            return await _list(http, f"{base.removesuffix('/v1')}/api/tags", "models")
+        if address.kind == "anthropic":
+            http.headers["x-api-key"] = address.key
+            http.headers["anthropic-version"] = ANTHROPIC_VERSION
+            return await _list(http, f"{base.removesuffix('/v1')}/v1/models?limit=1000", "data")
+        if address.key:
+            http.headers["Authorization"] = f"Bearer {address.key}"
+        return await _list(http, f"{base}/models", "data")
+
+
+async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
+    response = await http.get(url)
+    if not response.is_success:
+        hint = " It does not take the key." if response.status_code in (401, 403) else ""
+        raise ValueError(f"it answers HTTP {response.status_code}.{hint}")
+    found = response.json()
+    entries = found.get(under) if isinstance(found, dict) else found
+    if not isinstance(entries, list):
+        raise ValueError(f"what it sends has no list under {under!r}.")
+    return entries
+
+
+def _known(kind: str, entries: list[object]) -> Iterator[KnownModel]:
+    for each in entries:
+        if not isinstance(each, dict):
+            continue
+        name = each.get("id") or each.get("model") or each.get("name")
+        if not isinstance(name, str) or not name.strip():
+            continue
+        title = each.get("display_name") or each.get("name") or ""
+        tokens = next((each[key] for key in NAMES if _is_count(each.get(key))), None)
+        yield KnownModel(
+            model=f"{kind}:{name}",
+            title=title if isinstance(title, str) and title != name else "",
+            window=tokens,
+        )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -1,0 +1,80 @@
+"""
+OpenAI's two formats, and Ollama's, by OpenAI's SDK.
+
+Importing this module takes most of a second, so it is imported for a model that needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import httpx2
+from openai import AsyncOpenAI
+from openai.resources.chat import AsyncChat
+from openai.resources.responses import AsyncResponses
+from pydantic_ai.models import Model
+from pydantic_ai.models.ollama import OllamaModel
+from pydantic_ai.models.openai import (
+    OpenAIChatModel,
+    OpenAIChatModelSettings,
+    OpenAIResponsesModel,
+    OpenAIResponsesModelSettings,
+)
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.ollama import OllamaProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+
+from handrail.adapters.models.address import Address
+from handrail.adapters.models.sdk import let_pass
+
+# The conversation is ours to keep; what was reasoned comes back with it, encrypted.
+KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
+
+
+class OpenAI(AsyncOpenAI):
+    """OpenAI's client."""
+
+    @cached_property
+    def chat(self) -> AsyncChat:
+        """Chat Completions."""
+        found = AsyncChat(self)
+        let_pass(found.completions, messages=())
+        return found
+
+    @cached_property
+    def responses(self) -> AsyncResponses:
+        """Responses."""
+        found = AsyncResponses(self)
+        let_pass(found)
+        return found
+
+
+def model(
+    address: Address, there: Mapping[str, Any], http: httpx2.AsyncClient
+) -> tuple[Model, ModelSettings]:
+    """A model, and what it is always told. Raises what the SDK does."""
+    client = OpenAI(**there, http_client=http)
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    match address.kind:
+        case "ollama":
+            return OllamaModel(address.name, provider=OllamaProvider(openai_client=client)), ModelSettings()
+        case "openai-responses":
+            return OpenAIResponsesModel(
+                address.name, provider=OpenAIProvider(openai_client=client)
+            ), KEPT_HERE
+        case _:
+            provider = OpenAIProvider(openai_client=client)
+            return OpenAIChatModel(address.name, provider=provider, profile=profile), ModelSettings()
+
+
+def with_cache_key(key: str) -> ModelSettings:
+    """What has a server find what it has read of a conversation before."""
+    return OpenAIChatModelSettings(openai_prompt_cache_key=key)
+
+
+def with_effort(effort: Literal["none", "low", "medium", "high"]) -> ModelSettings:
+    """How much the model thinks."""
+    return OpenAIChatModelSettings(openai_reasoning_effort=effort)

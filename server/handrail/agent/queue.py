@@ -1,0 +1,69 @@
+"""
+Turns that wait for those of their session before them.
+
+A turn that waits has an id and a task like any other: it can be awaited, spoken to and stopped. It begins
+when the one before it has finished. If that was stopped or failed, what was wished after it may make no sense
+any more: it does not begin then, and its report says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from handrail.agent.turns import Turn, Turns
+from handrail.core.conversation.message import Usage
+from handrail.core.ledger.report import Ended, Event, State, TurnReport
+from handrail.ports import HandrailError
+
+LIMIT_WAITING = 20  # turns of a session
+
+
+def last(turns: Turns, session: str | None) -> Turn | None:
+    """The one that a new turn of *session* waits for. Raises HandrailError if too many wait already."""
+    running = turns.running(session)
+    if len(running) > LIMIT_WAITING:
+        raise HandrailError(f"{LIMIT_WAITING} turns of this session wait already. Stop one, or wait.")
+    return running[-1] if running else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """
+    A turn that waits.
+
+    Attributes:
+        before: The one that it waits for.
+        begin: Runs it.
+        spent: What its session has used.
+    """
+
+    id: str
+    before: Turn
+    begin: Callable[[], Awaitable[TurnReport]]
+    spent: Callable[[], Usage]
+
+    async def run(self, observe: Callable[[Event], None]) -> TurnReport:
+        """Run it once the one before it has finished; never raises. If it does not begin, its end is told."""
+        try:
+            ended = await self.before.report()
+            if ended.state is State.FINISHED:
+                return await self.begin()
+            reason = f"It did not begin, since the turn before it did not finish ({ended.state})."
+        except asyncio.CancelledError:
+            reason = "The user stopped the turn before it began."
+        except HandrailError as error:  # another process has the session, or it cannot be written
+            reason = f"It did not begin: {error}"
+        observe(Ended(state=State.CANCELLED, reason=reason))
+        return TurnReport(
+            session=self.before.session,
+            turn=self.id,
+            state=State.CANCELLED,
+            reason=reason,
+            answer="",
+            outcomes=(),
+            checkpoint=None,
+            usage=Usage(),
+            session_usage=self.spent(),
+        )

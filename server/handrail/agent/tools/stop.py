@@ -1,0 +1,28 @@
+"""
+End a command that runs in the background.
+"""
+
+from __future__ import annotations
+
+from handrail.agent.tools import call
+from handrail.agent.tools.call import Visit
+from handrail.core.failure import Failure
+
+
+def parse(arguments: call.Arguments) -> Visit | Failure:
+    """Read the arguments of a call."""
+    command = call.text(arguments, "command")
+    if isinstance(command, Failure) or not command.strip():
+        return call.bad("command", "the id of a background command")
+    return Visit(command=command.strip(), stops=True)
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        "stop",
+        "End a background command and all that it has started; says what it printed last and changed.",
+        {"command": {"type": "string", "description": "Its id, such as b1."}},
+        ("command",),
+    ),
+    parse=parse,
+)

@@ -1,0 +1,346 @@
+"""
+Commands that run in the background: begun by a call, looked at and ended by others.
+
+A command is asked about, contained and checkpointed like any other; then its call has its result, and it
+runs on. It outlives its turn, even one that is stopped. It ends by itself, when it is stopped, and with its
+session or the server. What it has printed is read piece by piece; what it changed is kept in the checkpoint
+of the turn that began it (see `timeline`). What must not have appeared is moved away before each other
+command and at the end of each turn, and then asked about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.tools.call import Command, Console, Printed, Visit
+from handrail.agent.turn.command import beside, notes, saving
+from handrail.agent.turn.command.run import told_if_slow
+from handrail.agent.turn.command.running import BackgroundCommand, names_of
+from handrail.agent.turn.command.timeline import Owner, Timeline
+from handrail.agent.turn.output import STOPPED, Live
+from handrail.agent.turn.resolve import Ready
+from handrail.core.checkpoint import CommandEffects, Snapshot, StepId
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.containment import Contained, Need, Profile
+from handrail.core.policy.place import Place
+from handrail.ports import CheckpointError, HandrailError, Ports
+
+LIMIT_RUNNING = 4  # of a session; they share the workspace, and who changed what is the harder to tell
+LIMIT_ENDED = 8  # of a session, of which what they printed can still be read
+FIRST_S = 1.0  # what fails at once is told at once
+BROKEN = Failure(code=Code.TOOL_FAILED, message="handrail itself failed; its log says how.")
+ALONE = (
+    "Its network is its own: other commands reach what it serves only if both are called with needs: network."
+)
+
+
+class UnknownCommandError(HandrailError):
+    """A client named a command that is not known here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starter:
+    """
+    The turn that begins a command.
+
+    Attributes:
+        step: Its present step.
+        is_over: Whether it has ended.
+        landed: Told what the command has changed, whenever that is found out.
+    """
+
+    step: Callable[[], StepId]
+    is_over: Callable[[], bool]
+    landed: Callable[[CommandEffects], None]
+
+
+@dataclass(kw_only=True)
+class Background:
+    """
+    The background commands of one server.
+
+    Attributes:
+        timeline: Whose changes are whose.
+        tell: Tells the model of a session something, before its next step.
+    """
+
+    tell: Callable[[str, str], None]
+    timeline: Timeline = field(default_factory=Timeline)
+    _known: dict[str, BackgroundCommand] = field(default_factory=dict)
+    _count: int = 0
+
+    def listed(self, session: str | None = None) -> tuple[BackgroundCommand, ...]:
+        """The commands that are known, of one session if that is given, in the order in which they began."""
+        return tuple(each for each in self._known.values() if session in (None, each.session))
+
+    def of_id(self, name: str) -> BackgroundCommand:
+        """The command of that id. Raises UnknownCommandError."""
+        if name not in self._known:
+            known = self.listed()
+            raise UnknownCommandError(f"There is no background command {name!r}. {_there_are(known)}")
+        return self._known[name]
+
+    def refuse_restore(self, checkpoint: str, *, following: bool) -> None:
+        """Raises CheckpointError while a command runs whose changes would have to be taken back as well."""
+        turn = checkpoint.partition(".")[0]
+        running = [each for each in self.listed() if each.is_running and (following or each.turn == turn)]
+        if running:
+            raise CheckpointError(
+                f"Nothing was restored: {names_of(running)} still runs in the background. Stop it first."
+            )
+
+    def full(self, session: str) -> Failure | None:
+        """Why no other command can be begun; None if one can."""
+        running = [each for each in self.listed(session) if each.is_running]
+        if len(running) < LIMIT_RUNNING:
+            return None
+        return Failure(
+            code=Code.TOOL_FAILED,
+            message=f"{LIMIT_RUNNING} commands run in the background already: {names_of(running)}.",
+            steps=("Stop one of them with `stop`.",),
+        )
+
+    # ---- Beginning --------------------------------------------------------------------------------
+
+    async def start(  # noqa: PLR0913, PLR0917  # all that it has to do with, as in `run`
+        self,
+        ready: Ready,
+        action: Command,
+        ports: Ports,
+        console: Console,
+        saver: saving.Saver,
+        starter: Starter,
+    ) -> Printed | Failure:
+        """
+        Begin a command that is allowed, and wait a moment for its end.
+
+        Raises CheckpointError: as for any command; then it does not run.
+        """
+        step = starter.step()
+        if (full := self.full(step.session)) is not None:
+            return full
+        typed = await saving.save(ports, saver)
+        if console.stop.is_set():
+            return STOPPED
+        self._count += 1
+        command = BackgroundCommand(
+            id=f"b{self._count}",
+            session=step.session,
+            turn=step.turn,
+            call=ready.call.id,
+            line=action.line,
+            folder=ready.places[action.reads[0]].path,
+            process=ports.process,
+            began=await ports.editor.opened(),
+        )
+        contained = action.contained
+        owner = _owner(command, ports, starter)
+        try:
+            with told_if_slow(console, "Taking the checkpoint before the command ..."):
+                snapshot = await self.timeline.begin(owner, ports, console.stop)
+        except CheckpointError as error:
+            if ports.terms.needs_checkpoint and not console.stop.is_set():
+                raise
+            command.notes.append(f"Nothing that it changes can be taken back: {error}")
+        else:
+            contained = _contained(contained, snapshot, ports, console)
+        if console.stop.is_set():
+            await self.timeline.end(command.id, ports)
+            return STOPPED
+        for lost in command.notes:
+            console.notice(lost, True)
+        command.notes.append(notes.saw_older(typed, ports))
+        command.notes.append(ALONE if _is_alone(contained) else "")
+        action = replace(action, contained=contained)
+        return await self._begin(command, ready.places, action, ports, console, starter.is_over)
+
+    async def _begin(  # noqa: PLR0913, PLR0917  # as `start`
+        self,
+        command: BackgroundCommand,
+        places: Mapping[str, Place],
+        action: Command,
+        ports: Ports,
+        console: Console,
+        is_over: Callable[[], bool],
+    ) -> Printed:
+        live = Live(ports=ports, tell=console.tell)
+
+        def hear(text: str) -> None:
+            command.unread.add(text)
+            if not is_over():
+                live.add(text)
+
+        def end(_: object) -> None:
+            if not is_over():
+                live.end()
+
+        inner = replace(
+            console, tell=hear, stop=command.stop, script=None, contained=action.contained, name=command.id
+        )
+        self._known[command.id] = command
+        self._forget_old(command.session)
+        command.task = asyncio.create_task(self._attend(command, action, places, ports, inner))
+        command.task.add_done_callback(end)
+        await self._wait(command, FIRST_S)
+        text = command.report(ports.secrets())
+        if command.is_running:
+            hint = f'read_output {{"output": "{command.id}"}} shows more of it, `stop` ends it.'
+            text = f"{text.rstrip()}\n{hint}"
+        return Printed(text=text)
+
+    async def _attend(
+        self,
+        command: BackgroundCommand,
+        action: Command,
+        places: Mapping[str, Place],
+        ports: Ports,
+        console: Console,
+    ) -> None:
+        """Run a command to its end, and keep what became of it."""
+        found: Printed | Failure = BROKEN
+        try:
+            found = await action.run(places, ports, console)
+            if isinstance(found, Printed):
+                found = await beside.leave_what_was_saved(found, command.began, ports)
+                command.aside += found.appeared
+                command.notes += beside.remarks(replace(found, appeared=()), ports, console)
+                command.notes.append(notes.layered(beside.tell_layers(found, ports, console)))
+        finally:
+            try:
+                await self.timeline.end(command.id, ports)
+            finally:
+                command.found = found
+            if not command.waiters:
+                self._tell_end(command, console)
+
+    def _tell_end(self, command: BackgroundCommand, console: Console) -> None:
+        """Tell of an end that nobody waits for."""
+        said = f"The background command {command.id} has ended: {command.line}"
+        console.notice(said, False)
+        shows = f'read_output {{"output": "{command.id}"}} shows what it printed.'
+        self.tell(command.session, "\n".join(filter(None, (said, command.state, *command.effects(), shows))))
+
+    def _forget_old(self, session: str) -> None:
+        ended = [each.id for each in self.listed(session) if not each.is_running]
+        for name in ended[:-LIMIT_ENDED]:
+            del self._known[name]
+
+    # ---- Looking and ending -----------------------------------------------------------------------
+
+    async def visit(self, visit: Visit, session: str, ports: Ports) -> str | Failure:
+        """Look at a command of a session, or end it."""
+        if not visit.command:
+            found = self.listed(session)
+            return "\n".join(f"{each.id}: {each.line}\n  {each.state}" for each in found) or "There is none."
+        command = self._known.get(visit.command)
+        if command is None or command.session != session:
+            return _unknown(visit.command, self.listed(session))
+        if visit.stops:
+            await self.end(command)
+        elif command.is_running:
+            await self._set_aside(command, ports)
+        return command.report(ports.secrets())
+
+    async def end(self, command: BackgroundCommand) -> None:
+        """End a command and all that it has started, and wait until what it changed is kept."""
+        command.stop.set()
+        await self._wait(command, None)
+
+    async def end_session(self, session: str) -> None:
+        """End all commands of a session, and forget them."""
+        found = self.listed(session)
+        await asyncio.gather(*map(self.end, found))
+        for each in found:
+            self._known.pop(each.id, None)
+
+    async def close(self) -> None:
+        """End all commands."""
+        await asyncio.gather(*map(self.end, self.listed()))
+
+    async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
+        """Wait for the end of a command; nobody else is told of it meanwhile."""
+        if command.task is None or command.task.done():
+            return
+        command.waiters += 1
+        try:
+            await asyncio.wait([command.task], timeout=seconds)
+        finally:
+            command.waiters -= 1
+
+    # ---- What must not have appeared --------------------------------------------------------------
+
+    async def set_aside(self, ports: Ports) -> None:
+        """Move away what commands that run have made and must not be there; it is asked about later."""
+        for command in self.listed():
+            if command.is_running:
+                await self._set_aside(command, ports)
+
+    async def ask(self, ports: Ports, step: StepId, console: Console) -> list[CommandEffects]:
+        """Set aside what must not be there, and ask about it; what is there again is part of *step*."""
+        await self.set_aside(ports)
+        found = []
+        for command in self.listed():
+            if command.aside:
+                aside, command.aside = command.aside, []
+                printed = Printed(text="", appeared=tuple(aside))
+                effects, said = await beside.ask(printed, CommandEffects(), ports, step, console)
+                command.notes += said
+                found.append(effects)
+        return found
+
+    async def _set_aside(self, command: BackgroundCommand, ports: Ports) -> None:
+        found = await command.process.set_aside(command.id)
+        printed = Printed(text="", appeared=found.appeared)
+        command.aside += (await beside.leave_what_was_saved(printed, command.began, ports)).appeared
+        if found.uncovered:  # what it printed is not to be read any more
+            command.is_withheld = True
+            await self.end(command)
+        said = f"What has appeared and runs later was not looked for: {found.unsearched}."
+        if found.unsearched and said not in command.notes:
+            command.notes.append(said)
+
+
+def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
+    def keep(effects: CommandEffects, edited: frozenset[str]) -> None:
+        places = (ports.workspace.resolve(uri) for uri in edited)
+        command.keep(effects, [place.path for place in places if isinstance(place, Place)])
+        starter.landed(effects)
+
+    def lose(why: str) -> None:
+        command.notes.append(f"What it changed could not be found out, and is in no checkpoint: {why}")
+
+    return Owner(
+        id=command.id,
+        step=starter.step,
+        is_over=starter.is_over,
+        call=command.call,
+        keep=keep,
+        lose=lose,
+    )
+
+
+def _contained(contained: Contained, snapshot: Snapshot, ports: Ports, console: Console) -> Contained:
+    """How a command is contained, once it is known what *snapshot* does not cover; else the user is told."""
+    if contained.profile is Profile.WORK:
+        return replace(contained, not_covered=beside.uris(snapshot.not_covered, ports))
+    if snapshot.not_covered:
+        console.notice(notes.left_out(snapshot.not_covered), True)
+    return contained
+
+
+def _is_alone(contained: Contained) -> bool:
+    return contained.profile is Profile.WORK and Need.NETWORK not in contained.needs
+
+
+def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message=f"There is no background command {name!r} in this session. {_there_are(known)}",
+        steps=("Those of an earlier server have ended with it.",),
+    )
+
+
+def _there_are(known: Sequence[BackgroundCommand]) -> str:
+    return f"There are {names_of(known)}." if known else "There is none."

@@ -1,0 +1,96 @@
+"""
+The commands of one turn: what each has to do with while it runs, in the foreground or in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from handrail.agent.tools.call import Command, Console
+from handrail.agent.tools.look import agreed
+from handrail.agent.turn import output
+from handrail.agent.turn.approvals import Approvals
+from handrail.agent.turn.command import run as foreground
+from handrail.agent.turn.command.background import Background, Starter
+from handrail.agent.turn.command.run import Ran
+from handrail.agent.turn.command.saving import Saver
+from handrail.agent.turn.resolve import Ready
+from handrail.core.checkpoint import CommandEffects, StepId
+from handrail.core.conversation.message import ToolCall
+from handrail.core.ledger.report import CallOutput, Event
+from handrail.ports import Ports
+
+Landed = Callable[[CommandEffects], None]
+
+
+@dataclass(kw_only=True)
+class CommandCalls:
+    """
+    Runs the commands of a turn.
+
+    Attributes:
+        step: The step that the turn is at.
+        approvals: Asks the user.
+        observe: Told of every event.
+        stop: Set when the turn is stopped.
+        named: The paths of which the user has been told that no snapshot covers them.
+        saver: Says what may be saved before a command.
+        background: The commands that run in the background.
+        is_over: Whether the turn has ended.
+    """
+
+    ports: Ports
+    step: Callable[[], StepId]
+    approvals: Callable[[], Approvals]
+    observe: Callable[[Event], None]
+    stop: asyncio.Event
+    named: set[str]
+    saver: Saver
+    background: Background
+    is_over: bool = False
+
+    async def run(self, ready: Ready, action: Command, landed: Landed) -> Ran:
+        """
+        Run a command that is allowed; of one that is to run on, only the beginning.
+
+        Args:
+            landed: Told what commands have changed apart from this call: beside it, or after its result.
+
+        Raises:
+            CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
+        """
+        console = self._console(ready.call)
+        await self._ask_about_appeared(console, landed)
+        if action.is_background:
+            starter = Starter(step=self.step, is_over=lambda: self.is_over, landed=landed)
+            found = await self.background.start(ready, action, self.ports, console, self.saver, starter)
+            return Ran(found=found, effects=CommandEffects())
+        live = output.Live(ports=self.ports, tell=console.tell)
+        try:
+            heard = replace(console, tell=live.add)
+            return await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
+        finally:
+            live.end()
+
+    async def end(self, call: ToolCall, landed: Landed, *, asks: bool) -> None:
+        """The turn ends: look for what background commands have made and must not be there."""
+        self.is_over = True
+        if asks:
+            await self._ask_about_appeared(self._console(call), landed)
+        else:
+            await self.background.set_aside(self.ports)
+
+    async def _ask_about_appeared(self, console: Console, landed: Landed) -> None:
+        for effects in await self.background.ask(self.ports, self.step(), console):
+            landed(effects)
+
+    def _console(self, call: ToolCall) -> Console:
+        return Console(
+            stop=self.stop,
+            tell=lambda text: self.observe(CallOutput(call=call.id, text=text)),
+            notice=lambda text, warns: self.observe(output.notice(call, text, self.ports, is_warning=warns)),
+            named=self.named,
+            keeps=lambda *what: agreed(self.approvals().keeps(*what), self.stop),
+        )

@@ -1,0 +1,37 @@
+"""
+What the editor did while a command ran: what the user has typed and saved is not the command's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.agent.turn.preimage import held, targets
+from handrail.core.checkpoint import Meanwhile
+from handrail.ports import Document, Ports
+
+
+async def meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
+    """
+    What the editor did since a command began.
+
+    Args:
+        typed: The URIs of the documents that had unsaved text then.
+        began: The documents that were open then.
+    """
+    beneath = targets(await held(ports.editor, typed))
+    kept = [each for each in beneath if each.unsaved is not None]
+    return Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
+
+
+def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
+    """The documents that hold what the user has typed and saved since *began*."""
+    known = {document.uri: document for document in began}
+    return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]
+
+
+def _is_saved(then: Document | None, now: Document) -> bool:
+    if now.saved is None or now.unsaved or now.saved.content != now.text.content:
+        return False
+    # A save that we had asked for may be told late; then it is of the text that was there already.
+    return then is None or (now.saved is not then.saved and now.saved.content != then.text.content)

@@ -1,0 +1,61 @@
+"""
+What is said below the result of a command: what it changed, and what of that cannot be taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.agent.tools.call import Printed
+from handrail.agent.turn.command import saving
+from handrail.core.checkpoint import CommandChange, NotCovered
+from handrail.core.failure import Failure
+from handrail.ports import Ports
+
+SHOWN = 10  # of each list
+
+
+def saw_older(left: Sequence[str], ports: Ports) -> str:
+    """What the command did not see of documents with unsaved text."""
+    names = saving.shown(left, ports)
+    return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
+
+
+def added(found: Printed | Failure, *notes: str) -> Printed | Failure:
+    """The answer with *notes* below it."""
+    said = [note for note in notes if note]
+    if isinstance(found, Failure):
+        return replace(found, steps=(*found.steps, *said))
+    if not said:
+        return found
+    return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
+
+
+def changed(changes: Sequence[CommandChange]) -> str:
+    """The files that a command changed."""
+    names = [f"{change.path} ({change.change})" for change in changes]
+    return f"Files that changed meanwhile: {_some(names)}." if names else ""
+
+
+def edited(paths: Sequence[str]) -> str:
+    """The files that edits have changed while a command ran in the background."""
+    said = f"Changed by edits meanwhile, so what it did to them is not kept as its own: {_some(paths)}."
+    return said if paths else ""
+
+
+def layered(paths: Sequence[str]) -> str:
+    """What is changed only in layers."""
+    said = f"Changed only in a layer that later commands see, not in the workspace: {_some(paths)}."
+    return said if paths else ""
+
+
+def left_out(not_covered: Sequence[NotCovered]) -> str:
+    """What no checkpoint covers."""
+    names = [f"{each.path} ({each.reason})" for each in not_covered]
+    return f"Not covered by the checkpoint: {_some(names)}." if names else ""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f", and {more} more" if more > 0 else "")

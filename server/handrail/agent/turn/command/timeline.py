@@ -1,0 +1,278 @@
+"""
+Snapshots while commands run in the background, so that each change is kept as that of one command.
+
+Every other command, edit and restore passes `Checkpoints` here, which ends a segment and begins another one
+where that is needed; `core/ledger/segments` says whose a segment is. Without a background command all of it
+is handed on as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.turn.command.meanwhile import meanwhile
+from handrail.core.checkpoint import (
+    NOTHING,
+    Checkpoint,
+    CommandEffects,
+    KeptDocument,
+    Limits,
+    Meanwhile,
+    Pruned,
+    Restoration,
+    Snapshot,
+    Soundness,
+    StepId,
+    Target,
+)
+from handrail.core.ledger.segments import Runner, Segments, next_number
+from handrail.ports import CheckpointError, Document, Ports
+from handrail.ports import Checkpoints as CheckpointsPort
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """
+    A background command, as far as its changes are concerned.
+
+    Attributes:
+        step: The step of its turn that was begun last.
+        is_over: Whether its turn has ended.
+        call: The call that started it.
+        keep: Told what it has changed.
+        lose: Told why it is not known what it has changed.
+    """
+
+    id: str
+    step: Callable[[], StepId]
+    is_over: Callable[[], bool]
+    call: str
+    keep: Callable[[CommandEffects, frozenset[str]], None]
+    lose: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Base:
+    """What a segment began with: the snapshot, and what the editor held."""
+
+    snapshot: Snapshot
+    step: StepId
+    began: Sequence[Document]
+    typed: Sequence[str]
+
+
+@dataclass(kw_only=True)
+class Timeline:
+    """The segments of one server; `beneath` keeps what changes in them."""
+
+    beneath: CheckpointsPort | None = None
+    _segments: Segments = field(default_factory=Segments)
+    _owners: dict[str, Owner] = field(default_factory=dict)
+    _changed: set[str] = field(default_factory=set)
+    _base: _Base | None = None
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def over(self, ports: Ports) -> Ports:
+        """*ports* with checkpoints that know of background commands."""
+        self.beneath = ports.checkpoints
+        return replace(ports, checkpoints=Checkpoints(beneath=ports.checkpoints, timeline=self, ports=ports))
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The ids of the background commands."""
+        return tuple(each.id for each in self._segments.running)
+
+    def touch(self, targets: Sequence[Target]) -> None:
+        """Edits are about to change these documents."""
+        self._segments = self._segments.touch(each.uri for each in targets)
+
+    async def begin(self, owner: Owner, ports: Ports, stop: asyncio.Event) -> Snapshot:
+        """Take the snapshot before a background command. Raises CheckpointError."""
+        async with self._one_at_a_time:
+            step = owner.step()
+            await self._kept.begin(step)  # later turns come after it, whenever its changes are known
+            try:
+                snapshot = await self._kept.before_command(step, stop, self._last)
+            except CheckpointError:
+                await self._withdraw(step.turn)
+                raise
+            await self._close(ports, snapshot)
+            self._owners[owner.id] = owner
+            self._segments = self._segments.started(Runner(id=owner.id, number=step.number))
+            if self._segments.owner is None:  # the snapshot is not needed yet
+                await self._kept.after_command(step, snapshot, until=snapshot)
+            else:
+                await self._open(ports, snapshot, step)
+            return snapshot
+
+    async def end(self, owner: str, ports: Ports) -> None:
+        """A background command has ended: what it changed is kept."""
+        async with self._one_at_a_time:
+            if owner not in self._owners:
+                return
+            left = self._segments.ended(owner)
+            now = self._segments.owner
+            if now is not None and now.id == owner:
+                later = await self._next(ports, left)
+                await self._close(ports, later and later[0])
+                self._segments = left
+                if later is not None:
+                    await self._open(ports, *later)
+            self._segments = self._segments.ended(owner)
+            turn = self._owners.pop(owner).step().turn
+            if owner not in self._changed:  # what it changed and then took back is still a part of the past
+                await self._withdraw(turn)
+            self._changed.discard(owner)
+
+    async def before_other(self, ports: Ports, step: StepId, stop: asyncio.Event | None) -> Snapshot:
+        """Take the snapshot before another command. Raises CheckpointError."""
+        async with self._one_at_a_time:
+            snapshot = await self._kept.before_command(step, stop, self._last)
+            await self._close(ports, snapshot)
+            self._segments = self._segments.other_began()
+            return snapshot
+
+    async def after_other(
+        self, ports: Ports, step: StepId, snapshot: Snapshot, done: Meanwhile
+    ) -> CommandEffects:
+        """Find what another command has changed. Raises CheckpointError."""
+        async with self._one_at_a_time:
+            self._segments = left = self._segments.other_ended()
+            later = await self._next(ports, left, snapshot)
+            try:
+                return await self._kept.after_command(step, snapshot, done, later[0] if later else None)
+            finally:
+                if later is not None:
+                    await self._open(ports, *later)
+
+    async def _withdraw(self, turn: str) -> None:
+        """Forget the place of a command that has changed nothing."""
+        with suppress(CheckpointError):
+            await self._kept.withdraw(turn)
+
+    @property
+    def _kept(self) -> CheckpointsPort:
+        assert self.beneath is not None
+        return self.beneath
+
+    @property
+    def _last(self) -> Snapshot | None:
+        return self._base.snapshot if self._base is not None else None
+
+    async def _next(
+        self, ports: Ports, coming: Segments, since: Snapshot | None = None
+    ) -> tuple[Snapshot, StepId] | None:
+        """The snapshot that the next segment begins with, and its step; None if there is none."""
+        if coming.owner is None:
+            return None
+        owner = self._owners[coming.owner.id]
+        now = owner.step()
+        number = next_number(coming.owner.number, now.number, is_over=owner.is_over())
+        step = replace(now, number=number, call=now.call if number == now.number else owner.call)
+        try:
+            return await self._kept.before_command(step, None, since or self._last), step
+        except CheckpointError as error:
+            owner.lose(str(error))
+            return None
+
+    async def _open(self, ports: Ports, snapshot: Snapshot, step: StepId) -> None:
+        """From now on a segment goes on."""
+        opened = await ports.editor.opened()
+        typed = [each.uri for each in opened if each.unsaved]
+        self._base = _Base(snapshot=snapshot, step=step, began=opened, typed=typed)
+        if self._segments.owner is not None:
+            self._segments = self._segments.kept_under(self._segments.owner.id, step.number)
+
+    async def _close(self, ports: Ports, until: Snapshot | None) -> None:
+        """Keep what has changed in the segment, if there is one."""
+        base, self._base = self._base, None
+        if base is None or self._segments.owner is None:
+            return
+        owner, edited = self._owners[self._segments.owner.id], self._segments.touched
+        try:
+            done = await meanwhile(base.typed, base.began, ports)
+            done = replace(done, edited=sorted(edited))
+            effects = await self._kept.after_command(base.step, base.snapshot, done, until)
+        except CheckpointError as error:
+            owner.lose(str(error))
+        else:
+            if effects.changes:
+                self._changed.add(owner.id)
+            owner.keep(effects, edited)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """The Checkpoints port, told of what happens while commands run in the background."""
+
+    beneath: CheckpointsPort
+    timeline: Timeline
+    ports: Ports
+
+    async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
+        """Keep pre-images, see the port: these are not the background command's."""
+        self.timeline.touch(targets)
+        return await self.beneath.ensure(step, targets)
+
+    async def begin(self, step: StepId) -> None:
+        """Give a step its place, see the port."""
+        await self.beneath.begin(step)
+
+    async def record(self, step: StepId, targets: Sequence[Target]) -> None:
+        """Keep post-images, see the port."""
+        await self.beneath.record(step, targets)
+
+    async def before_command(
+        self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
+    ) -> Snapshot:
+        """Keep all that the folders hold, see the port."""
+        return await self.timeline.before_other(self.ports, step, stop)
+
+    async def after_command(
+        self,
+        step: StepId,
+        snapshot: Snapshot,
+        meanwhile: Meanwhile = NOTHING,
+        until: Snapshot | None = None,
+    ) -> CommandEffects:
+        """Find what a command changed, see the port."""
+        return await self.timeline.after_other(self.ports, step, snapshot, meanwhile)
+
+    async def withdraw(self, checkpoint: str) -> bool:
+        """Forget a checkpoint, see the port."""
+        return await self.beneath.withdraw(checkpoint)
+
+    async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """All checkpoints, see the port."""
+        return await self.beneath.list(session)
+
+    def set_limits(self, limits: Limits) -> None:
+        """Keep no more than this, see the port."""
+        self.beneath.set_limits(limits)
+
+    async def tidy(self) -> None:
+        """Enforce the limits, see the port."""
+        await self.beneath.tidy()
+
+    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+        """Remove checkpoints, see the port."""
+        return await self.beneath.prune(checkpoints)
+
+    async def verify(self) -> Soundness:
+        """Say what cannot be read, see the port."""
+        return await self.beneath.verify()
+
+    async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
+        """What taking back means, see the port."""
+        return await self.beneath.restore_plan(checkpoint, following=following)
+
+    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+        """What held then, see the port."""
+        return await self.beneath.held(checkpoint)
+
+    async def put_down(self, name: str, text: str) -> str:
+        """Write a text where an editor can open it, see the port."""
+        return await self.beneath.put_down(name, text)

@@ -1,0 +1,38 @@
+"""
+The end of a turn: how it ended, what is left to be done, and its report.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handrail.agent.turn.executor import Executor
+from handrail.agent.turn.session import Session
+from handrail.core.ledger.report import State, TurnReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How a turn ended."""
+
+    state: State
+    reason: str | None
+    answer: str
+
+
+async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
+    """The report of a turn that ends; of one that changed nothing, the checkpoint is forgotten before."""
+    if executor is not None:
+        await executor.end(asks=False)
+        await executor.withdraw()
+    return TurnReport(
+        session=session.id,
+        turn=turn,
+        state=end.state,
+        reason=end.reason,
+        answer=end.answer or session.text,
+        outcomes=tuple(executor.outcomes) if executor is not None else (),
+        checkpoint=executor.checkpoint if executor is not None else None,
+        usage=session.usage,
+        session_usage=session.spent,
+    )

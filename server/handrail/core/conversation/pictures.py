@@ -1,0 +1,34 @@
+"""Messages without the pictures in them: to make room, or for a model that does not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.conversation.message import Message, ToolMessage, ToolResult, UserMessage
+
+MAKES_ROOM = "(The picture was taken out to make room; ask for it again if you need it.)"
+CANNOT_SEE = "(There was a picture here, which you are not shown: you are not known to see.)"
+
+
+def without(messages: Sequence[Message]) -> Sequence[Message]:
+    """What a model reads of a conversation that does not see."""
+    return [unshown(message) for message in messages]
+
+
+def unshown(message: Message, why: str = CANNOT_SEE) -> Message:
+    """A message without its pictures, but for why they are not there."""
+    match message:
+        case UserMessage(text=text, pictures=pictures) if pictures:
+            return replace(message, text=f"{text}\n{why}", pictures=())
+        case ToolMessage(results=results) if any(each.pictures for each in results):
+            return replace(message, results=tuple(result_unshown(each, why) for each in results))
+        case _:
+            return message
+
+
+def result_unshown(result: ToolResult, why: str) -> ToolResult:
+    """A result without its pictures."""
+    if not result.pictures:
+        return result
+    return replace(result, text=f"{result.text}\n{why}", pictures=())

@@ -1,0 +1,93 @@
+"""
+Who changed what, while commands run in the background.
+
+Theory of operation. While a command runs in the background, snapshots of the workspace cut the time into
+segments: one is taken when it starts, before and after every other command, and when the last one ends. What
+differs between two snapshots belongs to one command: to the other command if one ran, else to the background
+command that started last. Not to it belongs what edits and saves changed in the segment.
+
+    b1 starts      terminal: make      patch a.py            b1 ends
+    S1 --- b1 --- S2 --- make --- S3 --- b1, without a.py --- S4
+
+Nothing is changed between two segments, so the whole is the sum of its parts. Each is kept under a step of
+the turn that started its command, and no two under the same one once that turn is over: what others changed
+in between stays visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """
+    A command that runs in the background.
+
+    Attributes:
+        number: The step of its turn under which the present segment is kept.
+    """
+
+    id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segments:
+    """
+    The present segment.
+
+    Attributes:
+        running: The background commands, in the order in which they started.
+        others: How many other commands run.
+        touched: The URIs that edits have changed in this segment.
+    """
+
+    running: tuple[Runner, ...] = ()
+    others: int = 0
+    touched: frozenset[str] = frozenset()
+
+    @property
+    def owner(self) -> Runner | None:
+        """Whose the changes of this segment are; None if another command runs, or nothing does."""
+        return self.running[-1] if self.running and not self.others else None
+
+    def started(self, runner: Runner) -> Segments:
+        """From a new snapshot on, *runner* runs as well."""
+        return replace(self, running=(*self.running, runner), touched=frozenset())
+
+    def ended(self, command: str) -> Segments:
+        """The background command of that id has ended, at a new snapshot if the segment was its own."""
+        left = tuple(each for each in self.running if each.id != command)
+        was_owner = self.owner is not None and self.owner.id == command
+        return replace(self, running=left, touched=frozenset() if was_owner else self.touched)
+
+    def other_began(self) -> Segments:
+        """Another command has begun, at a new snapshot."""
+        return replace(self, others=self.others + 1, touched=frozenset())
+
+    def other_ended(self) -> Segments:
+        """Another command has ended, at a new snapshot if it was the last one."""
+        return replace(self, others=max(self.others - 1, 0), touched=frozenset())
+
+    def touch(self, uris: Iterable[str]) -> Segments:
+        """Edits are about to change these documents."""
+        return replace(self, touched=self.touched | frozenset(uris)) if self.running else self
+
+    def kept_under(self, command: str, number: int) -> Segments:
+        """The present segment of a background command is kept under that step."""
+        running = (replace(each, number=number) if each.id == command else each for each in self.running)
+        return replace(self, running=tuple(running))
+
+
+def next_number(last: int, step: int, *, is_over: bool) -> int:
+    """
+    The step under which a new segment is kept.
+
+    Args:
+        last: The one of the segment before; 0 for none.
+        step: The last step that the turn has begun.
+        is_over: Whether the turn has ended.
+    """
+    return max(last, step) + 1 if is_over else max(last, step)

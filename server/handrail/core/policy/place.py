@@ -1,0 +1,51 @@
+"""Where a path leads, what kind of place that is, and whether that alone is reason to ask."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Standing(StrEnum):
+    """What kind of place a path is."""
+
+    INSIDE = "inside"
+    PROTECTED = "protected"
+    RUNS_LATER = "runs-later"
+    OUTSIDE = "outside"
+    VERSION_CONTROL = "version-control"
+    OWN = "own"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """
+    Where a path leads once links and `..` are followed.
+
+    Attributes:
+        uri: What the document is called towards the editor.
+        identity: The same for every spelling of the same document (invariant 11).
+        path: Relative to its root with `/`, for people and the model; absolute outside every root.
+        standing: What kind of place it is.
+        why: Why a protected place is asked about, where more is known than its standing.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    standing: Standing
+    why: str = ""
+
+
+ASKED: dict[Standing, str] = {
+    Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
+    Standing.RUNS_LATER: "What is written there runs later.",
+    Standing.OUTSIDE: "It lies outside the workspace folders.",
+    Standing.VERSION_CONTROL: "It belongs to version control's own files.",
+    Standing.OWN: "It belongs to handrail's own files.",
+}
+
+
+def is_asked(place: Place, *, is_written: bool) -> bool:
+    """Whether a place is asked about unless a rule says otherwise; what runs later may be read."""
+    return place.standing in ASKED and (is_written or place.standing is not Standing.RUNS_LATER)

@@ -1,0 +1,37 @@
+"""List and end the commands that run in the background."""
+
+from __future__ import annotations
+
+from handrail.agent.turn.command.running import BackgroundCommand
+from handrail.lsp import protocol
+from handrail.lsp.state import State
+
+
+async def list_(state: State, params: protocol.CommandListParams) -> list[protocol.BackgroundCommand]:
+    """The commands that are known, in the order in which they began."""
+    return [_told(each) for each in state.host.background.listed(params.session)]
+
+
+async def stop(state: State, params: protocol.CommandStopParams) -> protocol.BackgroundCommand:
+    """End a command."""
+    command = state.host.background.of_id(params.command)
+    await state.host.background.end(command)
+    return _told(command)
+
+
+def tell(state: State, command: protocol.BackgroundCommand) -> None:
+    """Say that a command has ended: editors drop a command's result."""
+    state.say(f"{command.command} ({command.line}): {command.state}")
+
+
+def _told(command: BackgroundCommand) -> protocol.BackgroundCommand:
+    return protocol.BackgroundCommand(
+        command=command.id,
+        session=command.session,
+        turn=command.turn,
+        call=command.call,
+        line=command.line,
+        folder=command.folder,
+        running=command.is_running,
+        state=command.state,
+    )

@@ -1,0 +1,15 @@
+"""
+The protocol between handrail and its clients, version 1, defined once.
+
+`docs/protocol.md`, `docs/protocol.schema.json` and the extension's TypeScript types are made from this
+package by `scripts/generate.py`. Field names are written in camelCase on the wire. Unknown fields are
+ignored, fields with a default may be missing; `handrail.lsp.wire` reads and writes the values.
+"""
+
+from handrail.lsp.protocol.events import *  # noqa: F403
+from handrail.lsp.protocol.params import *  # noqa: F403
+from handrail.lsp.protocol.questions import *  # noqa: F403
+from handrail.lsp.protocol.requests import *  # noqa: F403
+from handrail.lsp.protocol.values import *  # noqa: F403  # the protocol is one vocabulary
+
+VERSION = 1

@@ -1,0 +1,314 @@
+"""All messages by name: who sends them, with which params, and what they are for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from handrail.lsp.protocol.events import (
+    ApprovalEndedParams,
+    ApprovalRequestParams,
+    ApprovalRequestResult,
+    ModelParams,
+    ModelResponse,
+    SaveParams,
+    SaveResult,
+    TurnUpdate,
+)
+from handrail.lsp.protocol.params import (
+    CheckpointDiff,
+    CheckpointDiffParams,
+    CheckpointListParams,
+    CheckpointPruned,
+    CheckpointPruneParams,
+    CheckpointRestoreParams,
+    CheckpointSoundness,
+    CheckpointVerifyParams,
+    FailureApplyParams,
+    FailureDiff,
+    FailureDiffParams,
+    FailureDismissParams,
+    FailureListParams,
+    ModelInfo,
+    ModelListParams,
+    SessionDeleteParams,
+    SessionForkParams,
+    SessionForkResult,
+    SessionInfo,
+    SessionListParams,
+    SessionRenameParams,
+    SessionResumeParams,
+    TurnCancelParams,
+    TurnStartParams,
+    TurnStartResult,
+    TurnSteerParams,
+    TurnWaitParams,
+)
+from handrail.lsp.protocol.questions import (
+    Approval,
+    ApprovalAnswerParams,
+    ApprovalListParams,
+    ApprovalShowParams,
+    BackgroundCommand,
+    CommandListParams,
+    CommandStopParams,
+    OutputShowParams,
+    RuleInfo,
+    RuleListParams,
+    RuleRemoveParams,
+    ServedDocument,
+)
+from handrail.lsp.protocol.values import (
+    Checkpoint,
+    Failure,
+    Outcome,
+    RestoreReport,
+    SessionResumeResult,
+    TurnReport,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    One message from client to server.
+
+    Attributes:
+        name: `noun.verb`; the command is `handrail.noun.verb`, the request `handrail/noun/verb`.
+        params: The type of its params.
+        result: The type of its result; None answers null.
+        does: One sentence for the documentation.
+    """
+
+    name: str
+    params: type
+    result: object
+    does: str
+
+    @property
+    def command(self) -> str:
+        """The name for `workspace/executeCommand`."""
+        return f"handrail.{self.name}"
+
+    @property
+    def method(self) -> str:
+        """The name of the custom request."""
+        return "handrail/" + self.name.replace(".", "/")
+
+
+TURN_START = Request(
+    name="turn.start",
+    params=TurnStartParams,
+    result=TurnStartResult,
+    does="Begins a turn and answers at once.",
+)
+TURN_QUEUE = Request(
+    name="turn.queue",
+    params=TurnStartParams,
+    result=TurnStartResult,
+    does=(
+        "Begins a turn once the turns of its session have finished, else at once. It does not begin, and is "
+        "told to have been cancelled, if the one before it is stopped or fails."
+    ),
+)
+TURN_WAIT = Request(
+    name="turn.wait", params=TurnWaitParams, result=TurnReport, does="Answers when the turn has ended."
+)
+TURN_STEER = Request(
+    name="turn.steer",
+    params=TurnSteerParams,
+    result=None,
+    does="Says something to a running turn; it reaches the model at the next step.",
+)
+MODEL_LIST = Request(
+    name="model.list",
+    params=ModelListParams,
+    result=list[ModelInfo],
+    does="Lists the models of the chosen model's server; fails if that does not answer.",
+)
+SESSION_LIST = Request(
+    name="session.list",
+    params=SessionListParams,
+    result=list[SessionInfo],
+    does="Lists the sessions of the workspace, newest first.",
+)
+SESSION_RESUME = Request(
+    name="session.resume",
+    params=SessionResumeParams,
+    result=SessionResumeResult,
+    does="Takes a session up again, also after a restart.",
+)
+SESSION_FORK = Request(
+    name="session.fork",
+    params=SessionForkParams,
+    result=SessionForkResult,
+    does="Begins a new session with the conversation up to the end of a turn.",
+)
+SESSION_RENAME = Request(
+    name="session.rename",
+    params=SessionRenameParams,
+    result=None,
+    does="Gives a session another title.",
+)
+SESSION_DELETE = Request(
+    name="session.delete",
+    params=SessionDeleteParams,
+    result=None,
+    does="Removes a session for good; checkpoints of its turns stay.",
+)
+TURN_CANCEL = Request(
+    name="turn.cancel",
+    params=TurnCancelParams,
+    result=None,
+    does="Stops a turn; nothing is edited after the answer.",
+)
+FAILURE_LIST = Request(
+    name="failure.list", params=FailureListParams, result=list[Failure], does="Lists the open failures."
+)
+FAILURE_DISMISS = Request(
+    name="failure.dismiss",
+    params=FailureDismissParams,
+    result=None,
+    does="Closes a failure without mending it.",
+)
+FAILURE_APPLY = Request(
+    name="failure.apply",
+    params=FailureApplyParams,
+    result=list[Outcome],
+    does="Makes a failed edit at one of its candidates.",
+)
+FAILURE_DIFF = Request(
+    name="failure.diff",
+    params=FailureDiffParams,
+    result=FailureDiff,
+    does="Shows what a failed edit would change at its candidates.",
+)
+CHECKPOINT_LIST = Request(
+    name="checkpoint.list",
+    params=CheckpointListParams,
+    result=list[Checkpoint],
+    does="Lists checkpoints, those of the newest turn first.",
+)
+CHECKPOINT_DIFF = Request(
+    name="checkpoint.diff",
+    params=CheckpointDiffParams,
+    result=CheckpointDiff,
+    does="Compares a checkpoint with what the turn left, with another one, or with now.",
+)
+CHECKPOINT_PRUNE = Request(
+    name="checkpoint.prune",
+    params=CheckpointPruneParams,
+    result=CheckpointPruned,
+    does="Removes checkpoints, or enforces the limits.",
+)
+CHECKPOINT_VERIFY = Request(
+    name="checkpoint.verify",
+    params=CheckpointVerifyParams,
+    result=CheckpointSoundness,
+    does="Reads all that is kept and says what cannot be read.",
+)
+CHECKPOINT_RESTORE = Request(
+    name="checkpoint.restore",
+    params=CheckpointRestoreParams,
+    result=RestoreReport,
+    does="Takes a turn or a step back; what was typed since is kept.",
+)
+
+APPROVAL_LIST = Request(
+    name="approval.list",
+    params=ApprovalListParams,
+    result=list[Approval],
+    does="Lists the open questions, the oldest first.",
+)
+APPROVAL_ANSWER = Request(
+    name="approval.answer",
+    params=ApprovalAnswerParams,
+    result=None,
+    does="Answers an open question; the first valid answer counts.",
+)
+APPROVAL_SHOW = Request(
+    name="approval.show",
+    params=ApprovalShowParams,
+    result=ServedDocument,
+    does="Shows an open question in full, in a document whose code actions answer it.",
+)
+OUTPUT_SHOW = Request(
+    name="output.show",
+    params=OutputShowParams,
+    result=ServedDocument,
+    does="Shows what a command has printed.",
+)
+COMMAND_LIST = Request(
+    name="command.list",
+    params=CommandListParams,
+    result=list[BackgroundCommand],
+    does="Lists the commands that run in the background, and those that have ended.",
+)
+COMMAND_STOP = Request(
+    name="command.stop",
+    params=CommandStopParams,
+    result=BackgroundCommand,
+    does="Ends a background command, and answers when it has ended.",
+)
+RULES_LIST = Request(
+    name="rules.list",
+    params=RuleListParams,
+    result=list[RuleInfo],
+    does="Lists the rules that answers have added.",
+)
+RULES_REMOVE = Request(
+    name="rules.remove",
+    params=RuleRemoveParams,
+    result=None,
+    does="Removes a rule that an answer has added.",
+)
+
+REQUESTS = (
+    TURN_START,
+    TURN_QUEUE,
+    TURN_WAIT,
+    TURN_STEER,
+    TURN_CANCEL,
+    MODEL_LIST,
+    SESSION_LIST,
+    SESSION_RESUME,
+    SESSION_FORK,
+    SESSION_RENAME,
+    SESSION_DELETE,
+    FAILURE_LIST,
+    FAILURE_DISMISS,
+    FAILURE_APPLY,
+    FAILURE_DIFF,
+    CHECKPOINT_LIST,
+    CHECKPOINT_DIFF,
+    CHECKPOINT_RESTORE,
+    CHECKPOINT_PRUNE,
+    CHECKPOINT_VERIFY,
+    APPROVAL_LIST,
+    APPROVAL_ANSWER,
+    APPROVAL_SHOW,
+    OUTPUT_SHOW,
+    COMMAND_LIST,
+    COMMAND_STOP,
+    RULES_LIST,
+    RULES_REMOVE,
+)
+
+TURN_UPDATE = "handrail/turn/update"
+APPROVAL_REQUEST = "handrail/approval/request"
+APPROVAL_ENDED = "handrail/approval/ended"
+CLIENT_SAVE = "handrail/client/save"
+CLIENT_MODEL = "handrail/client/model"
+
+# What the server sends to clients that opted in: method, params, result, what happens otherwise.
+SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
+    (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
+    (
+        APPROVAL_REQUEST,
+        ApprovalRequestParams,
+        ApprovalRequestResult,
+        "window/showMessageRequest offers *No* and *Show*.",
+    ),
+    (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
+    (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
+    (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
+)

@@ -1,0 +1,46 @@
+"""Files that are watched: every change is told of, also one made before the watch stood."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters.files.disk import uri_of
+from handrail.adapters.files.watch import FileWatch
+
+SOON_S = 20
+
+
+@pytest.fixture
+def watch() -> Iterator[FileWatch]:
+    found = FileWatch()
+    yield found
+    found.close()
+
+
+async def told(watch: FileWatch, path: Path, change: str | None = None) -> str:
+    """What is told of first, of *path* alone, once it is watched and, if at all, changed."""
+    first: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    watch.follow([uri_of(path)], lambda uri: first.done() or first.set_result(uri))
+    if change is not None:
+        path.write_text(change)
+    return await asyncio.wait_for(first, SOON_S)
+
+
+async def test_what_changed_before_the_watch_stood_is_told(watch: FileWatch, tmp_path: Path) -> None:
+    for path in (tmp_path / "a.txt", tmp_path / "b.txt"):
+        path.write_text("changed")
+        assert await told(watch, path) == uri_of(path)
+
+
+async def test_what_is_followed_no_longer_is_not_told_of(watch: FileWatch, tmp_path: Path) -> None:
+    one, other = tmp_path / "a.txt", tmp_path / "b.txt"
+    assert await told(watch, one, "one") == uri_of(one)
+    changes: list[str] = []
+    watch.follow([], changes.append)
+    one.write_text("again")
+    assert await told(watch, other, "other") == uri_of(other)
+    assert changes == []

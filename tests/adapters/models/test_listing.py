@@ -1,0 +1,103 @@
+"""Which models a server has, asked over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from adapters.model_server import Raw, model_server
+from handrail.adapters.models.keys import Keys
+from handrail.adapters.models.providers import Providers
+from handrail.ports import KnownModel, ModelChoice, ProviderError
+
+KEY = "sk-very-secret-key-0123456789"
+
+
+def told(found: object, status: int = 200) -> Raw:
+    return Raw(status, json.dumps(found).encode())
+
+
+def providers() -> Providers:
+    return Providers(Keys({"MY_KEY": KEY}))
+
+
+CASES: dict[str, tuple[str, str, Mapping[str, Any], list[KnownModel]]] = {
+    "OpenAI": (
+        "openai:gpt",
+        "/v1/models",
+        {"data": [{"id": "o"}, {"id": "gpt"}, {"id": "gpt"}]},
+        [KnownModel(model="openai:gpt"), KnownModel(model="openai:o")],
+    ),
+    "a server that tells more": (
+        "openai-chat:a",
+        "/v1/models",
+        {"data": [{"id": "a", "name": "A", "max_model_len": 4096}, {"id": "b", "context_length": True}]},
+        [KnownModel(model="openai-chat:a", title="A", window=4096), KnownModel(model="openai-chat:b")],
+    ),
+    "Anthropic": (
+        "anthropic:claude",
+        "/v1/models",
+        {"data": [{"id": "claude", "display_name": "Claude", "type": "model"}], "has_more": False},
+        [KnownModel(model="anthropic:claude", title="Claude")],
+    ),
+    "Ollama": (
+        "ollama:m",
+        "/api/tags",
+        {"models": [{"name": "m:1b", "model": "m:1b"}]},
+        [KnownModel(model="ollama:m:1b")],
+    ),
+    "what has no names": ("openai-chat:a", "/v1/models", {"data": [1, {}, {"id": 5}, {"id": " "}]}, []),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
+async def test_models_are_listed(case: tuple[str, str, Mapping[str, Any], list[KnownModel]]) -> None:
+    model, path, page, wanted = case
+    async with model_server() as server:
+        server.pages = {path: told(page)}
+        base_url = server.url(model.partition(":")[0])
+        choice = ModelChoice(model=model, base_url=base_url, key_name="MY_KEY")
+        assert await providers().models(choice) == tuple(wanted)
+        assert server.looked == [path]
+
+
+@pytest.mark.parametrize(
+    "model", ["paste", "scripted:a.json", "record:a.json:openai:gpt", "editor", "editor:x"]
+)
+async def test_what_has_no_server_has_no_list(model: str) -> None:
+    assert await providers().models(ModelChoice(model=model)) == ()
+
+
+@pytest.mark.parametrize(
+    ("page", "says"),
+    [
+        (told({}, 401), "127.0.0.1 does not list its models: it answers HTTP 401. It does not take the key."),
+        (told({}, 500), "127.0.0.1 does not list its models: it answers HTTP 500."),
+        (told({"models": []}), "127.0.0.1 does not list its models: what it sends has no list under 'data'."),
+        (Raw(200, b"<html>"), "127.0.0.1 does not list its models: "),
+        (Raw(200, b"[" * 100_000), "127.0.0.1 does not list its models: "),
+    ],
+)
+async def test_a_server_that_does_not_tell_is_an_error(page: Raw, says: str) -> None:
+    async with model_server() as server:
+        server.pages = {"/v1/models": page}
+        choice = ModelChoice(model="openai:gpt", base_url=server.url("openai"), key_name="MY_KEY")
+        with pytest.raises(ProviderError) as raised:
+            await providers().models(choice)
+    assert str(raised.value).startswith(says)
+    assert KEY not in str(raised.value)
+
+
+async def test_a_server_that_is_not_there_is_an_error() -> None:
+    async with model_server() as server:
+        url = server.url("openai")
+    with pytest.raises(ProviderError, match=r"127\.0\.0\.1 does not answer"):
+        await providers().models(ModelChoice(model="openai:gpt", base_url=url))
+
+
+async def test_a_missing_key_is_an_error() -> None:
+    with pytest.raises(ProviderError, match="OPENAI_API_KEY"):
+        await providers().models(ModelChoice(model="openai:gpt"))

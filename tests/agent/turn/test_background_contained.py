@@ -1,0 +1,152 @@
+"""Contained commands in the background: what they make and must not be there is found while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.tools.test_background import begin, ended, turn, until
+from agent.turn.test_taken_back import Contained, landlocked, namespaces
+from bench import Never, Yes
+from handrail.adapters.containment import containment
+from handrail.agent.turn.command import background
+from handrail.core.policy.containment import Sandbox
+from handrail.ports import ALLOW, DENY, Kind, Question, Terms
+from handrail.testing import call, lay_out, snapshot
+
+WAITS = "until [ -e go ]; do sleep 0.01; done"
+OBEY = "n=AGENTS; echo obey > $n.md; touch made"  # a name that the line does not show
+
+
+class Some(Yes):
+    """Lets commands run, and files stay as it is told."""
+
+    stays = DENY
+
+    async def ask(self, question: Question) -> str | None:
+        await super().ask(question)
+        return self.stays if question.kind is Kind.APPEARED else ALLOW
+
+
+@pytest.fixture(
+    params=[pytest.param("bubblewrap", marks=namespaces), pytest.param("Landlock", marks=landlocked)]
+)
+async def bench(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Contained]:
+    monkeypatch.setattr(background, "FIRST_S", 0.01)
+    root = tmp_path / "work"
+    lay_out(root, {"a.txt": b"one\n", ".env": b"KEY=1\n"})
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", root], check=True)
+    if request.param == "Landlock":
+        monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    terms = Terms(sandbox=Sandbox.AUTO, timeout_s=60)
+    found = Contained(root, tmp_path / "state", approver=Some(), terms=terms)
+    yield found
+    await found.host.close()
+    found.containment.close()
+
+
+def files(bench: Contained) -> set[str]:
+    return {name for name in snapshot(bench.root) if not name.startswith(".git/")}
+
+
+async def test_it_is_asked_about_and_contained_and_taken_back(bench: Contained) -> None:
+    reaches = "e=.en; cat ${e}v > seen; g=.gi; echo x > ${g}t/config"
+    await turn(bench, begin(f"{reaches}; echo two > a.txt; {WAITS}; rm go; touch made"))
+    (asked,) = bench.approver.asked
+    assert "runs in the background" in asked.detail
+    assert "Nothing contains it" not in asked.detail
+    assert asked.choices == (DENY, ALLOW)
+    (bench.root / "go").touch()
+    await ended(bench)
+    assert (bench.root / "made").exists()
+    assert not (bench.root / "seen").exists() or not (bench.root / "seen").read_text()
+    assert "[core]" in (bench.root / ".git/config").read_text()
+    (kept,) = await bench.repo.list()
+    await bench.restore(kept.id)
+    assert files(bench) == {"a.txt", ".env"}
+    assert (bench.root / "a.txt").read_bytes() == b"one\n"
+
+
+@pytest.mark.parametrize("stays", [DENY, ALLOW])
+async def test_what_runs_later_and_appears_is_set_aside_before_another_command(
+    bench: Contained, stays: str
+) -> None:
+    assert isinstance(bench.approver, Some)
+    bench.approver.stays = stays
+    await turn(bench, begin(f"{WAITS}; {OBEY}; exec sleep 60"))
+    (bench.root / "go").touch()
+    await until((bench.root / "made").exists)
+    (text,) = await turn(bench, call("terminal", command="ls"), session="s-1")
+    assert ("AGENTS.md" in text) is (stays == ALLOW)
+    appeared = [each for each in bench.approver.asked if each.kind is Kind.APPEARED]
+    assert [each.subject for each in appeared] == ["AGENTS.md"]
+    assert "obey" in appeared[0].diff
+    assert (bench.root / "AGENTS.md").exists() is (stays == ALLOW)
+    (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
+    assert ("did not allow it: AGENTS.md" in stopped) is (stays == DENY)
+    assert len([each for each in bench.approver.asked if each.kind is Kind.APPEARED]) == 1
+
+
+async def test_of_many_commands_that_look_at_once_one_asks(bench: Contained) -> None:
+    await turn(bench, begin(f"{WAITS}; {OBEY}; exec sleep 60"))
+    (bench.root / "go").touch()
+    await until((bench.root / "made").exists)
+    texts = await turn(bench, [call("terminal", command="ls") for _ in range(6)], session="s-1")
+    assert not any("AGENTS.md" in text for text in texts)
+    assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND, Kind.APPEARED]
+    (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
+    assert "could not be taken away" not in stopped
+
+
+async def test_it_is_set_aside_at_the_end_of_a_turn(bench: Contained) -> None:
+    await turn(bench, begin(f"{WAITS}; {OBEY}; exec sleep 60"))
+    (bench.root / "go").touch()
+    await until((bench.root / "made").exists)
+    await turn(bench, session="s-1")
+    assert "AGENTS.md" not in files(bench)
+    assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND, Kind.APPEARED]
+
+
+async def test_it_is_set_aside_when_the_command_ends_and_asked_about_in_the_next_turn(
+    bench: Contained,
+) -> None:
+    await turn(bench, begin(f"{WAITS}; {OBEY}"))
+    (bench.root / "go").touch()
+    await ended(bench)
+    assert "AGENTS.md" not in files(bench)
+    assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND]
+    await turn(bench, session="s-1")
+    assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND, Kind.APPEARED]
+
+
+async def test_a_turn_that_is_stopped_sets_it_aside_and_asks_nothing(bench: Contained) -> None:
+    await turn(bench, begin(f"{WAITS}; {OBEY}; exec sleep 60"))
+    (bench.root / "go").touch()
+    await until((bench.root / "made").exists)
+    bench.provider = never = Never()
+    started = bench.host.start("Go on.", "s-1")
+    await never.asked.wait()
+    await bench.host.cancel(started.id)
+    await bench.host.wait(started.id)
+    assert "AGENTS.md" not in files(bench)
+    assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND]
+
+
+@pytest.mark.parametrize("bench", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
+async def test_if_a_hidden_file_is_replaced_it_is_ended_and_its_output_withheld(bench: Contained) -> None:
+    await turn(bench, begin("e=.en; while :; do cat ${e}v; sleep 0.01; done"))
+    beside = bench.root.parent / "new"
+    beside.write_text("KEY=secret of the user\n")
+    os.replace(beside, bench.root / ".env")
+    (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
+    assert "secret of the user" not in text
+    assert "withheld" in text
+    async with asyncio.timeout(60):
+        await ended(bench)
