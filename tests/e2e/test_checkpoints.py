@@ -235,6 +235,18 @@ async def test_what_was_typed_since_is_kept(stage: Stage, editor: Editor) -> Non
     assert editor.desk[uri] == "one\ntwo\nthree\n4: four\n"
 
 
+async def test_what_was_typed_between_two_edits_of_an_answer_is_kept(stage: Stage, habits: Habits) -> None:
+    edits = answer("", patch("a.txt", "one", "ONE"), patch("a.txt", "four", "FOUR"))
+    editor = await stage.start(habits, settings=stage.script(edits, answer("Done.")))
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\nfour\n"))
+    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, "typed ", before="two"))]
+    report = await editor.turn("Edit it twice.")
+    assert editor.desk[uri] == "ONE\ntyped two\nthree\nFOUR\n"
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (restored["restored"], restored["conflicts"]) == ([uri], [])
+    assert editor.desk[uri] == "one\ntyped two\nthree\nfour\n"
+
+
 async def test_a_document_that_the_checkpoint_does_not_have_is_said_so(stage: Stage, editor: Editor) -> None:
     """And no id is named that could not be restored."""
     stage.put("a.txt", "one\n")

@@ -73,6 +73,7 @@ class Target:
             somebody else has changed the file meanwhile. None for what it holds.
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
             whatever the user has saved by now.
+        is_gone: Whether there is none, whatever somebody else has put there by now.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
     """
 
@@ -82,6 +83,7 @@ class Target:
     intended: Intended | None = None
     is_place: bool = False
     leaves_file: bool = False
+    is_gone: bool = False
     renamed: str | None = None
 
 
@@ -141,7 +143,7 @@ class Image:
 
     Attributes:
         raw: The bytes on disk, or where a symbolic link points; None if there was nothing.
-        mode: The permission bits, `LINK` for a symbolic link, None if there was nothing.
+        mode: The permission bits, `LINK` for a symbolic link, None if there is no file.
         unsaved: The editor's text, if it differed from the disk.
     """
 

@@ -319,3 +319,74 @@ async def test_a_file_that_another_process_has_added_to_is_not_removed(bench: Be
     (conflict,) = (await bench.restore(report.turn)).conflicts
     assert "changed since" in conflict.reason
     assert snapshot(bench.root) == {"a": b"ours\ntheirs\n"}
+
+
+ADD = "*** Begin Patch\n*** Add File: a\n+ours\n*** End Patch\n"
+DELETE = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"
+MOVE = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-old\n+ours\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "patch", "names"),
+    [
+        ({}, ADD, "a"),
+        ({"a": b"old\n"}, DELETE, "a"),
+        ({"a": b"old\n"}, MOVE, "b"),
+        ({"a": b"old\n"}, MOVE, "a"),
+    ],
+    ids=["add", "delete", "move-onto", "move-from"],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_a_file_that_another_process_wrote_in_the_moment_of_an_edit_is_its_own(
+    bench: Bench, before: dict[str, bytes], patch: str, names: str, when: str
+) -> None:
+    """Whether the edit lands or not: a restore takes back what the turn did, and nothing else."""
+    lay_out(bench.root, before)
+
+    def theirs() -> None:
+        (bench.root / names).write_text("theirs\n")
+
+    bench.editor = Neighbour(*((theirs,) if when == "before" else (lambda: None, theirs)))
+    bench.says(
+        answer("", call("patch", mode="v4a", patch=patch)),
+        answer("", call("write_file", path="other", content="ours\n")),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert snapshot(bench.root)[names] == b"theirs\n"
+    assert report.outcomes[-1].status is Status.LANDED
+    await bench.restore(report.turn)
+    assert snapshot(bench.root) == {**before, names: b"theirs\n"}
+
+
+async def test_what_another_process_wrote_between_two_edits_of_an_answer_is_not_taken_back(
+    bench: Bench,
+) -> None:
+    lay_out(bench.root, {"a": b"ours 0\n\ntheirs\n\nours 1\n"})
+    path = bench.root / "a"
+    bench.editor = Neighbour(lambda: None, replacing(path, "theirs", "THEIRS"))
+    edits = [
+        call("patch", path="a", mode="replace", old_string=f"ours {number}", new_string=f"OURS {number}")
+        for number in range(2)
+    ]
+    bench.says(answer("", *edits), answer("Done."))
+    report = await bench.turn()
+    assert snapshot(bench.root) == {"a": b"OURS 0\n\nTHEIRS\n\nOURS 1\n"}
+    restored = await bench.restore(report.turn)
+    assert snapshot(bench.root) == {"a": b"ours 0\n\nTHEIRS\n\nours 1\n"}
+    assert (len(restored.restored), restored.conflicts) == (1, ())
+
+
+async def test_what_somebody_wrote_between_an_edit_and_a_command_of_an_answer_is_not_taken_back(
+    bench: Bench,
+) -> None:
+    lay_out(bench.root, {"a": b"ours 0\n\ntheirs\n\nours 1\n"})
+    path = bench.root / "a"
+    await bench.repo.ensure(STEP, [Target(uri=path.as_uri())])
+    replacing(path, "ours 0", "OURS 0")()
+    await bench.repo.record(STEP, [Target(uri=path.as_uri())])
+    replacing(path, "theirs", "THEIRS")()
+    await command(bench, replacing(path, "ours 1", "OURS 1"))
+    report = await bench.restore("t-9")
+    assert snapshot(bench.root) == {"a": b"ours 0\n\nTHEIRS\n\nours 1\n"}
+    assert (len(report.restored), report.conflicts) == (1, ())

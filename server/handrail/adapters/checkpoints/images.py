@@ -35,7 +35,6 @@ from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 
 Roots = tuple[Path, ...]
-PLAIN_MODE = 0o644
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +94,15 @@ def _place(spot: Spot) -> Image:
 
 def _image(spot: Spot) -> Image:
     unsaved = spot.target.unsaved
+    if spot.target.is_gone:
+        return Image(raw=None)
     real = files.path_of(spot.target.renamed) if spot.target.renamed else spot.real
     try:
         found = files.read(real, files.LIMIT_KEPT_BYTES) if real else None
     except (FileNotFoundError, NotADirectoryError):
         found = None
     if found is None and spot.target.raw is not None:  # it has been renamed or removed since
-        return Image(raw=spot.target.raw, mode=PLAIN_MODE, unsaved=unsaved)
+        return Image(raw=spot.target.raw, unsaved=unsaved)
     if found is None:
         return Image(raw=None, unsaved=unsaved)
     raw = found.raw if spot.target.raw is None else spot.target.raw
@@ -122,6 +123,8 @@ def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
 def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile]]:
     """What a change has left of a document that held *before* and holds *now*, as it is stored."""
     after, blobs = keep(now)
+    if after.blob is not None and after.mode is None:  # the file is not there any more
+        after = replace(after, mode=before.mode)
     if not spot.target.leaves_file or now.unsaved is None:
         return after, blobs
     (alone, text) = keep(Image(raw=None, unsaved=now.unsaved))

@@ -103,7 +103,7 @@ class Step:
             begun after a later turn stands behind that.
         time: When it was begun, RFC 3339 with offset.
         roots: The workspace folders then, the main one first.
-        entries: What it touched, in that order.
+        entries: What it touched, in that order; a document again if it was not found as it had been left.
     """
 
     id: StepId
@@ -128,12 +128,38 @@ def joined_entry(entries: Sequence[Entry]) -> Entry:
 
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries of a step that has touched *more*: first pre-images and last post-images stay."""
-    found = {entry.identity: entry for entry in known}
+    """The entries of a step that has touched *more* as well."""
+    found = Growing(known)
     for entry in more:
-        first = _with_places([found.get(entry.identity, entry), entry])
-        found[entry.identity] = replace(first, after=entry.after, intended=None)
-    return tuple(found.values())
+        last = found.touch(entry)
+        found.put(replace(_with_places([last, entry]), after=entry.after, intended=None))
+    return tuple(found.entries)
+
+
+class Growing:
+    """The entries of a step to which more is added."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        """Begin with those that it has."""
+        self.entries = list(entries)
+        self.last = {entry.identity: at for at, entry in enumerate(entries)}  # of each document
+
+    def touch(self, entry: Entry) -> Entry:
+        """The entry of a document that is about to change again, as *entry* finds it; that one if it is new."""
+        at = self.last.get(entry.identity)
+        if at is None or _was_changed_since(self.entries[at], entry.before):
+            self.last[entry.identity] = len(self.entries)
+            self.entries.append(entry)
+        return self.entries[self.last[entry.identity]]
+
+    def put(self, entry: Entry) -> None:
+        """Replace the last entry of its document."""
+        self.entries[self.last[entry.identity]] = entry
+
+
+def _was_changed_since(entry: Entry, found: Kept) -> bool:
+    """Whether somebody has changed a document since it was left, if what is *found* is there now."""
+    return entry.intended is None and entry.after is not None and _text(entry.after) != _text(found)
 
 
 def _with_places(entries: Sequence[Entry]) -> Entry:
@@ -144,11 +170,11 @@ def _with_places(entries: Sequence[Entry]) -> Entry:
 
 
 def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
-    """The entries of *steps* by identity, in their order."""
+    """The entries of *steps* by identity, in their order; those that changed nothing only if all did."""
     found: dict[str, list[Entry]] = {}
     for entry in (entry for step in steps for entry in step.entries):
         found.setdefault(entry.identity, []).append(entry)
-    return found
+    return {identity: list(filter(change, entries)) or entries for identity, entries in found.items()}
 
 
 def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:

@@ -22,7 +22,7 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
-from handrail.adapters.checkpoints.record import Step, change, joined, joined_in_step, keep
+from handrail.adapters.checkpoints.record import Growing, Step, change, joined, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
@@ -87,11 +87,12 @@ class Vault:
         """Keep the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
-            kept = {entry.identity: entry for entry in known.entries} if known else {}
+            growing = Growing(known.entries if known else ())
             spots = [
                 spot
                 for spot in images.spots_of(targets, self.roots)
-                if images.identity_in(kept, spot, self.roots) not in kept or spot.target.intended is not None
+                if images.identity_in(growing.last, spot, self.roots) not in growing.last
+                or spot.target.intended is not None
             ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
@@ -103,32 +104,32 @@ class Vault:
                 if not self.memory.room.has_place_for(more, self.limits):
                     intended, more = None, []
                 blobs += (*made, *more)
-                entry = kept.get(spot.identity) or images.entry_of(spot, before)
-                kept[spot.identity] = replace(entry, intended=intended)
+                entry = growing.touch(images.entry_of(spot, before))
+                growing.put(replace(entry, intended=intended))
             Commands(self.home, self.roots).note_edited(spot.target.uri for spot in spots)
             with self._writing(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                self._write(turns, turn, replace(step, entries=tuple(kept.values())), blobs)
+                self._write(turns, turn, replace(step, entries=tuple(growing.entries)), blobs)
 
     def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
         """Keep the post-images of targets whose pre-images the step has."""
         with self._open() as store:
             turn = Turns(store, self.memory.known).read(step_id.turn)
             step = _step(turn, step_id)
-            entries = {entry.identity: entry for entry in step.entries} if step else {}
+            growing = Growing(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
             for spot, image in images.images_of(images.spots_of(targets, self.roots)):
-                if (identity := images.identity_in(entries, spot, self.roots)) not in entries:
+                if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
                     raise CheckpointError(f"{spot.path} was not kept before it was changed.")
-                before = entries[identity]
+                before = growing.entries[growing.last[identity]]
                 after, made = images.keep_after(spot, image, before.before)
                 blobs += made
-                entries[identity] = replace(before, after=after, intended=None)
+                growing.put(replace(before, after=after, intended=None))
                 if spot.target.renamed is not None and identity == spot.identity:
                     names[identity] = spot.target.renamed
-            if step is not None and (recorded := tuple(entries.values())) != step.entries:
+            if step is not None and (recorded := tuple(growing.entries)) != step.entries:
                 with self._writing(store) as turns:
                     self._write(turns, turn, replace(step, entries=recorded), blobs)
             if names:

@@ -74,7 +74,7 @@ def checkpoint_of(turn: Turn) -> Checkpoint:
         steps=tuple(
             CheckpointStep(
                 id=f"{turn.name}.{step.id.number}",
-                paths=tuple(entry.path for entry in step.entries if change(entry)),
+                paths=tuple(entry.path for entry in joined([step]) if change(entry)),
                 call=step.id.call,
             )
             for step in turn.steps

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.turn.corrections import Corrections, Listener, renamed
 from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import held, intended, names, results, targets, written
+from handrail.agent.turn.preimage import Left, held, intended, names, results, targets, written
 from handrail.agent.turn.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Change, Landing, Status, Update
-from handrail.core.documents.text import Text
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
 
@@ -87,7 +86,7 @@ async def make(
     checkpoint, lacking = None, dict[str, str]()
     if coming:
         checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
-    made, ours, renames = [], dict[str, Text](), dict[str, str]()
+    made, ours, renames = [], dict[str, Left](), dict[str, str]()
     waiting: tuple[WayBack, ...] = ()
     tried: list[tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]] = []
     for call in calls:

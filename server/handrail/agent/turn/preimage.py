@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from types import MappingProxyType
 from typing import assert_never
 
@@ -95,25 +96,49 @@ def _rewritten(before: Document | Failure, change: Update) -> Text | None:
     return replace(before.text, content=edit.apply(change.base.content, change.edits))
 
 
-def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Text]:
+class Nothing(Enum):
+    """What is there where there is no document."""
+
+    NOTHING = "nothing"
+
+
+Left = Text | Nothing
+
+
+def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
     """
-    What our own edits made of documents, without what others did to them meanwhile.
+    What our own changes made of documents, without what others did to them meanwhile.
 
     Documents are left out of which that cannot be said; those count as they are found.
     """
-    found: dict[str, Text | None] = {}
+    found: dict[str, Left | None] = {}
     for change, landing in zip(changes, landings, strict=True):
         document = before.get(change.uri)
-        if isinstance(change, Create):
-            found[change.uri] = change.text if isinstance(landing, Applied) else None
-        elif isinstance(change, Update) and isinstance(document, Document):
-            start, stood = found.get(change.uri, document.text), _stood(change, landing, document)
-            if start is None or stood is None:
-                found[change.uri] = None
-            else:
-                now = landing.text if isinstance(landing, Applied) else None
-                found[change.uri] = _carried(start, change.base, stood, now)
-    return {uri: text for uri, text in found.items() if text is not None}
+        if document is not None:
+            start = found.get(change.uri, _there(document))
+            found[change.uri] = _made(change, landing, document, start)
+    return {uri: left for uri, left in found.items() if left is not None}
+
+
+def _there(document: Document | Failure) -> Left | None:
+    if isinstance(document, Document):
+        return document.text
+    return Nothing.NOTHING if document.code is Code.NO_SUCH_FILE else None
+
+
+def _made(change: Change, landing: Landing, document: Document | Failure, start: Left | None) -> Left | None:
+    """What *change* made of *start*; None if that cannot be said."""
+    if isinstance(change, Update):
+        stood = _stood(change, landing, document) if isinstance(document, Document) else None
+        if stood is None or not isinstance(start, Text):
+            return None
+        return _carried(start, change.base, stood, landing.text if isinstance(landing, Applied) else None)
+    if not isinstance(landing, Applied) and landing.failure.code is not Code.NOT_AS_WRITTEN:
+        return start
+    if isinstance(change, Create):
+        return change.text
+    is_open = isinstance(document, Document) and document.is_open  # then it keeps its text
+    return None if is_open else Nothing.NOTHING
 
 
 def _stood(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
@@ -147,7 +172,7 @@ def names(changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, s
 
 
 async def results(
-    editor: Editor, before: Held, ours: Mapping[str, Text], names: Mapping[str, str] = NO_NAMES
+    editor: Editor, before: Held, ours: Mapping[str, Left], names: Mapping[str, str] = NO_NAMES
 ) -> list[Target]:
     """
     The post-image of each document of *before*.
@@ -163,10 +188,12 @@ async def results(
     return [replace(target, renamed=names.get(target.uri)) for target in left]
 
 
-def _left(found: Target, before: Document | Failure, ours: Text | None) -> Target:
+def _left(found: Target, before: Document | Failure, ours: Left | None) -> Target:
     """A document as our own edits left it, if that is known; else as it is *found*."""
     if ours is None:
         return found
+    if isinstance(ours, Nothing):
+        return Target(uri=found.uri, is_gone=True)
     if isinstance(before, Document) and before.version is not None:
         return Target(uri=found.uri, unsaved=Unsaved(text=ours, version=before.version), leaves_file=True)
     if found.unsaved is not None:  # an editor has opened it since, and not saved
