@@ -145,7 +145,7 @@ class Growing:
         self.last = {entry.identity: at for at, entry in enumerate(entries)}  # of each document
 
     def touch(self, entry: Entry) -> Entry:
-        """The entry of a document that is about to change again, as *entry* finds it; that one if it is new."""
+        """The entry of a document that is about to change, which *entry* has as it is found."""
         at = self.last.get(entry.identity)
         if at is None or _was_changed_since(self.entries[at], entry.before):
             self.last[entry.identity] = len(self.entries)
