@@ -1,5 +1,5 @@
 """
-A model's server that speaks three wire formats over real HTTP, and misbehaves as it is told.
+A model's server that speaks four wire formats over real HTTP, and misbehaves as it is told.
 
 What it says is given once, in no format; the path of the request chooses the format.
 """
@@ -18,8 +18,10 @@ PATHS = {
     "/v1/chat/completions": "openai-chat",
     "/v1/responses": "openai-responses",
     "/v1/messages": "anthropic",
+    "/api/chat": "ollama",
 }
 FORMATS = tuple(PATHS.values())
+WINDOWS = {"ollama": 32_768}  # which model is asked in its own format, if its window is set
 SIGNED = "signed-by-the-provider"
 
 
@@ -158,11 +160,12 @@ class ModelServer:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, say: Say, kind: str
     ) -> None:
         writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+            b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n"
             b"Connection: close\r\n\r\n"
+            % (b"application/x-ndjson" if kind == "ollama" else b"text/event-stream")
         )
         while say.comments and not writer.is_closing():
-            writer.write(_chunk(": still here\n\n"))
+            writer.write(_chunk("\n" if kind == "ollama" else ": still here\n\n"))
             await writer.drain()
             await asyncio.wait([asyncio.ensure_future(reader.read(1))], timeout=0.05)
             if reader.at_eof():
@@ -181,7 +184,7 @@ class ModelServer:
                 await reader.read()
                 self.left.set()
                 return
-            garbled = event.replace("data: {", "data: {nonsense ")
+            garbled = event.replace("{", "{nonsense ", 1)
             writer.write(_chunk(garbled if number == say.garbles else event))
         writer.write(b"0\r\n\r\n")
 
@@ -209,6 +212,9 @@ def _chunk(text: str) -> bytes:
 
 
 def _events(say: Say, kind: str) -> Iterator[str]:
+    if kind == "ollama":
+        yield from (f"{json.dumps(row)}\n" for row in _ollama(say))
+        return
     made = {"openai-chat": _chat, "openai-responses": _responses, "anthropic": _anthropic}[kind]
     for event in made(say):
         name = f"event: {event['type']}\n" if kind != "openai-chat" else ""
@@ -390,3 +396,30 @@ def _anthropic(say: Say) -> Iterator[Json]:
         ended = {"stop_reason": ANTHROPIC_FINISH.get(say.finish, say.finish), "stop_sequence": None}
         yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 7}}
         yield {"type": "message_stop"}
+
+
+# ---- Ollama -----------------------------------------------------------------------------------------
+
+
+def _ollama(say: Say) -> Iterator[Json]:
+    def row(**message: object) -> Json:
+        said = {"role": "assistant", "content": "", **message}
+        return {"model": "m", "created_at": "2023-11-14T22:13:20Z", "message": said, "done": False}
+
+    yield row()
+    yield from (row(thinking=piece) for piece in _pieces(say.thinking))
+    yield from (row(content=piece) for piece in _pieces(say.text))
+    for call in say.calls:
+        function = {"name": call.name, "arguments": _object(call.arguments)}
+        yield row(tool_calls=[{**({"id": call.id} if call.id is not None else {}), "function": function}])
+    if say.finish is not None:
+        reason = "stop" if say.finish == "tools" else say.finish
+        yield {**row(), "done": True, "done_reason": reason, "prompt_eval_count": 11, "eval_count": 7}
+
+
+def _object(arguments: str) -> object:
+    """Arguments as the format has them; what is no JSON as it is."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments

@@ -168,7 +168,7 @@ CONTEXT_WINDOW = Setting(
     does=(
         "How many tokens the model reads at once, with its answer. 0: what its server tells (Ollama, vLLM, "
         "LM Studio, llama.cpp) or is known of the model, else 128,000. What is too long is summarised in "
-        "time."
+        "time. Ollama loads `ollama:NAME` with the window that is set here; by itself it often takes 4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(

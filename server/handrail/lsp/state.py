@@ -265,6 +265,7 @@ class State:
             key_name=self.settings.text(settings.KEY_NAME),
             output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
             reasoning=None if reasoning == "auto" else Reasoning(reasoning),
+            window_tokens=self.settings.number(settings.CONTEXT_WINDOW),
         )
 
     # ---- Settings ---------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ class ModelChoice:
         key_name: The variable, or keyring entry, that holds its key, if not the usual one.
         output_tokens: How long an answer may be; 0 for what the server takes for enough.
         reasoning: How much the model thinks before it answers; None for what it does by itself.
+        window_tokens: How much it is to read at once, where a server is told that; 0 for what it does.
     """
 
     model: str
@@ -37,6 +38,7 @@ class ModelChoice:
     key_name: str = ""
     output_tokens: int = 0
     reasoning: Reasoning | None = None
+    window_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from pydantic_ai.usage import RequestUsage
 
 from adapters.model_server import (
     FORMATS,
+    WINDOWS,
     Call,
     Drop,
     ModelServer,
@@ -72,7 +73,12 @@ async def ask(
     tools: Sequence[ToolOffer] | None = None,
 ) -> tuple[str, Response]:
     """The text as it streamed, and the response."""
-    remote = Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY), silence_s)
+    remote = Remote(
+        lambda: Address(
+            kind=kind, name="m", base_url=server.url(kind), key=KEY, window_tokens=WINDOWS.get(kind, 0)
+        ),
+        silence_s,
+    )
     streamed = ""
     async for piece in remote.complete(messages, [READ] if tools is None else tools):
         if isinstance(piece, Delta):
@@ -149,6 +155,8 @@ async def test_cut_arguments_arrive_as_they_were_sent(kind: str) -> None:
     ],
 )
 async def test_why_it_stopped(kind: str, finish: str, stop: StopReason) -> None:
+    if kind == "ollama" and finish == "filter":
+        pytest.skip("a model of Ollama's says so in words")
     async with model_server(Say(text="Text.", finish=finish)) as server:
         _, response = await ask(server, kind)
     assert (response.text, response.stop) == ("Text.", stop)
@@ -246,7 +254,11 @@ async def test_a_cancelled_call_hangs_up(kind: str) -> None:
 @each_format
 async def test_a_stream_that_is_closed_hangs_up(kind: str) -> None:
     async with model_server(Say(text=LONG.text, hangs_after=6)) as server:
-        remote = Remote(lambda: Address(kind=kind, name="m", base_url=server.url(kind), key=KEY))
+        remote = Remote(
+            lambda: Address(
+                kind=kind, name="m", base_url=server.url(kind), key=KEY, window_tokens=WINDOWS.get(kind, 0)
+            )
+        )
         async with aclosing(remote.complete(HELLO, [])) as pieces:
             async for _ in pieces:
                 break

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from adapters.model_server import FORMATS, Raw, Refuse, Say, model_server
+from adapters.model_server import FORMATS, WINDOWS, Raw, Refuse, Say, model_server
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.remote import Remote
 from handrail.core.conversation.message import (
@@ -29,7 +29,10 @@ each_format = pytest.mark.parametrize("kind", FORMATS)
 
 
 async def ask(url: str, kind: str, *said: Message, silence_s: float = 30.0) -> Response:
-    provider = Remote(lambda: Address(kind=kind, name="m", base_url=url, key="k" * 20), silence_s)
+    provider = Remote(
+        lambda: Address(kind=kind, name="m", base_url=url, key="k" * 20, window_tokens=WINDOWS.get(kind, 0)),
+        silence_s,
+    )
     async for piece in provider.complete(said or (UserMessage(text="Go."),), []):
         if isinstance(piece, Response):
             return piece
@@ -156,8 +159,9 @@ def arguments_of(value: Any) -> list[Any]:
         return []
     if value.get("type") == "tool_use":
         return [value["input"]]
-    if isinstance(value.get("arguments"), str):
-        return [json.loads(value["arguments"])]
+    if "arguments" in value:
+        found = value["arguments"]
+        return [json.loads(found) if isinstance(found, str) else found]
     return [found for each in value.values() for found in arguments_of(each)]
 
 
@@ -175,7 +179,9 @@ async def test_what_asking_costs_hardly_grows_with_the_conversation(kind: str) -
         return [*found, UserMessage(text="Go.")]
 
     async with model_server(*[Say(text="Yes.")] * 3) as server:
-        address = Address(kind=kind, name="m", base_url=server.url(kind), key="k" * 20)
+        address = Address(
+            kind=kind, name="m", base_url=server.url(kind), key="k" * 20, window_tokens=WINDOWS.get(kind, 0)
+        )
         provider = Remote(lambda: address, 30.0, secrets=lambda: ("sk-" + "x" * 20,))
         counts = [await calls_of(provider, history(count)) for count in (1, 10, 110)]
     per_message = (counts[2] - counts[1]) / 400
@@ -215,10 +221,12 @@ async def test_openai_finds_what_it_has_read_of_a_conversation_by_its_key() -> N
     assert keys[0] == keys[1] != keys[2]
 
 
-@pytest.mark.parametrize("kind", ["openai-chat", "ollama"])
-async def test_another_server_gets_no_such_key(kind: str) -> None:
+@pytest.mark.parametrize(("kind", "window"), [("openai-chat", 0), ("ollama", 0), ("ollama", 4_096)])
+async def test_another_server_gets_no_such_key(kind: str, window: int) -> None:
     async with model_server(Say(text="Yes.")) as server:
-        await ask(server.url(kind), kind)
+        address = Address(kind=kind, name="m", base_url=server.url(kind), key="k", window_tokens=window)
+        async for _ in Remote(lambda: address).complete([UserMessage(text="Go.")], []):
+            pass
     assert "prompt_cache_key" not in server.asked[0]
 
 
@@ -230,7 +238,10 @@ async def test_another_server_gets_no_such_key(kind: str) -> None:
         ("openai-responses", "gpt-4o", Reasoning.HIGH, {}),
         ("openai-chat", "gpt-5", Reasoning.HIGH, {"reasoning_effort": "high"}),
         ("openai-chat", "some-model", Reasoning.OFF, {"reasoning_effort": "none"}),
-        ("ollama", "qwen3:8b", Reasoning.OFF, {"reasoning_effort": "none"}),
+        ("ollama", "qwen3:8b", None, {}),
+        ("ollama", "qwen3:8b", Reasoning.OFF, {"think": False}),
+        ("ollama", "qwen3:8b", Reasoning.LOW, {"think": True}),
+        ("ollama", "gpt-oss:20b", Reasoning.LOW, {"think": "low"}),
         ("anthropic", "claude-haiku-4-5", Reasoning.OFF, {}),
         ("anthropic", "claude-haiku-4-5", Reasoning.HIGH, {"thinking": "enabled"}),
     ],
@@ -239,12 +250,18 @@ async def test_how_much_a_model_thinks_is_told_in_the_way_of_its_server(
     kind: str, name: str, reasoning: Reasoning | None, told: dict[str, Any]
 ) -> None:
     async with model_server(Say(text="Yes.")) as server:
-        address = Address(kind=kind, name=name, base_url=server.url(kind), key="k" * 20, reasoning=reasoning)
+        address = Address(
+            kind=kind,
+            name=name,
+            base_url=server.url(kind),
+            key="k" * 20,
+            window_tokens=WINDOWS.get(kind, 0),
+            reasoning=reasoning,
+        )
         async for _ in Remote(lambda: address).complete([UserMessage(text="Go.")], []):
             pass
         (asked,) = server.asked
     if "thinking" in asked:
         asked["thinking"] = asked["thinking"]["type"]
-    assert {
-        each: asked[each] for each in ("reasoning", "reasoning_effort", "thinking") if each in asked
-    } == told
+    names = ("reasoning", "reasoning_effort", "thinking", "think")
+    assert {each: asked[each] for each in names if each in asked} == told

@@ -41,6 +41,7 @@ class Address:
         key: Empty where none is needed.
         output_tokens: How long an answer may be; 0 for what the server takes for enough.
         reasoning: How much the model thinks; None for what it does by itself.
+        window_tokens: How much the user wants the model to read; 0 for what the server takes for enough.
     """
 
     kind: str
@@ -49,6 +50,12 @@ class Address:
     key: str = ""
     output_tokens: int = 0
     reasoning: Reasoning | None = None
+    window_tokens: int = 0
+
+    @property
+    def root(self) -> str:
+        """Where the server's own format begins, if OpenAI's is below `/v1`."""
+        return self.base_url.rstrip("/").removesuffix("/v1")
 
 
 def key_name(model: str) -> str:
@@ -77,6 +84,7 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
         key=key,
         output_tokens=choice.output_tokens,
         reasoning=choice.reasoning,
+        window_tokens=choice.window_tokens,
     )
 
 

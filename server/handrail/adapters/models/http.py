@@ -26,6 +26,7 @@ CONNECT_S = 5.0
 WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 PLAIN = ("", "identity")
 LIMIT_SHOWN_BYTES = 1_000
+ROWS = "application/x-ndjson"  # what a request accepts that is answered with JSON, one object a row
 EVENTS = re.compile(rb"^\xef?\xbb?\xbf?(?:data|event|id|retry)?:", re.MULTILINE)
 TAG = re.compile(r"<(?:script|style)\b.*?(?:</(?:script|style)>|$)|<[^>]*>?", re.DOTALL | re.IGNORECASE)
 
@@ -48,7 +49,9 @@ class Client(httpx2.AsyncClient):
         response.headers.pop("Content-Length", None)
         if not isinstance(response.stream, httpx2.AsyncByteStream):
             return response
-        response.stream = Bounded(response, response.stream, encoding, is_events=stream)
+        response.stream = Bounded(
+            response, response.stream, encoding, is_events=stream and request.headers.get("Accept") != ROWS
+        )
         if not stream:
             await response.aread()
         return response
@@ -122,6 +125,11 @@ def _still_unknown(begin: bytes) -> bytes | None:
     if begin.startswith((b"<", b"{", b"[")):
         raise NoAnswer(_what(begin))
     return begin if len(begin) < LIMIT_SHOWN_BYTES else None
+
+
+def no_answer(said: str) -> NoAnswer:
+    """The error for what is no part of a model's answer."""
+    return NoAnswer(_what(said.encode()))
 
 
 def _what(body: bytes) -> str:

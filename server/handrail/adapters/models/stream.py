@@ -69,7 +69,7 @@ AGAIN = (  # what waiting may mend
 RETRIED_STATUS = {408, 409, 425, 429}
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
-UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError)
+UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 class Engine:
@@ -214,7 +214,8 @@ class Engine:
 def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
     """How a model is told how much to think; of those that other servers have the SDK knows too few."""
     effort = EFFORTS[wanted]
-    if address.kind == OLLAMA or (address.kind == CHAT and address.base_url):
+    is_openai_like = address.kind == OLLAMA and not address.window_tokens
+    if is_openai_like or (address.kind == CHAT and address.base_url):
         from handrail.adapters.models import openai_sdk
 
         return openai_sdk.with_effort(effort)
@@ -231,6 +232,10 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
         key = key or NO_KEY
     there: dict[str, Any] = {"base_url": base_url, "api_key": key}
     match address.kind:
+        case kind if kind == OLLAMA and address.window_tokens:
+            from handrail.adapters.models.ollama import Ollama
+
+            return Ollama(address, client(address.base_url)), ModelSettings()
         case kind if kind in (CHAT, RESPONSES, OLLAMA):
             from handrail.adapters.models import openai_sdk
 

@@ -51,12 +51,11 @@ async def read(address: Address) -> Window | None:
 
 
 async def _ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
-    root = address.base_url.rstrip("/").removesuffix("/v1")
-    for each in _objects((await _json(http, "GET", f"{root}/api/ps")).get("models")):
+    for each in _objects((await _json(http, "GET", f"{address.root}/api/ps")).get("models")):
         names = {_whole(str(each.get(key, ""))) for key in ("name", "model")}
         if _whole(address.name) in names and (tokens := _count(each.get("context_length"))):
             return Window(tokens=tokens)
-    shown = await _json(http, "POST", f"{root}/api/show", {"model": address.name})
+    shown = await _json(http, "POST", f"{address.root}/api/show", {"model": address.name})
     if chosen := SET.search(str(shown.get("parameters", ""))):
         return Window(tokens=int(chosen[1]), is_final=False)
     (facts,) = _objects([shown.get("model_info")]) or ({},)

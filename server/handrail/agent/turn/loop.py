@@ -141,7 +141,8 @@ def _measured(response: Response, session: Session, executor: Executor) -> Sessi
     if not session.was_told:
         text = (
             f"The model's server has read only about {read:,} of about {tokens:,} tokens: it cuts the "
-            "conversation without a word. Give the model a larger window there (Ollama: num_ctx)."
+            "conversation without a word. Give the model a larger window there; for `ollama:NAME` the "
+            "setting handrail.context.window does that."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)
