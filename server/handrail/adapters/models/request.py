@@ -68,8 +68,9 @@ def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.
 
     Args:
         origin: The model that is asked.
-        marks: Whether it is told what failed, and to cache what the user said before the last message; all
-            up to its end is cached by `CACHED`.
+        marks: Whether it is told what failed, and where the request before this one ended. Up to there, and
+            up to the end of this one by `CACHED`, its server keeps what it reads. It looks back by 20 parts
+            from each mark, fewer than the calls and results of one step may have.
     """
     return list(_wired(_joined(said), origin, marks=marks))
 
@@ -78,7 +79,7 @@ def _wired(
     messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
 ) -> Iterator[wire.ModelMessage]:
     found = list(messages)
-    last = max((at for at, message in enumerate(found[:-1]) if isinstance(message, tuple)), default=-1)
+    before = _end_before(found) if marks else -1
     names: dict[str, str] = {}
     for at, message in enumerate(found):
         match message:
@@ -86,7 +87,7 @@ def _wired(
                 yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
             case tuple():
                 text = "\n\n".join(map(prompt.user_text, message))
-                point = [wire.CachePoint()] if marks and at == last else []
+                point = [wire.CachePoint()] if at == before else []
                 shown = [_picture(each) for said_ in message for each in said_.pictures]
                 yield wire.ModelRequest(parts=[wire.UserPromptPart(content=[text, *shown, *point])])
             case AssistantMessage(text=text, calls=calls):
@@ -94,7 +95,16 @@ def _wired(
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
                 yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
             case ToolMessage(results=results):
-                yield wire.ModelRequest(parts=[_returned(result, names, marks=marks) for result in results])
+                returned = [_returned(result, names, marks=marks) for result in results]
+                marked = [wire.UserPromptPart(content=[wire.CachePoint()])] if at == before else []
+                yield wire.ModelRequest(parts=[*returned, *marked])
+
+
+def _end_before(messages: Sequence[Message | tuple[UserMessage, ...]]) -> int:
+    """Where the request ended that the model's last message answers; -1 if there was none."""
+    answers = [at for at, message in enumerate(messages) if isinstance(message, AssistantMessage)]
+    asked = range(answers[-1] - 1, -1, -1) if answers else ()
+    return next((at for at in asked if isinstance(messages[at], tuple | ToolMessage)), -1)
 
 
 def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
