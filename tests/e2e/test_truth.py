@@ -515,6 +515,33 @@ async def test_a_call_that_fails_is_taken_back_in_both_buffers_though_the_user_h
     assert [editor.desk[own], editor.desk[other]] == ["zero\n" * is_typed + TEXT, TEXT]
 
 
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+@pytest.mark.parametrize("first", ["the-edit", "the-way-back"])
+async def test_a_way_back_that_one_buffer_shows_late_is_made_in_the_other(
+    stage: Stage, habits: Habits, first: str
+) -> None:
+    """Both come after the turn: the edit in the second buffer, and the way back in the first."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    own, other = opened_twice(stage, editor)
+    edit, back = asyncio.Event(), asyncio.Event()
+    editor.behaviours = [Reaction(), Reaction(applies=edit), Reaction(applies=back)]
+    report = await editor.turn(PROMPT)
+    assert statuses(report) == ["not-as-written"]
+    assert [editor.desk[own], editor.desk[other]] == [EDITED, TEXT]
+    if first == "the-edit":
+        edit.set()
+        await corrected(editor, report, ["landed"])
+        back.set()
+        await corrected(editor, report, ["not-as-written"])
+        assert [editor.desk[own], editor.desk[other]] == [TEXT, TEXT]
+    else:
+        back.set()
+        await editor.until(lambda: editor.desk[own] == TEXT)
+        edit.set()
+        await corrected(editor, report, ["landed"])
+        assert [editor.desk[own], editor.desk[other]] == [EDITED, EDITED]
+
+
 @every_editor
 async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
     own, other = opened_twice(stage, editor)

@@ -67,7 +67,7 @@ def joined(
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
     from handrail.headless.summary import VERIFIER
-    from handrail.lsp.apply_edit import Patience
+    from handrail.lsp.edits.apply_edit import Patience
     from handrail.lsp.server import create_server
     from handrail.lsp.state import World
 

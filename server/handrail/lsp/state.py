@@ -31,15 +31,15 @@ from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import settings
-from handrail.lsp.apply_edit import Patience
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor_model import EditorModel
+from handrail.lsp.edits.apply_edit import Patience
+from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
-from handrail.lsp.stale import WatchfulEditor
 from handrail.ports import (
     Checkpoints,
     Clock,

@@ -20,9 +20,9 @@ from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, Fate, fates, standing
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.lsp.answers import Answer, not_as_written, overwritten, refused
-from handrail.lsp.apply_edit import ApplyEdit
 from handrail.lsp.documents import OpenDocument
+from handrail.lsp.edits.answers import Answer, not_as_written, overwritten, refused
+from handrail.lsp.edits.apply_edit import ApplyEdit
 from handrail.ports import Editor
 
 TRIES = 3  # how often an edit is carried over to a text that the user keeps changing

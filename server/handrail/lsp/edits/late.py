@@ -21,7 +21,7 @@ from handrail.core.documents.change import Applied, Landing, Partial, PlannedHun
 from handrail.core.documents.readback import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.sending import Sent, overwritten_late
+from handrail.lsp.edits.sending import Sent, overwritten_late
 
 UndoCopy = Callable[[Update], Awaitable[bool]]
 Tell = Callable[[Landing, str], None]  # what is to be told now, and the document in which it shows

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from handrail.core.documents.change import Change, Landing, Rejected, Update
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
-from handrail.lsp.editor import LspEditor
+from handrail.lsp.edits.editor import LspEditor
 from handrail.ports import Stamp
 
 RELOAD_S = 1.0  # by then an editor that reloads changed files has done so, and told
@@ -54,7 +54,7 @@ class WatchfulEditor(LspEditor):
         document = self._documents.find(uri)
         if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
             return None
-        if failure := self._differing(document):
+        if failure := self._views.differing(document):
             return failure  # it was saved as what another document of the file holds
         raw = await self._disk.read(document.uri)
         if isinstance(raw, Failure) or _plain(raw.text.content) == _plain(document.text.content):

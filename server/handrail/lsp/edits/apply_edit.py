@@ -19,9 +19,9 @@ from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp import convert
-from handrail.lsp.answers import Answer
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
+from handrail.lsp.edits.answers import Answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

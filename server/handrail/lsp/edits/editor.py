@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -27,40 +26,20 @@ from handrail.core.documents.change import (
     Create,
     Delete,
     Landing,
-    Partial,
-    PlannedHunk,
     Rejected,
-    Tier,
     Update,
-    with_what_was_overwritten,
 )
-from handrail.core.documents.readback import LANDED, fates, with_blanks_of
-from handrail.core.documents.revert import way_back
+from handrail.core.documents.readback import LANDED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, protocol, settings, wire
-from handrail.lsp.answers import Answer, open_twice, refused
-from handrail.lsp.apply_edit import ApplyEdit, Patience
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.late import Late
-from handrail.lsp.sending import Sending, unversioned
+from handrail.lsp.edits.answers import Answer, refused
+from handrail.lsp.edits.apply_edit import ApplyEdit, Patience
+from handrail.lsp.edits.sending import Sending, unversioned
+from handrail.lsp.edits.views import Told, Views
 from handrail.ports import Document, Editor
-
-Told = Callable[[Landing], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Whole:
-    """
-    The update that a part belongs to which is made in one more document of a file.
-
-    Attributes:
-        failure: Why the rest of it has not landed.
-    """
-
-    update: Update
-    failure: Failure | None = None
 
 
 class LspEditor:
@@ -74,10 +53,8 @@ class LspEditor:
         self._disk = disk
         self._patience = patience
         self._wire = ApplyEdit(server=server, documents=documents, patience=patience, client=Client())
-        self._sending = Sending(wire=self._wire, disk=disk)
-        self._late = Late(documents, self._undo_copy, patience.answer_s + patience.echo_s)
-        self._one_at_a_time = asyncio.Lock()
-        self._completing: set[asyncio.Task[None]] = set()
+        sending = Sending(wire=self._wire, disk=disk)
+        self._views = Views(documents, sending, disk, patience.answer_s + patience.echo_s)
         self.settings: Callable[[], settings.Settings] = settings.Settings
 
     @property
@@ -112,7 +89,7 @@ class LspEditor:
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Apply *changes* one after the other and read each back."""
         landings = []
-        async with self._one_at_a_time:
+        async with self._views.one_at_a_time:
             for change in changes:
                 landings.append(await self._apply(change, label))
         return tuple(landings)
@@ -145,130 +122,20 @@ class LspEditor:
     async def _update_and_save(self, update: Update, label: str) -> Landing:
         """Update an open document, in all its views; one that we opened ourselves stays saved if it is."""
         document = self._documents.find(update.uri)
-        beside = self._documents.beside(document) if document and not update.is_alone else ()
-        if document and beside and (failure := self._differing(document)):
-            return Rejected(failure=failure)
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
-        landing = await self._send(update, label, update.uri)
-        if document and beside:
-            landing = await self._update_beside(update, label, landing, (document, *beside))
+        landing = await self._views.update(update, label)
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
             await self.save([update.uri])
         return landing
 
-    def _differing(self, document: OpenDocument) -> Failure | None:
-        """Why no document of a file is edited: the editor holds others of it, with other texts."""
-        beside = self._documents.beside(document)
-        if all(each.text.content == document.text.content for each in beside):
-            return None
-        return open_twice([document.uri, *(each.uri for each in beside)])
-
-    async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
-        """Make an update in the document that is open as *uri*."""
-        if (document := self._documents.find(uri)) is not None:
-            self._late.forget(document.uri)
-        landing, tries = await self._sending.update(replace(update, uri=uri), label)
-        if tries:
-            whole = part_of or _Whole(update=update)
-            sent = tries[-1].as_part_of(update, whole.update)
-            is_blind = not self.client.versioned
-            self._late.add(whole.update, sent, landing, rest=whole.failure, is_blind=is_blind)
-        if isinstance(landing, Applied) and len(tries) > 1:
-            self._late.watch_copies(update, tries, landing)
-        return landing
-
-    async def _undo_copy(self, undo: Update) -> bool:
-        """Take the second copy of an edit back; whether that landed."""
-        async with self._one_at_a_time:
-            landing, _ = await self._sending.update(undo, "handrail: take back a second copy")
-        return isinstance(landing, Applied)
-
-    async def _update_beside(
-        self, update: Update, label: str, landing: Landing, views: Sequence[OpenDocument]
-    ) -> Landing:
-        """Make what has landed in the first of a file's documents in all others, or take it back there."""
-        if isinstance(landing, Rejected):
-            return landing
-        part = _landed(update, landing)
-        whole = _Whole(update=update, failure=landing.failure if isinstance(landing, Partial) else None)
-        failure = whole.failure if not update.is_divisible else None
-        done = [views[0]]
-        for view in views[1:] if failure is None else ():
-            other = await self._send(part, label, view.uri, whole)
-            if not isinstance(other, Applied):
-                failure = other.failure
-                break
-            done.append(view)
-        if failure is None:
-            return landing
-        return Rejected(failure=await self._undo_views(part, done, failure))
-
-    async def _undo_views(self, update: Update, views: Sequence[OpenDocument], failure: Failure) -> Failure:
-        """Take an update back in documents of a file, since another did not take it; what to tell."""
-        for view in views:
-            failure = await self._undo_view(update, view.uri, failure)
-        return failure
-
-    async def _undo_view(self, update: Update, uri: str, failure: Failure) -> Failure:
-        document = self._documents.find(uri)
-        if document is None:
-            return failure
-        made = Text(with_blanks_of(update.base, update.edits, document.text.content))
-        found = fates(update.base, update.edits, document.text.content)
-        back = way_back(document.text, [(update.base, made)]) if any(f in LANDED for f in found) else None
-        if not back:
-            return failure
-        undo = Update(
-            uri=uri, base=document.text, hunks=(PlannedHunk(number=None, tier=Tier.SAFE, edits=back),)
-        )
-        way, _ = await self._sending.update(undo, "handrail: take back half an edit")
-        return with_what_was_overwritten(failure, way)
-
     def when_shown(self, change: Change, tell: Told) -> None:
         """Have *tell* called when more of a change of an open document shows than was told; see the port."""
         if isinstance(change, Update):
-            self._late.when_shown(change, partial(self._shown_late, change, tell))
-
-    def _shown_late(self, update: Update, tell: Told, landing: Landing, uri: str) -> None:
-        document = self._documents.find(update.uri)
-        beside = self._documents.beside(document) if document and not update.is_alone else ()
-        if isinstance(landing, Applied | Partial) and landing.uri is not None:
-            work = self._renamed_late(update, tell, landing)
-        elif not beside or isinstance(landing, Rejected):
-            tell(landing)
-            return
-        else:
-            work = self._complete(update, tell, landing, uri)
-        task = asyncio.ensure_future(work)
-        self._completing.add(task)
-        task.add_done_callback(self._completing.discard)
-
-    async def _renamed_late(self, update: Update, tell: Told, landing: Landing) -> None:
-        """Tell of an edit that shows in another document, if that is the same one by another name."""
-        saved = await self._disk.read(update.uri)
-        if isinstance(saved, Failure):  # else the document was closed, and a like one opened
-            tell(landing)
-
-    async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
-        """Make an update that shows late in the document *uri* in the others of its file; then tell of it."""
-        part = _landed(update, landing)
-        whole = _Whole(update=update, failure=landing.failure if isinstance(landing, Partial) else None)
-        async with self._one_at_a_time:
-            document = self._documents.find(update.uri)
-            views = (document, *self._documents.beside(document)) if document is not None else ()
-            for view in views:
-                missing = _missing(part, view.text.content)
-                if view.uri == uri or not missing.hunks:  # what was changed there since is the user's
-                    continue
-                other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
-                if not isinstance(other, Applied):
-                    tell(Rejected(failure=await self._undo_views(part, views, other.failure)))
-                    return
-        tell(landing)
+            self._views.when_shown(change, tell)
 
     def changed(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""
-        self._late.look(document)
+        self._views.changed(document)
 
     async def _update_closed(self, update: Update, label: str) -> Landing:
         saved = await self._disk.read(update.uri)
@@ -286,7 +153,7 @@ class LspEditor:
             return all(fate in LANDED for fate in sent.fates(text.content))
 
         landing = await self._landed_and_saved(update.uri, stands, answer)
-        self._late.add(update, sent, landing)
+        self._views.late.add(update, sent, landing)
         return landing
 
     async def _create(self, create: Create, label: str) -> Landing:
@@ -381,18 +248,3 @@ class LspEditor:
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)
-
-
-def _missing(update: Update, now: str) -> Update:
-    """Those hunks of an update that do not stand in a text."""
-    there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
-    hunks = tuple(hunk for hunk in update.hunks if any(there[each] not in LANDED for each in hunk.edits))
-    return replace(update, hunks=hunks)
-
-
-def _landed(update: Update, landing: Applied | Partial) -> Update:
-    """Those hunks of an update that have landed."""
-    if isinstance(landing, Applied):
-        return update
-    there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
-    return replace(update, hunks=tuple(hunk for hunk in update.hunks if there.issuperset(hunk.edits)))

@@ -1,0 +1,257 @@
+"""
+The documents that an editor has open of one file: what is made in one of them is made in all, or in none.
+
+An edit that shows late in one is made in the others then. A way back that shows late, after the edit was told
+to have landed, is gone as well in the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from handrail.core.documents.change import (
+    Applied,
+    Landing,
+    Partial,
+    PlannedHunk,
+    Rejected,
+    Tier,
+    Update,
+    with_what_was_overwritten,
+)
+from handrail.core.documents.readback import LANDED, fates, with_blanks_of
+from handrail.core.documents.revert import way_back
+from handrail.core.documents.text import Text
+from handrail.core.failure import Failure
+from handrail.lsp.documents import Documents, OpenDocument
+from handrail.lsp.edits.answers import open_twice
+from handrail.lsp.edits.late import Late
+from handrail.lsp.edits.sending import Sending
+from handrail.ports import Editor
+
+Told = Callable[[Landing], None]
+LIMIT = 50  # ways back that are waited for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Whole:
+    """
+    The update that a part belongs to which is made in one more document of a file.
+
+    Attributes:
+        failure: Why the rest of it has not landed.
+    """
+
+    update: Update
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """
+    A way back that has not landed, and may show late.
+
+    Attributes:
+        update: What is taken back, as it is known to whoever is told.
+        part: What of it was made.
+        undo: What was sent.
+        failure: What is told of it.
+    """
+
+    update: Update
+    part: Update
+    undo: Update
+    failure: Failure
+
+
+class Views:
+    """
+    Updates of open documents, each in all documents of its file.
+
+    Attributes:
+        one_at_a_time: Held while something is sent.
+        late: What may show late.
+    """
+
+    def __init__(self, documents: Documents, sending: Sending, disk: Editor, copies_s: float) -> None:
+        self.one_at_a_time = asyncio.Lock()
+        self.late = Late(documents, self._undo_copy, copies_s)
+        self._documents, self._sending, self._disk = documents, sending, disk
+        self._ways: list[_Way] = []
+        self._working: set[asyncio.Task[None]] = set()
+
+    async def update(self, update: Update, label: str) -> Landing:
+        """Make an update of an open document, in all documents of its file unless it is for one alone."""
+        document = self._documents.find(update.uri)
+        beside = self._documents.beside(document) if document and not update.is_alone else ()
+        if document and beside and (failure := self.differing(document)):
+            return Rejected(failure=failure)
+        landing = await self._send(update, label, update.uri)
+        if document and beside:
+            landing = await self._update_beside(update, label, landing, (document, *beside))
+        return landing
+
+    def differing(self, document: OpenDocument) -> Failure | None:
+        """Why no document of a file is edited: the editor holds others of it, with other texts."""
+        beside = self._documents.beside(document)
+        if all(each.text.content == document.text.content for each in beside):
+            return None
+        return open_twice([document.uri, *(each.uri for each in beside)])
+
+    @property
+    def _is_blind(self) -> bool:
+        """Whether the client compares no versions."""
+        return not self._sending.wire.client.versioned
+
+    async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
+        """Make an update in the document that is open as *uri*."""
+        if (document := self._documents.find(uri)) is not None:
+            self.late.forget(document.uri)
+        landing, tries = await self._sending.update(replace(update, uri=uri), label)
+        if tries:
+            whole = part_of or _Whole(update=update)
+            sent = tries[-1].as_part_of(update, whole.update)
+            self.late.add(whole.update, sent, landing, rest=whole.failure, is_blind=self._is_blind)
+        if isinstance(landing, Applied) and len(tries) > 1:
+            self.late.watch_copies(update, tries, landing)
+        return landing
+
+    async def _undo_copy(self, undo: Update) -> bool:
+        """Take the second copy of an edit back; whether that landed."""
+        async with self.one_at_a_time:
+            landing, _ = await self._sending.update(undo, "handrail: take back a second copy")
+        return isinstance(landing, Applied)
+
+    async def _update_beside(
+        self, update: Update, label: str, landing: Landing, views: Sequence[OpenDocument]
+    ) -> Landing:
+        """Make what has landed in the first of a file's documents in all others, or take it back there."""
+        if isinstance(landing, Rejected):
+            return landing
+        part, whole = _landed(update, landing)
+        failure = whole.failure if not update.is_divisible else None
+        done = [views[0]]
+        for view in views[1:] if failure is None else ():
+            other = await self._send(part, label, view.uri, whole)
+            if not isinstance(other, Applied):
+                failure = other.failure
+                break
+            done.append(view)
+        if failure is None:
+            return landing
+        return Rejected(failure=await self._undo(update, part, done, failure))
+
+    # ---- Ways back --------------------------------------------------------------------------------
+
+    async def _undo(
+        self, update: Update, part: Update, views: Sequence[OpenDocument], failure: Failure
+    ) -> Failure:
+        """Take *part* of an update back in documents of its file, as one did not take it; what to tell."""
+        for view in views:
+            if (undo := self._way_back(part, view.uri)) is None:
+                continue
+            landing, tries = await self._sending.update(undo, "handrail: take back half an edit")
+            failure = with_what_was_overwritten(failure, landing)
+            if tries and not isinstance(landing, Applied):
+                self.late.add(undo, tries[-1], landing, is_blind=self._is_blind)
+                way = _Way(update=update, part=part, undo=undo, failure=failure)
+                self._ways = [*self._ways, way][-LIMIT:]
+        return failure
+
+    def _way_back(self, part: Update, uri: str) -> Update | None:
+        """What takes *part* back in the document that is open as *uri*; None if nothing of it is there."""
+        document = self._documents.find(uri)
+        if document is None:
+            return None
+        made = Text(with_blanks_of(part.base, part.edits, document.text.content))
+        found = fates(part.base, part.edits, document.text.content)
+        back = way_back(document.text, [(part.base, made)]) if any(f in LANDED for f in found) else None
+        if not back:
+            return None
+        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
+        return Update(uri=uri, base=document.text, hunks=(hunk,))
+
+    def _watch_ways(self, update: Update, tell: Told) -> None:
+        for way in [way for way in self._ways if way.update is update]:
+            self.late.when_shown(way.undo, partial(self._undone_late, way, tell))
+
+    def _undone_late(self, way: _Way, tell: Told, landing: Landing, uri: str) -> None:
+        if isinstance(landing, Applied):
+            self._begin(self._undo_others(way, tell, uri))
+
+    async def _undo_others(self, way: _Way, tell: Told, uri: str) -> None:
+        """A way back shows in the document *uri*: what stands in the others by now goes as well."""
+        async with self.one_at_a_time:
+            others = [view for view in self._views(way.update) if view.uri != uri]
+            failure = await self._undo(way.update, way.part, others, way.failure)
+        tell(Rejected(failure=failure))
+
+    # ---- What shows late --------------------------------------------------------------------------
+
+    def when_shown(self, update: Update, tell: Told) -> None:
+        """Have *tell* called when more of an update shows than was told; see the port."""
+        self.late.when_shown(update, partial(self._shown_late, update, tell))
+        self._watch_ways(update, tell)
+
+    def changed(self, document: OpenDocument) -> None:
+        """A document has changed: it may show an edit that was told not to stand."""
+        self.late.look(document)
+
+    def _views(self, update: Update) -> Sequence[OpenDocument]:
+        """All documents of the file that an update is of."""
+        document = self._documents.find(update.uri)
+        return (document, *self._documents.beside(document)) if document is not None else ()
+
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    def _shown_late(self, update: Update, tell: Told, landing: Landing, uri: str) -> None:
+        if isinstance(landing, Applied | Partial) and landing.uri is not None:
+            self._begin(self._renamed_late(update, tell, landing))
+        elif update.is_alone or len(self._views(update)) < 2 or isinstance(landing, Rejected):
+            tell(landing)
+        else:
+            self._begin(self._complete(update, tell, landing, uri))
+
+    async def _renamed_late(self, update: Update, tell: Told, landing: Landing) -> None:
+        """Tell of an edit that shows in another document, if that is the same one by another name."""
+        saved = await self._disk.read(update.uri)
+        if isinstance(saved, Failure):  # else the document was closed, and a like one opened
+            tell(landing)
+
+    async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
+        """Make an update that shows late in the document *uri* in the others of its file; then tell of it."""
+        part, whole = _landed(update, landing)
+        async with self.one_at_a_time:
+            views = self._views(update)
+            for view in views:
+                missing = _missing(part, view.text.content)
+                if view.uri == uri or not missing.hunks:  # what was changed there since is the user's
+                    continue
+                other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
+                if not isinstance(other, Applied):
+                    tell(Rejected(failure=await self._undo(update, part, views, other.failure)))
+                    self._watch_ways(update, tell)
+                    return
+        tell(landing)
+
+
+def _missing(update: Update, now: str) -> Update:
+    """Those hunks of an update that do not stand in a text."""
+    there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
+    hunks = tuple(hunk for hunk in update.hunks if any(there[each] not in LANDED for each in hunk.edits))
+    return replace(update, hunks=hunks)
+
+
+def _landed(update: Update, landing: Applied | Partial) -> tuple[Update, _Whole]:
+    """Those hunks of an update that have landed, and why the others have not."""
+    if isinstance(landing, Applied):
+        return update, _Whole(update=update)
+    there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
+    part = replace(update, hunks=tuple(hunk for hunk in update.hunks if there.issuperset(hunk.edits)))
+    return part, _Whole(update=update, failure=landing.failure)
