@@ -101,8 +101,10 @@ class Corrections:
             self.listener.tell(found)
 
 
-def _undone(tell: Callable[[Landing], None], gone: Rejected, landing: Landing) -> None:
-    """A way back shows: what it takes back is told as rejected once all of it is gone."""
+def _undone(tell: Callable[[Landing], None], gone: Landing, landing: Landing) -> None:
+    """A way back shows: what it takes back is told as gone once all of it is."""
+    if isinstance(gone, Applied):
+        return  # nothing is gone by it
     if isinstance(landing, Rejected) and landing.has_overwritten:
         tell(replace(gone, failure=with_what_was_overwritten(gone.failure, landing)))
     if isinstance(landing, Applied):

@@ -9,7 +9,7 @@ document are left is read from the document, not from what became of the way bac
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from handrail.core.checkpoint import Image, Restoration, StepId
@@ -22,12 +22,12 @@ from handrail.core.documents.change import (
     Partial,
     PlannedHunk,
     Rejected,
-    Tier,
     Update,
     with_what_was_overwritten,
 )
-from handrail.core.documents.readback import LANDED, fates, with_blanks_of
-from handrail.core.documents.revert import way_back
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import LANDED, Fate, fates
+from handrail.core.documents.revert import hunks_back
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import CheckpointError, Document, Ports
@@ -48,7 +48,7 @@ class WayBack:
 
     change: Update
     update: Update
-    gone: Rejected
+    gone: Landing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,38 +118,60 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 async def _undone(
     ports: Ports, change: Update, landing: Landing, failure: Failure
 ) -> tuple[Landing, list[WayBack]]:
-    """Undo what stands of *change* in each document of its file, and see what is left of it."""
-    waiting = list[WayBack]()
+    """
+    Undo what stands of *change* in each document of its file, and see what is left of it.
+
+    What cannot be undone in one of them is left in those that follow as well.
+    """
     views = await _views(ports, landing.uri or change.uri)
+    if not views:
+        return landing, []
     stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
     stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
     is_apart = len({view.text.content for view in views}) > 1
+    kept, late = set[TextEdit](), list[Update]()
     for view in views if is_apart else views[:1]:
-        made = Text(await asyncio.to_thread(with_blanks_of, change.base, stood, view.text.content))
-        back = way_back(view.text, [(change.base, made)])
-        if back is None:
-            return landing, waiting
-        if not back:
+        back = [each for each in stood if each not in kept]
+        hunks, left = await asyncio.to_thread(_hunks_back, view.text, change.base, back)
+        kept |= left
+        if not hunks:
             continue
-        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-        sent = Update(uri=view.uri, base=view.text, hunks=(hunk,), is_alone=is_apart)
+        sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
         (way,) = await ports.editor.apply([sent], LABEL)
         if not isinstance(way, Applied):
-            gone = Rejected(failure=failure, uri=landing.uri)
-            waiting.append(WayBack(change=change, update=sent, gone=gone))
+            late.append(sent)
             failure = with_what_was_overwritten(failure, way)
-    if not views:
-        return landing, waiting
-    if waiting:
-        now = await _views(ports, landing.uri or change.uri)
-        found = [fates(change.base, stood, view.text.content) for view in now]
-        there = iter([any(fate in LANDED for fate in of_edit) for of_edit in zip(*found, strict=True)])
-        still = tuple(is_there and next(there, True) for is_there in stands)
-        if still == stands:
-            return landing, waiting
-        if any(still):
-            return Partial(stands=still, failure=failure, uri=landing.uri), waiting
-    return Rejected(failure=failure, uri=landing.uri), []
+    gone = _only(change, landing, kept, failure)
+    waiting = [WayBack(change=change, update=each, gone=gone) for each in late]
+    if not waiting:
+        return gone, []
+    now = await _views(ports, landing.uri or change.uri)
+    found = [fates(change.base, stood, view.text.content) for view in now]
+    there = {each for of_view in found for each, fate in zip(stood, of_view, strict=True) if fate in LANDED}
+    return _only(change, landing, kept | there if now else set(stood), failure), waiting
+
+
+def _hunks_back(
+    now: Text, base: Text, edits: Sequence[TextEdit]
+) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
+    """What takes *edits* back, and those that stand, in whole or in part, and cannot be taken back."""
+    hunks = hunks_back(now, base, edits)
+    if any(hunk.number is None for hunk in hunks):
+        return hunks, set()
+    undone = {edits[hunk.number - 1] for hunk in hunks if hunk.number is not None}
+    found = zip(edits, fates(base, edits, now.content), strict=True)
+    return hunks, {each for each, fate in found if each not in undone and fate is not Fate.ABSENT}
+
+
+def _only(change: Update, landing: Landing, left: Set[TextEdit], failure: Failure) -> Landing:
+    """What is told of *change* if nothing but the edits *left* stands of what had landed."""
+    stands = tuple(each in left for each in change.edits)
+    was = landing.stands if isinstance(landing, Partial) else (True,) * len(stands)
+    if stands == was:
+        return landing
+    if any(stands):
+        return Partial(stands=stands, failure=failure, uri=landing.uri)
+    return Rejected(failure=failure, uri=landing.uri)
 
 
 async def _views(ports: Ports, uri: str) -> list[Document]:

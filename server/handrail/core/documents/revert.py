@@ -11,12 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk, Tier
 from handrail.core.documents.diff_regions import distance, extents
 from handrail.core.documents.edit import Block, TextEdit
+from handrail.core.documents.readback import with_blanks_of
 from handrail.core.documents.text import Text, split_lines
 
+LIMIT_APART = 50  # edits that are taken back each for itself; more are one
 Lines = tuple[int, int]  # the first and the last one, counted from 0
 Rows = Sequence[str]
 
@@ -77,6 +81,28 @@ def way_back(
     if split_lines(content) != rows:  # one that had no end, or half of one, is no longer the last
         return None
     return edit.between(now.content, content)
+
+
+def hunks_back(now: Text, base: Text, edits: Sequence[TextEdit]) -> tuple[PlannedHunk, ...]:
+    """
+    Find what takes *edits* of *base* back in *now*, a hunk for each.
+
+    Returns:
+        The hunks, numbered by the edits from 1. Those are missing that others have changed since, or that
+        are not there.
+    """
+    made = Text(with_blanks_of(base, edits, now.content))
+    if len(edits) <= LIMIT_APART:
+        apart = []
+        for at in range(len(edits)):
+            without = with_blanks_of(base, (*edits[:at], *edits[at + 1 :]), now.content)
+            back = way_back(now, [(Text(without), made)])
+            apart += [PlannedHunk(number=at + 1, tier=Tier.SAFE, edits=back)] if back else []
+        spans = sorted((each.span for hunk in apart for each in hunk.edits), key=lambda span: span.start)
+        if all(one.end < other.start for one, other in pairwise(spans)):
+            return tuple(apart)
+    whole = way_back(now, [(base, made)])
+    return (PlannedHunk(number=None, tier=Tier.SAFE, edits=whole),) if whole else ()
 
 
 def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:

@@ -319,6 +319,22 @@ def _has_lost_lines(sent: Sent, typed: Text, now: str) -> bool:
     return bool(Counter(map(_bare, others)) - Counter(map(_bare, Text(now).rows)) - Counter([""]))
 
 
+def _made_blindly(sent: Sent, there: Text) -> str:
+    """What a client makes of *there* that applies an edit at the lines and columns that it names."""
+
+    def place(offset: int) -> int:
+        line = sent.base.line_at(offset)
+        if line >= len(there.starts):
+            return len(there.content)
+        return min(there.row_end(line), there.starts[line] + offset - sent.base.starts[line])
+
+    moved = [
+        replace(each, span=replace(each.span, start=place(each.span.start), end=place(each.span.end)))
+        for each in sent.edits
+    ]
+    return edit.apply(there.content, moved)
+
+
 def _bare(row: str) -> str:
     return "".join(row.split())
 
@@ -346,8 +362,11 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
             return None
     else:
         made = _bare(edit.apply(last.content, [each.edit for each in moved]))
-        if any(_bare(text) == made for text in (*seen, now)):  # a formatter may have been at work as well
+        if _bare(_made_blindly(sent, last)) == made:  # what was typed has moved no line that it names
             return None
+        later = (*seen[len(typed) :], now)
+        if any(_bare(text) == made or _is_beside(sent, last, text) for text in later):
+            return None  # a formatter may have been at work as well
     failure = overwritten(sent.uri, *_differing_lines(last.content, now))
     stands = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
     if not met or not any(stands):

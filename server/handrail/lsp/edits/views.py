@@ -16,15 +16,12 @@ from handrail.core.documents.change import (
     Applied,
     Landing,
     Partial,
-    PlannedHunk,
     Rejected,
-    Tier,
     Update,
     with_what_was_overwritten,
 )
-from handrail.core.documents.readback import LANDED, fates, with_blanks_of
-from handrail.core.documents.revert import way_back
-from handrail.core.documents.text import Text
+from handrail.core.documents.readback import LANDED, fates
+from handrail.core.documents.revert import hunks_back
 from handrail.core.failure import Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.answers import open_twice
@@ -166,13 +163,8 @@ class Views:
         document = self._documents.find(uri)
         if document is None:
             return None
-        made = Text(with_blanks_of(part.base, part.edits, document.text.content))
-        found = fates(part.base, part.edits, document.text.content)
-        back = way_back(document.text, [(part.base, made)]) if any(f in LANDED for f in found) else None
-        if not back:
-            return None
-        hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=back)
-        return Update(uri=uri, base=document.text, hunks=(hunk,))
+        hunks = hunks_back(document.text, part.base, part.edits)
+        return Update(uri=uri, base=document.text, hunks=hunks, is_divisible=True) if hunks else None
 
     def _watch_ways(self, update: Update, tell: Told) -> None:
         for way in [way for way in self._ways if way.update is update]:
