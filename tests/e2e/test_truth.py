@@ -542,6 +542,51 @@ async def test_a_way_back_that_one_buffer_shows_late_is_made_in_the_other(
         assert [editor.desk[own], editor.desk[other]] == [EDITED, EDITED]
 
 
+TWO_HUNKS = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"
+
+
+@every_editor
+@pytest.mark.parametrize("is_twice", [False, True], ids=["one-buffer", "two-buffers"])
+async def test_of_a_call_that_is_taken_back_only_what_was_typed_into_stays(
+    stage: Stage, habits: Habits, is_twice: bool
+) -> None:
+    patch = f"*** Begin Patch\n{TWO_HUNKS}*** Update File: b.txt\n@@\n-two\n+TWO\n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    uris = opened_twice(stage, editor) if is_twice else (editor.desk.open(stage.put("a.txt", TEXT)),)
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def typed() -> None:
+        for uri in uris:
+            editor.desk.type(uri, "typed", after="TW")
+        editor.desk.tell()
+
+    obeyed = [Reaction() for _ in uris[1:]]
+    editor.behaviours = [*obeyed, Reaction(later=typed), refuse]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed", "bad-patch", "edit-rejected"]
+    assert [editor.desk[uri] for uri in uris] == [TEXT.replace("two", "TWtypedO")] * len(uris)
+
+
+@pytest.mark.parametrize("client", ["single"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_what_shows_of_a_call_while_it_is_taken_back_goes_as_well(stage: Stage, habits: Habits) -> None:
+    """The second of two hunks shows when the way back of the first has been sent."""
+    patch = f"*** Begin Patch\n{TWO_HUNKS}*** Update File: b.txt\n@@\n-two\n+TWO\n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def shows() -> None:
+        editor.desk.type(uri, "FOUR", instead="four")
+
+    editor.behaviours = [Reaction(only=1), refuse, Reaction(before=shows)]
+    report = await editor.turn("Do it.")
+    assert "landed" not in statuses(report)
+    await editor.until(lambda: editor.desk[uri] == TEXT)
+
+
 @every_editor
 async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Stage, editor: Editor) -> None:
     own, other = opened_twice(stage, editor)
@@ -555,6 +600,24 @@ async def test_closing_one_buffer_of_a_file_leaves_the_other_as_it_is(stage: Sta
 
 
 # ---- Clients without versions ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("client", ["text"], indirect=True)
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_typing_above_and_inside_a_blind_edit_is_not_told_as_overwritten(
+    editor: Editor, uri: str
+) -> None:
+    """It moves no line that the edit names, so nothing can have been made over it."""
+    editor.behaviours = [
+        Reaction(
+            before=lambda: editor.desk.type(uri, " typed", after="one"),
+            after=lambda: editor.desk.type(uri, " too", after="TWO"),
+            says=Says.ERROR,
+        )
+    ]
+    report = await editor.turn(PROMPT)
+    await corrected(editor, report, ["landed"])
+    assert editor.desk[uri] == EDITED.replace("one", "one typed").replace("TWO", "TWO too")
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])

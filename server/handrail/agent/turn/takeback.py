@@ -126,49 +126,64 @@ async def _undone(
     views = await _views(ports, landing.uri or change.uri)
     if not views:
         return landing, []
-    stands = landing.stands if isinstance(landing, Partial) else (True,) * len(change.edits)
-    stood = [each for each, is_there in zip(change.edits, stands, strict=True) if is_there]
-    is_apart = len({view.text.content for view in views}) > 1
-    kept, late = set[TextEdit](), list[Update]()
-    for view in views if is_apart else views[:1]:
-        back = [each for each in stood if each not in kept]
-        hunks, left = await asyncio.to_thread(_hunks_back, view.text, change.base, back)
-        kept |= left
-        if not hunks:
-            continue
-        sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
-        (way,) = await ports.editor.apply([sent], LABEL)
-        if not isinstance(way, Applied):
-            late.append(sent)
-            failure = with_what_was_overwritten(failure, way)
+    tried, kept, late = set[TextEdit](), set[TextEdit](), list[Update]()
+    left = _standing(change, landing) | _shown(change, views)  # more may show since it was told
+    while left and not late:
+        tried |= left
+        is_apart = len({view.text.content for view in views}) > 1
+        for view in views if is_apart else views[:1]:
+            hunks, stays = await asyncio.to_thread(_hunks_back, view.text, change, left - kept)
+            kept |= stays
+            if not hunks:
+                continue
+            sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
+            (way,) = await ports.editor.apply([sent], LABEL)
+            if not isinstance(way, Applied):
+                late.append(sent)
+                failure = with_what_was_overwritten(failure, way)
+        views = await _views(ports, landing.uri or change.uri)
+        left = _shown(change, views) - tried
     gone = _only(change, landing, kept, failure)
     waiting = [WayBack(change=change, update=each, gone=gone) for each in late]
     if not waiting:
         return gone, []
-    now = await _views(ports, landing.uri or change.uri)
-    found = [fates(change.base, stood, view.text.content) for view in now]
-    there = {each for of_view in found for each, fate in zip(stood, of_view, strict=True) if fate in LANDED}
-    return _only(change, landing, kept | there if now else set(stood), failure), waiting
+    there = _shown(change, views) & tried if views else tried
+    return _only(change, landing, kept | there, failure), waiting
+
+
+def _standing(change: Update, landing: Landing) -> set[TextEdit]:
+    """The edits that were told to stand."""
+    if isinstance(landing, Partial):
+        return {each for each, stands in zip(change.edits, landing.stands, strict=True) if stands}
+    return set(change.edits)
+
+
+def _shown(change: Update, views: Sequence[Document]) -> set[TextEdit]:
+    """The edits that stand in any of the documents of a file."""
+    found = [fates(change.base, change.edits, view.text.content) for view in views]
+    return {
+        each for of_view in found for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED
+    }
 
 
 def _hunks_back(
-    now: Text, base: Text, edits: Sequence[TextEdit]
+    now: Text, change: Update, wanted: Set[TextEdit]
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
-    """What takes *edits* back, and those that stand, in whole or in part, and cannot be taken back."""
-    hunks = hunks_back(now, base, edits)
+    """What takes edits back, and those that stand, in whole or in part, and cannot be taken back."""
+    edits = [each for each in change.edits if each in wanted]
+    hunks = hunks_back(now, change.base, edits)
     if any(hunk.number is None for hunk in hunks):
         return hunks, set()
     undone = {edits[hunk.number - 1] for hunk in hunks if hunk.number is not None}
-    found = zip(edits, fates(base, edits, now.content), strict=True)
+    found = zip(edits, fates(change.base, edits, now.content), strict=True)
     return hunks, {each for each, fate in found if each not in undone and fate is not Fate.ABSENT}
 
 
 def _only(change: Update, landing: Landing, left: Set[TextEdit], failure: Failure) -> Landing:
     """What is told of *change* if nothing but the edits *left* stands of what had landed."""
-    stands = tuple(each in left for each in change.edits)
-    was = landing.stands if isinstance(landing, Partial) else (True,) * len(stands)
-    if stands == was:
+    if left == _standing(change, landing):
         return landing
+    stands = tuple(each in left for each in change.edits)
     if any(stands):
         return Partial(stands=stands, failure=failure, uri=landing.uri)
     return Rejected(failure=failure, uri=landing.uri)
