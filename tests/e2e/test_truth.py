@@ -608,9 +608,14 @@ async def test_typing_above_and_inside_a_blind_edit_is_not_told_as_overwritten(
     editor: Editor, uri: str
 ) -> None:
     """It moves no line that the edit names, so nothing can have been made over it."""
+
+    def typed() -> None:
+        editor.desk.type(uri, " typed", after="one")
+        editor.desk.tell()
+
     editor.behaviours = [
         Reaction(
-            before=lambda: editor.desk.type(uri, " typed", after="one"),
+            before=typed,
             after=lambda: editor.desk.type(uri, " too", after="TWO"),
             says=Says.ERROR,
         )
