@@ -50,6 +50,11 @@ def _command(options: argparse.Namespace) -> int:
             return config(options)
         case "doctor":
             return _doctor()
+        case "layer":
+            from handrail.cli.layers import layer
+
+            options.workspace = options.workspace or _here()
+            return layer(options)
         case "apply" if options.jsonl:
             return _apply_lines()
         case _:

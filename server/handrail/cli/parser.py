@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     _checkpoint_parser(commands)
     _session_parser(commands)
     _rules_parser(commands)
+    _layer_parser(commands)
     _config_parser(commands)
     commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
     return parser
@@ -175,6 +176,19 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     actions.add_parser("list", help="the rules that answers have added to a workspace")
     remove = actions.add_parser("remove", help="remove rules, so that handrail asks again")
     remove.add_argument("ids", nargs="+", metavar="ID", help="as `handrail rules list` shows it")
+    for action in actions.choices.values():
+        action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
+        action.add_argument("--json", action="store_true", help="print one JSON value")
+
+
+def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    layers = commands.add_parser("layer", help="list or copy what commands left outside all checkpoints")
+    actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the layers of a workspace that hold something, the latest first")
+    copy = actions.add_parser("copy", help="take over what a layer holds into the folder that it lay over")
+    copy.add_argument("id", metavar="ID", help="as `handrail layer list` shows it")
+    copy.add_argument("--to", type=Path, metavar="DIR", help="into this folder instead")
+    copy.add_argument("--yes", action="store_true", help="without a question")
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
         action.add_argument("--json", action="store_true", help="print one JSON value")

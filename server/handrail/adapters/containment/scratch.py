@@ -22,9 +22,9 @@ from pathlib import Path
 from handrail.adapters.containment.profile import Layer
 from handrail.adapters.files.system_lock import taken
 from handrail.adapters.state import lock
+from handrail.adapters.state.layers import LAYERS, NAMES
 
-FOLDER, LAYERS, LOCK = "contained", "layers", "lock"
-NAMES = "folders.txt"  # says what each layer is of
+FOLDER, LOCK = "contained", "lock"
 KEPT_S = 7 * 24 * 3600
 
 

@@ -43,7 +43,8 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
         if layer not in console.named:
             console.named.add(layer)
             said = f"{path} is in no checkpoint, so what commands change in it lies in a layer"
-            console.notice(f"{said}, which is kept for a week after the server ends: {layer}", False)
+            kept = "which is kept for a week after the server ends (`handrail layer list` shows it)"
+            console.notice(f"{said}, {kept}: {layer}", False)
     return tuple(paths)
 
 

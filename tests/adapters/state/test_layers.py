@@ -1,0 +1,114 @@
+"""What commands left in layers is found, and taken over without following anything that they made."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from handrail.adapters.state.layers import Did, Taken, changes, kept_layers, take_over
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mknod"), reason="there are layers on Linux only")
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Path:
+    """A layer as the kernel has it: a change, a file deep below, a removal, and a folder in place of one."""
+    upper = tmp_path / "home" / "layers" / "2026-01-02-ab" / "data-12"
+    (upper / "deep" / "er").mkdir(parents=True)
+    (upper / "changed.txt").write_bytes(b"new\r\n")
+    (upper / "deep" / "er" / "run.sh").write_text("#!/bin/sh\n")
+    (upper / "deep" / "er" / "run.sh").chmod(0o755)
+    (upper / "link").symlink_to("changed.txt")
+    os.mknod(upper / "gone.txt", stat.S_IFCHR, 0)
+    (upper / "replaced").mkdir()
+    (upper / "replaced" / "mine.txt").write_text("mine\n")
+    (upper.parent / "folders.txt").write_text(f"data-12: {tmp_path / 'data'}\nempty-34: {tmp_path}\n")
+    (upper.parent / "empty-34").mkdir()
+    return upper
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    folder = tmp_path / "data"
+    (folder / "replaced").mkdir(parents=True)
+    (folder / "replaced" / "theirs.txt").write_text("theirs\n")
+    for name in ("changed.txt", "gone.txt", "kept.txt"):
+        (folder / name).write_text("old\n")
+    return folder
+
+
+def test_only_layers_that_hold_something_are_found(tmp_path: Path, layer: Path) -> None:
+    (found,) = kept_layers(tmp_path / "home")
+    assert (found.id, found.lies_in, found.folder) == ("2026-01-02-ab/data-12", layer, tmp_path / "data")
+    assert kept_layers(tmp_path / "another") == ()
+
+
+def test_what_it_holds_is_taken_over(layer: Path, target: Path) -> None:
+    wanted = {
+        ("changed.txt", Did.WRITTEN),
+        ("deep/er/run.sh", Did.WRITTEN),
+        ("link", Did.WRITTEN),
+        ("gone.txt", Did.REMOVED),
+        ("replaced/mine.txt", Did.WRITTEN),
+    }
+    assert {(each.path, each.did) for each in changes(layer)} == wanted
+    done = {(each.path, each.did) for each in take_over(layer, target)}
+    assert done == wanted | {("deep/", Did.WRITTEN), ("deep/er/", Did.WRITTEN)}
+    assert (target / "changed.txt").read_bytes() == b"new\r\n"
+    assert stat.S_IMODE((target / "deep/er/run.sh").stat().st_mode) == 0o755
+    assert os.readlink(target / "link") == "changed.txt"
+    assert not (target / "gone.txt").exists()
+    assert (target / "kept.txt").read_text() == "old\n"
+    assert sorted(os.listdir(target / "replaced")) == ["mine.txt", "theirs.txt"]
+
+
+def test_a_folder_in_place_of_another_one_keeps_nothing_of_that(layer: Path, target: Path) -> None:
+    try:
+        os.setxattr(layer / "replaced", "user.overlay.opaque", b"y")
+    except OSError:
+        pytest.skip("no attributes here")
+    assert Taken(path="replaced/theirs.txt", did=Did.REMOVED) in list(take_over(layer, target))
+    assert os.listdir(target / "replaced") == ["mine.txt"]
+
+
+@pytest.mark.parametrize("name", ["deep", "deep/er", "changed.txt", "replaced"])
+def test_no_link_where_it_is_taken_over_to_leads_elsewhere(
+    tmp_path: Path, layer: Path, target: Path, name: str
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "precious.txt").write_text("precious\n")
+    path = target / name
+    path.parent.mkdir(exist_ok=True)
+    if path.is_dir():
+        path.rename(tmp_path / "aside")
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside / "precious.txt" if name == "changed.txt" else outside)
+    list(take_over(layer, target))
+    assert os.listdir(outside) == ["precious.txt"]
+    assert (outside / "precious.txt").read_text() == "precious\n"
+    assert not path.is_symlink()
+
+
+def test_a_link_in_place_of_the_whole_folder_is_refused(tmp_path: Path, layer: Path, target: Path) -> None:
+    target.rename(tmp_path / "elsewhere")
+    target.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="data"):
+        list(take_over(layer, target))
+    assert (tmp_path / "elsewhere" / "changed.txt").read_text() == "old\n"
+
+
+def test_what_is_no_file_is_left_out(layer: Path, target: Path) -> None:
+    os.mkfifo(layer / "pipe")
+    (each,) = [each for each in take_over(layer, target) if each.did is Did.LEFT_OUT]
+    assert (each.path, bool(each.why)) == ("pipe", True)
+    assert not (target / "pipe").exists()
+
+
+def test_a_folder_that_a_command_has_closed_is_read(layer: Path, target: Path) -> None:
+    (layer / "deep").chmod(0)
+    list(take_over(layer, target))
+    assert (target / "deep/er/run.sh").exists()
