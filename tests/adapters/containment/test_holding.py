@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from adapters.commands.test_process import Told, is_running
-from handrail.adapters.commands import room
+from handrail.adapters.commands import crowd, room
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
@@ -201,6 +201,25 @@ async def test_a_command_is_ended_before_it_has_filled_the_disk(
         held.close()
     assert isinstance(ran, Ran)
     assert ran.end is End.FULL
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the system holds others to the bound itself")
+@pytest.mark.parametrize(
+    "line", ["sleep 1000 &", "env -i sleep 1000 &"], ids=["as it is", "without its mark"]
+)
+async def test_a_command_of_root_s_is_ended_that_has_too_many_processes(
+    root: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.setattr(crowd, "LIMIT_PROCESSES", 15)
+    many = f"for i in $(seq 100); do {line} done; sleep 1000"
+    made = Run(line=many, folder=uri_of(root), timeout_s=1000, contained=WORK)
+    held = containing(root)
+    try:
+        ran = await Processes(os.environ, lambda: (root,), held).run(made, asyncio.Event(), lambda _: None)
+    finally:
+        held.close()
+    assert isinstance(ran, Ran)
+    assert (ran.end, ran.code) == (End.CROWDED, None)
 
 
 async def test_what_a_layer_holds_is_kept_for_a_week_after_the_server_has_ended(root: Path) -> None:

@@ -11,11 +11,12 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from handrail.adapters.commands import environment, output, repository, room, shell_parser
+from handrail.adapters.commands.crowd import overcrowded
 from handrail.adapters.commands.ending import MARK, end_all
 from handrail.adapters.commands.playing import Playing
 from handrail.adapters.commands.prepare import Programs, prepared
@@ -153,7 +154,8 @@ class Processes:
         task.add_done_callback(lambda _: os.close(theirs))
         end, left, is_held = End.STOPPED, 0, True
         try:
-            end = await _ended(task, stop, run.timeout_s, holding, self._disks(holding))
+            wanted = Bounds(stop=stop, timeout_s=run.timeout_s, disks=self._disks(holding), mark=mark)
+            end = await _ended(task, holding, wanted)
             if end is End.EXITED:
                 await asyncio.wait([reading], timeout=LINGER_S)
         finally:
@@ -212,25 +214,39 @@ class Processes:
         return {name: value for name, value in held if not any(secret in value for secret in secrets)}
 
 
-async def _ended(
-    task: asyncio.Future[int],
-    stop: asyncio.Event,
-    timeout_s: float | None,
-    holding: Holding | None,
-    disks: Sequence[Path],
-) -> End:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """
+    What a command is ended for.
+
+    Attributes:
+        stop: It is wanted no more.
+        timeout_s: After how long; None for never.
+        disks: Folders on the disks that it must leave room on.
+        mark: What its processes carry; there must not be too many.
+    """
+
+    stop: asyncio.Event
+    timeout_s: float | None
+    disks: Sequence[Path]
+    mark: str
+
+
+async def _ended(task: asyncio.Future[int], holding: Holding | None, bounds: Bounds) -> End:
     """Wait until the command ends by itself, or for what it must be ended for."""
-    stopping = asyncio.ensure_future(stop.wait())
-    uncovering = asyncio.ensure_future(_uncovers(holding))
-    filling = [asyncio.ensure_future(room.used_up(disks))] if disks else []
-    watched: list[asyncio.Future[Any]] = [stopping, uncovering, *filling]
+    watched: dict[asyncio.Future[Any], End] = {
+        asyncio.ensure_future(bounds.stop.wait()): End.STOPPED,
+        asyncio.ensure_future(_uncovers(holding)): End.STOPPED,
+    }
+    if bounds.disks:
+        watched[asyncio.ensure_future(room.used_up(bounds.disks))] = End.FULL
+    if holding is not None:
+        watched[asyncio.ensure_future(overcrowded(bounds.mark))] = End.CROWDED
     try:
-        await asyncio.wait([task, *watched], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([task, *watched], timeout=bounds.timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
             return End.EXITED
-        if stopping.done() or uncovering.done():
-            return End.STOPPED
-        return End.FULL if any(each.done() for each in filling) else End.TIMED_OUT
+        return next((end for each, end in watched.items() if each.done()), End.TIMED_OUT)
     finally:
         for each in watched:
             each.cancel()

@@ -176,6 +176,15 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
             ),
             steps=("Have it write less.", "Or ask the user to make room on the disk."),
         )
+    if end is End.CROWDED:
+        return Failure(
+            code=Code.TOOL_FAILED,
+            message=(
+                "The command had started thousands of processes, so it and all that it had started were "
+                "ended. What it had changed by then is changed."
+            ),
+            steps=("Have it start fewer at once.",),
+        )
     steps = ["Run only a part of it, or something that ends sooner."]
     if timeout_s < longest_s:
         steps.append(f"Or give it more time with `timeout_s`, at most {longest_s:g}.")

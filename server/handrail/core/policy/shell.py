@@ -87,13 +87,14 @@ class Run:
 
 
 class End(StrEnum):
-    """How a command ended: by itself, for want of time or room, as it was to be, or saw what it must not."""
+    """How a command ended: by itself, for want of time or room, as it was to be, or for what it did."""
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
     STOPPED = "stopped"
     UNCOVERED = "uncovered"
     FULL = "full"
+    CROWDED = "crowded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

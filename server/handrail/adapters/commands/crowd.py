@@ -1,0 +1,42 @@
+"""
+The number of processes of a command that runs as root, which the system holds to no bound of its own.
+
+The count of all processes and threads of the machine costs nothing to read, so it is looked at often. Only if
+it has grown by more than a command may have, the command's own are counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from handrail.adapters.commands.ending import FINDS_ALL, marked
+from handrail.adapters.containment.holding import LIMIT_PROCESSES
+from handrail.adapters.files.files import in_thread
+
+LOADS = Path("/proc/loadavg")
+LOOK_S = 0.05
+BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark
+
+
+async def overcrowded(mark: str) -> None:
+    """Wait until the command that carries *mark* has too many processes; for ever, unless it is root's."""
+    if not FINDS_ALL or os.geteuid() != 0:
+        await asyncio.Event().wait()
+    began = _running()
+    while True:
+        more = _running() - began
+        if more > BEYOND * LIMIT_PROCESSES:
+            return
+        if more > LIMIT_PROCESSES and len(await in_thread(marked, mark)) > LIMIT_PROCESSES:
+            return
+        await asyncio.sleep(LOOK_S)
+
+
+def _running() -> int:
+    """How many processes and threads there are on the machine."""
+    try:
+        return int(LOADS.read_text("ascii").split()[3].partition("/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0
