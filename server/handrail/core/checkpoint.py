@@ -74,6 +74,7 @@ class Target:
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
             whatever the user has saved by now.
         is_gone: Whether there is none, whatever somebody else has put there by now.
+        is_untouched: Whether it was left as it was, whatever somebody else has made of it by now.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
     """
 
@@ -84,6 +85,7 @@ class Target:
     is_place: bool = False
     leaves_file: bool = False
     is_gone: bool = False
+    is_untouched: bool = False
     renamed: str | None = None
 
 

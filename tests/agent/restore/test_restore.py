@@ -390,3 +390,34 @@ async def test_what_somebody_wrote_between_an_edit_and_a_command_of_an_answer_is
     report = await bench.restore("t-9")
     assert snapshot(bench.root) == {"a": b"ours 0\n\nTHEIRS\n\nours 1\n"}
     assert (len(report.restored), report.conflicts) == (1, ())
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_what_another_process_wrote_in_the_moment_of_a_restore_is_not_taken_back_with_it(
+    bench: Bench, when: str
+) -> None:
+    lay_out(bench.root, {"a": b"ours\n\ntheirs\n", "b": b"gone\n"})
+    path = bench.root / "a"
+    edits = [
+        call("patch", path="a", mode="replace", old_string="ours", new_string="OURS"),
+        call("patch", mode="v4a", patch="*** Begin Patch\n*** Add File: c\n+made\n*** End Patch\n"),
+        call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: b\n*** End Patch\n"),
+    ]
+    bench.says(answer("", *edits), answer("Done."))
+    report = await bench.turn()
+    assert snapshot(bench.root) == {"a": b"OURS\n\ntheirs\n", "c": b"made\n"}
+
+    def theirs() -> None:
+        replacing(path, "theirs", "THEIRS")()
+
+    def theirs_anew() -> None:
+        (bench.root / "c").write_text("theirs\n")
+
+    late = (lambda: None, theirs_anew, lambda: None, theirs)
+    bench.editor = Neighbour(*((theirs,) if when == "before" else late))
+    restored = await bench.restore(report.turn)
+    made = {} if when == "before" else {"c": b"theirs\n"}
+    assert snapshot(bench.root) == {"a": b"ours\n\nTHEIRS\n", "b": b"gone\n", **made}
+    assert restored.checkpoint is not None
+    await bench.restore(restored.checkpoint)
+    assert snapshot(bench.root) == {"a": b"OURS\n\nTHEIRS\n", **(made or {"c": b"made\n"})}

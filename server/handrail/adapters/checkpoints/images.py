@@ -94,7 +94,7 @@ def _place(spot: Spot) -> Image:
 
 def _image(spot: Spot) -> Image:
     unsaved = spot.target.unsaved
-    if spot.target.is_gone:
+    if spot.target.is_gone or spot.target.is_untouched:
         return Image(raw=None)
     real = files.path_of(spot.target.renamed) if spot.target.renamed else spot.real
     try:
@@ -122,6 +122,8 @@ def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
 
 def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile]]:
     """What a change has left of a document that held *before* and holds *now*, as it is stored."""
+    if spot.target.is_untouched:
+        return before, []
     after, blobs = keep(now)
     if after.blob is not None and after.mode is None:  # the file is not there any more
         after = replace(after, mode=before.mode)

@@ -16,7 +16,7 @@ from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
 from handrail.agent.restore.dry_run import rehearsed
 from handrail.agent.turn.corrections import keep_late
-from handrail.agent.turn.preimage import NOTHING, held, targets
+from handrail.agent.turn.preimage import NOTHING, held, pinned, targets
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.conversation.journal import ToldTurn
 from handrail.core.documents.change import Landing, Update
@@ -157,7 +157,8 @@ async def _restore(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
 ) -> str:
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
-    plan, before = await _kept(ports, step, wish, plan, found)
+    plan, before, coming = await _kept(ports, step, wish, plan, found)
+    left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.opened()}
     for each in plan:
         if not wish.go_on(found.done, found.count):
             found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
@@ -165,11 +166,33 @@ async def _restore(
             await take_back(ports, each, found)
         else:
             await take_back_lines(ports, each, wish.lines, found)
+        is_open = identity(ports, each.uri) in opened
+        left.append(await _left(ports, each, None if is_open else coming.get(each.uri), found))
     await ports.editor.remove_empty_folders(
         sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
     )
-    await ports.checkpoints.record(step, await _targets(ports, plan))
+    await ports.checkpoints.record(step, left)
     return before
+
+
+async def _left(ports: Ports, each: Restoration, coming: Intended | None, found: Found) -> Target:
+    """
+    What a restore has left of a path, without what others write there meanwhile.
+
+    Args:
+        coming: What a file was about to become; None of what an editor holds, which may have formatted it.
+        found: What became of all paths so far.
+    """
+    if each.is_place:
+        return Target(uri=each.uri, is_place=True)
+    if any(each.uri == conflict.uri for conflict in found.conflicts) or each.uri in found.unchanged:
+        return Target(uri=each.uri, is_untouched=True)
+    if coming is not None and each.uri in found.deleted:
+        return Target(uri=each.uri, is_gone=True)
+    if coming is not None and coming.raw is not None and each.uri in found.restored:
+        return Target(uri=each.uri, raw=coming.raw)
+    (target,) = pinned(await held(ports.editor, [each.uri]))
+    return target
 
 
 async def _targets(
@@ -187,11 +210,16 @@ async def _coming(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict
 
 async def _kept(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
-) -> tuple[tuple[Restoration, ...], str]:
-    """Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan."""
+) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
+    """
+    Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan.
+
+    Returns:
+        The plan, the checkpoint's id, and what each document is about to become, as far as that is known.
+    """
     coming = await _coming(ports, wish, plan)
     try:
-        return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming))
+        return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming)), coming
     except CheckpointError as error:
         kept: list[Restoration] = []
         checkpoint = step.turn
@@ -203,4 +231,4 @@ async def _kept(
                 found.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
         if not kept and not (found.restored or found.deleted):
             raise error
-        return tuple(kept), checkpoint
+        return tuple(kept), checkpoint, coming
