@@ -29,8 +29,8 @@ from e2e.behaviours import (
 )
 from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, EVERY_EDITOR, VIM, VSCODE, Habits, opting_in
-from e2e.prompts import block, statuses
+from e2e.habits import EDITORS, EVERY_EDITOR, NEOVIM, VIM, VSCODE, Habits, opting_in
+from e2e.prompts import block, fence, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
 
@@ -540,6 +540,58 @@ async def test_a_way_back_that_one_buffer_shows_late_is_made_in_the_other(
         edit.set()
         await corrected(editor, report, ["landed"])
         assert [editor.desk[own], editor.desk[other]] == [EDITED, EDITED]
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_a_way_back_that_shows_late_leaves_what_was_typed_into_in_the_other(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    own, other = opened_twice(stage, editor)
+    edit, back = asyncio.Event(), asyncio.Event()
+    editor.behaviours = [Reaction(), Reaction(applies=edit), Reaction(applies=back)]
+    report = await editor.turn(PROMPT)
+    edit.set()
+    await corrected(editor, report, ["landed"])
+    editor.desk.type(other, "typed", after="TW")
+    editor.desk.tell()
+    back.set()
+
+    async def shown() -> str:
+        await editor.request("failure.list")  # whatever was told has been dealt with
+        return editor.desk[own]
+
+    await eventually(shown, TEXT)
+    assert editor.desk[other] == EDITED.replace("TWO", "TWtypedO")
+    await corrected(editor, report, ["landed"])
+
+
+@pytest.mark.parametrize(
+    ("habits", "says"),
+    [(NEOVIM, Says.TRUE), (VSCODE, Says.TRUE), (VSCODE, Says.NOTHING)],
+    ids=["not-saved", "formatted", "not-answered"],
+)
+async def test_a_file_that_was_made_otherwise_than_asked_for_is_taken_back(
+    stage: Stage, habits: Habits, says: Says
+) -> None:
+    settings = {"edits": {"closedDocuments": "editor"}}
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=settings)
+    path = stage.root / "made.txt"
+
+    def saved(uris: list[str]) -> Json:
+        for uri in uris:
+            editor.desk.rewrite(uri, "# made\n")
+            editor.desk.save(uri)
+        return {"saved": uris}
+
+    if habits is VSCODE:
+        editor.saving = saved
+        editor.behaviours = [Reaction(says=says)]
+    report = await editor.turn(fence("made.txt", "made \n"))
+    assert path.exists()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    assert restored["conflicts"] == []
+    assert not path.exists()
 
 
 TWO_HUNKS = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"

@@ -76,6 +76,8 @@ class Target:
         is_gone: Whether there is none, whatever somebody else has put there by now.
         is_untouched: Whether it was left as it was, whatever somebody else has made of it by now.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
+        is_past: Whether this is how it was a while ago: nothing is about to change, so it is only kept if the
+            step has nothing of it yet.
     """
 
     uri: str
@@ -87,6 +89,7 @@ class Target:
     is_gone: bool = False
     is_untouched: bool = False
     renamed: str | None = None
+    is_past: bool = False
 
 
 class Kind(StrEnum):
@@ -175,6 +178,7 @@ class Restoration:
         is_shared: Whether a command made it one file with another.
         earlier: The same for the first steps alone, the most first: where the last ones are taken back
             already, it is what is there.
+        found: What it held before it was last touched.
     """
 
     uri: str
@@ -186,6 +190,7 @@ class Restoration:
     is_seen: bool = True
     is_shared: bool = False
     earlier: tuple[Restoration, ...] = field(default=(), compare=False)
+    found: Image | None = field(default=None, compare=False)
 
     @property
     def is_place(self) -> bool:

@@ -17,7 +17,8 @@ from handrail.adapters.files.disk import Disk
 from handrail.agent.restore.restore import RestoreReport
 from handrail.core.checkpoint import Limits, StepId, Target
 from handrail.core.documents.change import Change, Landing, Status
-from handrail.ports import CheckpointError
+from handrail.core.failure import Failure
+from handrail.ports import CheckpointError, Document
 from handrail.testing import answer, call, lay_out, snapshot
 
 STEP = StepId(session="s", turn="t-9", number=1, label="A command")
@@ -421,3 +422,35 @@ async def test_what_another_process_wrote_in_the_moment_of_a_restore_is_not_take
     assert restored.checkpoint is not None
     await bench.restore(restored.checkpoint)
     assert snapshot(bench.root) == {"a": b"OURS\n\nTHEIRS\n", **(made or {"c": b"made\n"})}
+
+
+class Moment(Disk):
+    """The disk, on which another process writes just before our n-th read."""
+
+    def __init__(self, at: int, act: Callable[[], object]) -> None:
+        super().__init__()
+        self.left, self.act = at, act
+
+    async def read(self, uri: str) -> Document | Failure:
+        self.left -= 1
+        if self.left == 0:
+            self.act()
+        return await super().read(uri)
+
+
+@pytest.mark.parametrize("at", range(1, 13))
+async def test_what_another_process_writes_at_any_moment_of_two_edits_is_not_taken_back(
+    bench: Bench, at: int
+) -> None:
+    lay_out(bench.root, {"a": b"ours 0\n\ntheirs\n\nours 1\n"})
+    bench.editor = moment = Moment(at, replacing(bench.root / "a", "theirs", "THEIRS"))
+    edits = [
+        call("patch", path="a", mode="replace", old_string=f"ours {number}", new_string=f"OURS {number}")
+        for number in range(2)
+    ]
+    bench.says(answer("", *edits), answer("Done."))
+    report = await bench.turn()
+    assert moment.left <= 0
+    assert snapshot(bench.root) == {"a": b"OURS 0\n\nTHEIRS\n\nOURS 1\n"}
+    await bench.restore(report.turn)
+    assert snapshot(bench.root) == {"a": b"ours 0\n\nTHEIRS\n\nours 1\n"}

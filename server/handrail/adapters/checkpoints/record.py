@@ -87,6 +87,11 @@ class Entry:
         return self.intended or self.after
 
     @property
+    def is_going(self) -> bool:
+        """Whether its file is about to be deleted."""
+        return self.intended is not None and self.intended.blob is None
+
+    @property
     def images(self) -> tuple[Kept, ...]:
         """All that is kept of it."""
         return tuple(kept for kept in (self.before, self.after, self.intended) if kept is not None)
@@ -147,7 +152,9 @@ class Growing:
     def touch(self, entry: Entry) -> Entry:
         """The entry of a document that is about to change, which *entry* has as it is found."""
         at = self.last.get(entry.identity)
-        if at is None or _was_changed_since(self.entries[at], entry.before):
+        known = None if at is None else self.entries[at]
+        # What is deleted is kept apart: if that is taken back, it is what comes back.
+        if known is None or _was_changed_since(known, entry.before) or (entry.is_going and known.after):
             self.last[entry.identity] = len(self.entries)
             self.entries.append(entry)
         return self.entries[self.last[entry.identity]]

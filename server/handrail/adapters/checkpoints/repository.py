@@ -91,8 +91,8 @@ class Vault:
             spots = [
                 spot
                 for spot in images.spots_of(targets, self.roots)
-                if images.identity_in(growing.last, spot, self.roots) not in growing.last
-                or spot.target.intended is not None
+                if not spot.target.is_past
+                or images.identity_in(growing.last, spot, self.roots) not in growing.last
             ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
@@ -104,7 +104,7 @@ class Vault:
                 if not self.memory.room.has_place_for(more, self.limits):
                     intended, more = None, []
                 blobs += (*made, *more)
-                entry = growing.touch(images.entry_of(spot, before))
+                entry = growing.touch(replace(images.entry_of(spot, before), intended=intended))
                 growing.put(replace(entry, intended=intended))
             Commands(self.home, self.roots).note_edited(spot.target.uri for spot in spots)
             with self._writing(store) as turns:

@@ -17,7 +17,7 @@ from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Held, names, pinned, results, written
 from handrail.agent.turn.takeback import WayBack
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Applied, Change, Landing, Rejected, with_what_was_overwritten
+from handrail.core.documents.change import Applied, Change, Landing, with_what_was_overwritten
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
@@ -105,7 +105,7 @@ def _undone(tell: Callable[[Landing], None], gone: Landing, landing: Landing) ->
     """A way back shows: what it takes back is told as gone once all of it is."""
     if isinstance(gone, Applied):
         return  # nothing is gone by it
-    if isinstance(landing, Rejected) and landing.has_overwritten:
+    if not isinstance(landing, Applied) and landing.has_overwritten:
         tell(replace(gone, failure=with_what_was_overwritten(gone.failure, landing)))
     if isinstance(landing, Applied):
         tell(gone if landing.uri is None else replace(gone, uri=landing.uri))
@@ -124,7 +124,7 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
     """
     try:
         renames = names([change], [landing])
-        kept = [replace(target, renamed=renames.get(target.uri)) for target in pinned(before)]
+        kept = [replace(target, renamed=renames.get(target.uri), is_past=True) for target in pinned(before)]
         await ports.checkpoints.ensure(step, kept)
         ours = await asyncio.to_thread(written, before, [change], [landing])
         after = await results(ports.editor, before, ours, renames)

@@ -133,10 +133,13 @@ def _made(change: Change, landing: Landing, document: Document | Failure, start:
         if stood is None or not isinstance(start, Text):
             return None
         return _carried(start, change.base, stood, landing.text if isinstance(landing, Applied) else None)
-    if not isinstance(landing, Applied) and landing.failure.code is not Code.NOT_AS_WRITTEN:
-        return start
+    code = None if isinstance(landing, Applied) else landing.failure.code
     if isinstance(change, Create):
-        return change.text
+        if code is None:
+            return change.text
+        return start if code is Code.FILE_EXISTS else None  # an editor may have made it otherwise
+    if code not in (None, Code.NOT_AS_WRITTEN):
+        return start
     is_open = isinstance(document, Document) and document.is_open  # then it keeps its text
     return None if is_open else Nothing.NOTHING
 

@@ -82,19 +82,19 @@ async def whole_or_nothing(
         landing = landings[at]
         if isinstance(landing, Rejected):
             continue
-        failure = _taken_back(changes[at], landing, changes[bad])
         if isinstance(change := changes[at], Update):
-            left[at], ways = await _undone(ports, change, landing, failure)
+            left[at], ways = await _undone(ports, change, landing, changes[bad])
             waiting += ways
         elif await _is_undone(ports, step, change):
-            left[at] = Rejected(failure=failure)
+            left[at] = Rejected(failure=_taken_back(change, landing, changes[bad]))
     return TakenBack(landings=tuple(left), waiting=tuple(waiting))
 
 
-def _taken_back(change: Change, landing: Landing, bad: Change) -> Failure:
+def _taken_back(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
+    """Why edits that stood are gone; *is_whole* if none of the change is left."""
     if isinstance(landing, Partial):
-        message = f"{landing.failure.message} What stood of it was taken back."
-        return replace(landing.failure, message=message)
+        what = "What stood of it was taken back" if is_whole else "Some of what stood of it was taken back"
+        return replace(landing.failure, message=f"{landing.failure.message} {what}.")
     name = bad.uri.rpartition("/")[2]
     return Failure(
         code=Code.BAD_PATCH,
@@ -116,18 +116,18 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 
 async def _undone(
-    ports: Ports, change: Update, landing: Landing, failure: Failure
+    ports: Ports, change: Update, landing: Landing, bad: Change
 ) -> tuple[Landing, list[WayBack]]:
     """
     Undo what stands of *change* in each document of its file, and see what is left of it.
 
-    What cannot be undone in one of them is left in those that follow as well.
+    A hunk of which something cannot be undone in one of them is left as it is, in those that follow as well.
     """
     views = await _views(ports, landing.uri or change.uri)
     if not views:
         return landing, []
-    tried, kept, late = set[TextEdit](), set[TextEdit](), list[Update]()
-    left = _standing(change, landing) | _shown(change, views)  # more may show since it was told
+    tried, kept, late = set[TextEdit](), set[TextEdit](), list[tuple[Update, Landing]]()
+    left = _standing(change, landing) | await _shown(change, views)  # more may show since it was told
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
@@ -139,16 +139,15 @@ async def _undone(
             sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
             (way,) = await ports.editor.apply([sent], LABEL)
             if not isinstance(way, Applied):
-                late.append(sent)
-                failure = with_what_was_overwritten(failure, way)
+                late.append((sent, way))
         views = await _views(ports, landing.uri or change.uri)
-        left = _shown(change, views) - tried
-    gone = _only(change, landing, kept, failure)
-    waiting = [WayBack(change=change, update=each, gone=gone) for each in late]
+        left = await _shown(change, views) - tried
+    gone = _only(change, landing, kept, (bad, [way for _, way in late]))
+    waiting = [WayBack(change=change, update=sent, gone=gone) for sent, _ in late]
     if not waiting:
         return gone, []
-    there = _shown(change, views) & tried if views else tried
-    return _only(change, landing, kept | there, failure), waiting
+    there = await _shown(change, views) & tried if views else tried
+    return _only(change, landing, kept | there, (bad, [way for _, way in late])), waiting
 
 
 def _standing(change: Update, landing: Landing) -> set[TextEdit]:
@@ -158,32 +157,46 @@ def _standing(change: Update, landing: Landing) -> set[TextEdit]:
     return set(change.edits)
 
 
-def _shown(change: Update, views: Sequence[Document]) -> set[TextEdit]:
+async def _shown(change: Update, views: Sequence[Document]) -> set[TextEdit]:
     """The edits that stand in any of the documents of a file."""
-    found = [fates(change.base, change.edits, view.text.content) for view in views]
-    return {
-        each for of_view in found for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED
-    }
+    found = set[TextEdit]()
+    for view in views:
+        of_view = await asyncio.to_thread(fates, change.base, change.edits, view.text.content)
+        found |= {each for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED}
+    return found
 
 
 def _hunks_back(
     now: Text, change: Update, wanted: Set[TextEdit]
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
-    """What takes edits back, and those that stand, in whole or in part, and cannot be taken back."""
-    edits = [each for each in change.edits if each in wanted]
-    hunks = hunks_back(now, change.base, edits)
-    if any(hunk.number is None for hunk in hunks):
-        return hunks, set()
-    undone = {edits[hunk.number - 1] for hunk in hunks if hunk.number is not None}
-    found = zip(edits, fates(change.base, edits, now.content), strict=True)
-    return hunks, {each for each, fate in found if each not in undone and fate is not Fate.ABSENT}
+    """What takes hunks back, and the edits of those that stand, also in part, and cannot be taken back."""
+    hunks = [[each for each in hunk.edits if each in wanted] for hunk in change.hunks]
+    found = hunks_back(now, change.base, [hunk for hunk in hunks if hunk])
+    if any(hunk.number is None for hunk in found):
+        return found, set()
+    undone = {hunk.number for hunk in found}
+    of = dict(zip(change.edits, fates(change.base, change.edits, now.content), strict=True))
+    left = [hunk for number, hunk in enumerate(filter(None, hunks), 1) if number not in undone]
+    stays = [hunk for hunk in left if any(of[each] is not Fate.ABSENT for each in hunk)]
+    return found, {each for hunk in stays for each in hunk}
 
 
-def _only(change: Update, landing: Landing, left: Set[TextEdit], failure: Failure) -> Landing:
-    """What is told of *change* if nothing but the edits *left* stands of what had landed."""
+def _only(
+    change: Update, landing: Landing, left: Set[TextEdit], why: tuple[Change, Sequence[Landing]]
+) -> Landing:
+    """
+    What is told of *change* if nothing but the edits *left* stands of what had landed.
+
+    Args:
+        why: The change that did not land, and what became of ways back.
+    """
     if left == _standing(change, landing):
         return landing
+    bad, ways = why
     stands = tuple(each in left for each in change.edits)
+    failure = _taken_back(change, landing, bad, is_whole=not any(stands))
+    for way in ways:
+        failure = with_what_was_overwritten(failure, way)
     if any(stands):
         return Partial(stands=stands, failure=failure, uri=landing.uri)
     return Rejected(failure=failure, uri=landing.uri)
@@ -217,7 +230,10 @@ async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:
 
 
 async def _pre_image(ports: Ports, step: StepId, uri: str) -> Image | None:
-    return next((each.before for each in await _restorations(ports, step) if each.uri == uri), None)
+    """What a document held before it was last touched."""
+    return next(
+        (each.found or each.before for each in await _restorations(ports, step) if each.uri == uri), None
+    )
 
 
 async def _restorations(ports: Ports, step: StepId) -> tuple[Restoration, ...]:

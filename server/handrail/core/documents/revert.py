@@ -9,7 +9,7 @@ is decided by whoever restores it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ from handrail.core.documents.edit import Block, TextEdit
 from handrail.core.documents.readback import with_blanks_of
 from handrail.core.documents.text import Text, split_lines
 
-LIMIT_APART = 50  # edits that are taken back each for itself; more are one
+LIMIT_APART_ROWS = 100_000  # rows times hunks that are taken back each for itself; more are one
 Lines = tuple[int, int]  # the first and the last one, counted from 0
 Rows = Sequence[str]
 
@@ -83,26 +83,32 @@ def way_back(
     return edit.between(now.content, content)
 
 
-def hunks_back(now: Text, base: Text, edits: Sequence[TextEdit]) -> tuple[PlannedHunk, ...]:
+def hunks_back(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tuple[PlannedHunk, ...]:
     """
-    Find what takes *edits* of *base* back in *now*, a hunk for each.
+    Find what takes *hunks*, edits of *base*, back in *now*: each whole or not at all.
 
     Returns:
-        The hunks, numbered by the edits from 1. Those are missing that others have changed since, or that
-        are not there.
+        The ways back, numbered by the hunks from 1; one without a number takes all of them back. Those are
+        missing that others have changed since, or that are not there.
     """
+    edits = _sorted(each for hunk in hunks for each in hunk)
     made = Text(with_blanks_of(base, edits, now.content))
-    if len(edits) <= LIMIT_APART:
+    if len(base.rows) * len(hunks) <= LIMIT_APART_ROWS:
         apart = []
-        for at in range(len(edits)):
-            without = with_blanks_of(base, (*edits[:at], *edits[at + 1 :]), now.content)
+        for number, hunk in enumerate(hunks, 1):
+            others = _sorted(each for other in hunks if other is not hunk for each in other)
+            without = with_blanks_of(base, others, now.content)
             back = way_back(now, [(Text(without), made)])
-            apart += [PlannedHunk(number=at + 1, tier=Tier.SAFE, edits=back)] if back else []
+            apart += [PlannedHunk(number=number, tier=Tier.SAFE, edits=back)] if back else []
         spans = sorted((each.span for hunk in apart for each in hunk.edits), key=lambda span: span.start)
         if all(one.end < other.start for one, other in pairwise(spans)):
             return tuple(apart)
     whole = way_back(now, [(base, made)])
     return (PlannedHunk(number=None, tier=Tier.SAFE, edits=whole),) if whole else ()
+
+
+def _sorted(edits: Iterable[TextEdit]) -> list[TextEdit]:
+    return sorted(edits, key=lambda each: (each.span.start, each.span.end))
 
 
 def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:

@@ -148,7 +148,7 @@ class Views:
     ) -> Failure:
         """Take *part* of an update back in documents of its file, as one did not take it; what to tell."""
         for view in views:
-            if (undo := self._way_back(part, view.uri)) is None:
+            if (undo := await self._way_back(part, view.uri)) is None:
                 continue
             landing, tries = await self._sending.update(undo, "handrail: take back half an edit")
             failure = with_what_was_overwritten(failure, landing)
@@ -158,13 +158,15 @@ class Views:
                 self._ways = [*self._ways, way][-LIMIT:]
         return failure
 
-    def _way_back(self, part: Update, uri: str) -> Update | None:
+    async def _way_back(self, part: Update, uri: str) -> Update | None:
         """What takes *part* back in the document that is open as *uri*; None if nothing of it is there."""
         document = self._documents.find(uri)
         if document is None:
             return None
-        hunks = hunks_back(document.text, part.base, part.edits)
-        return Update(uri=uri, base=document.text, hunks=hunks, is_divisible=True) if hunks else None
+        text = document.text
+        of_part = [hunk.edits for hunk in part.hunks if hunk.edits]
+        hunks = await asyncio.to_thread(hunks_back, text, part.base, of_part)
+        return Update(uri=uri, base=text, hunks=hunks, is_divisible=True) if hunks else None
 
     def _watch_ways(self, update: Update, tell: Told) -> None:
         for way in [way for way in self._ways if way.update is update]:
@@ -173,13 +175,18 @@ class Views:
     def _undone_late(self, way: _Way, tell: Told, landing: Landing, uri: str) -> None:
         if isinstance(landing, Applied):
             self._begin(self._undo_others(way, tell, uri))
+        elif landing.has_overwritten:
+            tell(Rejected(failure=with_what_was_overwritten(way.failure, landing), has_overwritten=True))
 
     async def _undo_others(self, way: _Way, tell: Told, uri: str) -> None:
         """A way back shows in the document *uri*: what stands in the others by now goes as well."""
+        self._ways = [each for each in self._ways if each is not way]
         async with self.one_at_a_time:
             others = [view for view in self._views(way.update) if view.uri != uri]
             failure = await self._undo(way.update, way.part, others, way.failure)
-        tell(Rejected(failure=failure))
+        if not any(_stands(way.part, view.text.content) for view in others):  # else it was typed into
+            tell(Rejected(failure=failure))
+        self._watch_ways(way.update, tell)
 
     # ---- What shows late --------------------------------------------------------------------------
 
@@ -231,6 +238,10 @@ class Views:
                     self._watch_ways(update, tell)
                     return
         tell(landing)
+
+
+def _stands(part: Update, now: str) -> bool:
+    return any(fate in LANDED for fate in fates(part.base, part.edits, now))
 
 
 def _missing(update: Update, now: str) -> Update:
