@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -14,38 +16,53 @@ from handrail.adapters.state.config_file import ConfigError
 from handrail.adapters.state.home import state_folder, workspace_folder
 from handrail.adapters.state.layers import Did, KeptLayer, Taken, changes, kept_layers, take_over
 from handrail.headless import terminal
-from handrail.headless.show import visible
 
 SHOWN = 50  # paths of a layer that a question shows
 
 
 def layer(options: argparse.Namespace) -> int:
     """Run one of the actions; returns the exit code. Raises ConfigError."""
+    try:
+        return _layer(options)
+    except OSError as error:
+        where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "A layer"
+        raise ConfigError(f"{_path(where)}: {error.strerror}. What was copied before stays.") from error
+
+
+def _layer(options: argparse.Namespace) -> int:
     found = kept_layers(workspace_folder(state_folder(), (options.workspace,)))
     if options.action == "list":
         return _list(found, options.workspace, as_json=options.json)
     chosen = next((each for each in found if each.id == options.id), None)
     if chosen is None:
         raise ConfigError(f"There is no layer {options.id!r}; `handrail layer list` shows those there are.")
-    target = Path(os.path.abspath(options.to)) if options.to else chosen.folder
-    try:
-        return _copy(chosen, target, yes=options.yes, as_json=options.json)
-    except OSError as error:
-        where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(target)
-        raise ConfigError(f"{where}: {error.strerror}. What was copied before stays.") from error
+    target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
+    if not options.yes and not _agreed(list(changes(chosen.lies_in, target)), target):
+        _ask("Nothing was copied.\n")
+        return 1
+    done = list(take_over(chosen.lies_in, target))
+    if options.json:
+        print(json.dumps(_json(chosen, done) | {"folder": str(target)}))
+        return 0
+    for each in done:
+        print(_row(each))
+    print(_path(f"{_counted(done) or 'nothing to do'} in {target}"))
+    return 0
 
 
 def _list(found: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
-    held = {each.id: list(changes(each.lies_in)) for each in found}
+    held = {each.id: list(changes(each.lies_in, each.folder)) for each in found}
     if as_json:
         print(json.dumps([_json(each, held[each.id]) for each in found]))
         return 0
     if not found:
-        print(visible(f"No command has left anything in a layer of {workspace}."))
+        print(_path(f"No command has left anything in a layer of {workspace}."))
     for each in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
-        print(visible(f"{each.id}\n  {_counted(held[each.id])} in {each.folder}, {when}"))
-        print(visible(f"  take it over with: handrail layer copy {each.id} --workspace {workspace}"))
+        print(_path(each.id))
+        print(_path(f"  {_counted(held[each.id])} in {each.folder}, {when}"))
+        command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(workspace)])
+        print(_path(f"  take it over with: {command}"))
     return 0
 
 
@@ -59,25 +76,31 @@ def _counted(held: Sequence[Taken]) -> str:
     return ", ".join(f"{counts[did]} {did.value}" for did in Did if counts[did])
 
 
-def _copy(chosen: KeptLayer, target: Path, *, yes: bool, as_json: bool) -> int:
-    if not yes and not _agreed(list(changes(chosen.lies_in)), target):
-        print("Nothing was copied.")
-        return 1
-    done = list(take_over(chosen.lies_in, target))
-    if as_json:
-        print(json.dumps(_json(chosen, done) | {"folder": str(target)}))
-        return 0
-    for each in done:
-        print(visible(f"{each.did.value:9} {each.path}" + (f": {each.why}" if each.why else "")))
-    print(visible(f"{_counted(done) or 'nothing'} in {target}"))
-    return 0
+def _row(each: Taken) -> str:
+    return _path(f"{each.did.value:9} {each.path}" + (f": {each.why}" if each.why else ""))
+
+
+def _path(text: str) -> str:
+    """Text that names a path, in one row whatever is in it."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
+        for each in text
+    )
 
 
 def _agreed(held: Sequence[Taken], target: Path) -> bool:
-    for each in held[:SHOWN]:
-        print(visible(f"{each.did.value:9} {each.path}"))
+    rows = [_row(each) for each in held[:SHOWN]]
     if len(held) > SHOWN:
-        print(f"... and {len(held) - SHOWN:,} more")
+        rows.append(f"... and {len(held) - SHOWN:,} more")
+    _ask("".join(f"{row}\n" for row in rows))
     if not terminal.can_ask():
-        raise ConfigError(f"Nobody is here to ask whether that is to be done in {target}; --yes allows it.")
-    return input(visible(f"Do that in {target}? [y/N] ")).strip().lower() in ("y", "yes")
+        raise ConfigError(
+            f"Nobody is here to ask whether to do that in {_path(str(target))}; --yes allows it."
+        )
+    _ask(f"Do that in {_path(str(target))}? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _ask(text: str) -> None:
+    """Questions are no part of the output."""
+    print(text, end="", file=sys.stderr, flush=True)

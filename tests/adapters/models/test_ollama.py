@@ -130,6 +130,13 @@ async def test_counts_and_reasons_that_are_none_are_left_out() -> None:
     assert (response.text, response.usage.input_tokens) == ("Yes.", 0)
 
 
+@pytest.mark.parametrize("odd", ["\x85", "\u2028", "\x0b"])
+async def test_a_row_ends_with_a_line_feed_alone(odd: str) -> None:
+    row = {"message": {"content": f"a{odd}b"}, "done": True}
+    async with model_server(Raw(200, json.dumps(row, ensure_ascii=False).encode())) as server:
+        assert (await ask(server.url("ollama"))).text == f"a{odd}b"
+
+
 async def test_an_error_in_the_stream_is_worth_another_try() -> None:
     rows = b'{"message": {"content": "Hal"}, "done": false}\n{"error": "model runner has stopped"}\n'
     async with model_server(Raw(200, rows)) as server:

@@ -128,6 +128,8 @@ UNREADABLE = {
     '{"path": ': {},
     "": {},
     "nonsense": {},
+    '{"path": NaN}': {},
+    '{"path": -Infinity}': {},
     "[1, 2]": {},
     '"a.txt"': {},
     '{"path": "a.txt"} and more': {"path": "a.txt"},

@@ -47,16 +47,17 @@ def test_only_layers_that_hold_something_are_found(tmp_path: Path, layer: Path) 
 
 
 def test_what_it_holds_is_taken_over(layer: Path, target: Path) -> None:
-    wanted = {
+    asked = list(changes(layer, target))
+    assert {(each.path, each.did) for each in asked} == {
         ("changed.txt", Did.WRITTEN),
+        ("deep/", Did.WRITTEN),
+        ("deep/er/", Did.WRITTEN),
         ("deep/er/run.sh", Did.WRITTEN),
         ("link", Did.WRITTEN),
         ("gone.txt", Did.REMOVED),
         ("replaced/mine.txt", Did.WRITTEN),
     }
-    assert {(each.path, each.did) for each in changes(layer)} == wanted
-    done = {(each.path, each.did) for each in take_over(layer, target)}
-    assert done == wanted | {("deep/", Did.WRITTEN), ("deep/er/", Did.WRITTEN)}
+    assert list(take_over(layer, target)) == asked
     assert (target / "changed.txt").read_bytes() == b"new\r\n"
     assert stat.S_IMODE((target / "deep/er/run.sh").stat().st_mode) == 0o755
     assert os.readlink(target / "link") == "changed.txt"
@@ -70,7 +71,9 @@ def test_a_folder_in_place_of_another_one_keeps_nothing_of_that(layer: Path, tar
         os.setxattr(layer / "replaced", "user.overlay.opaque", b"y")
     except OSError:
         pytest.skip("no attributes here")
-    assert Taken(path="replaced/theirs.txt", did=Did.REMOVED) in list(take_over(layer, target))
+    asked = list(changes(layer, target))
+    assert Taken(path="replaced/theirs.txt", did=Did.REMOVED) in asked
+    assert list(take_over(layer, target)) == asked
     assert os.listdir(target / "replaced") == ["mine.txt"]
 
 
@@ -112,3 +115,51 @@ def test_a_folder_that_a_command_has_closed_is_read(layer: Path, target: Path) -
     (layer / "deep").chmod(0)
     list(take_over(layer, target))
     assert (target / "deep/er/run.sh").exists()
+
+
+def test_what_goes_with_a_folder_that_a_file_replaces_is_said_before(layer: Path, target: Path) -> None:
+    (layer / "folder").write_text("a file now\n")
+    (target / "folder").mkdir()
+    (target / "folder" / "precious.txt").write_text("precious\n")
+    asked = list(changes(layer, target))
+    assert Taken(path="folder/", did=Did.REMOVED) in asked
+    assert (target / "folder" / "precious.txt").exists()
+    assert list(take_over(layer, target)) == asked
+    assert (target / "folder").read_text() == "a file now\n"
+
+
+def test_a_layer_of_new_folders_alone_is_found(tmp_path: Path, layer: Path, target: Path) -> None:
+    (layer.parent / "empty-34" / "new").mkdir()
+    assert {each.id for each in kept_layers(tmp_path / "home")} == {
+        "2026-01-02-ab/data-12",
+        "2026-01-02-ab/empty-34",
+    }
+
+
+def test_folders_in_one_another_without_end_are_left_out(layer: Path, target: Path) -> None:
+    handle = os.open(layer, os.O_RDONLY)
+    for _ in range(150):
+        os.mkdir("x", dir_fd=handle)
+        below = os.open("x", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = below
+    os.close(handle)
+    (left,) = [each for each in take_over(layer, target) if each.did is Did.LEFT_OUT]
+    assert "too deep" in left.why
+    assert (target / "changed.txt").read_bytes() == b"new\r\n"
+
+
+def test_rights_of_another_user_s_are_not_taken_over(layer: Path, target: Path) -> None:
+    (layer / "deep" / "er" / "run.sh").chmod(0o6755)
+    list(take_over(layer, target))
+    assert stat.S_IMODE((target / "deep/er/run.sh").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("odd", ["\x0c", "\x85", "\u2028"])
+def test_a_folder_of_an_odd_name_is_no_other_one(tmp_path: Path, odd: str) -> None:
+    layer = tmp_path / "home" / "layers" / "2026-01-02-ab" / "data-12"
+    layer.mkdir(parents=True)
+    (layer / "a").touch()
+    (layer.parent / "folders.txt").write_text(f"data-12: {tmp_path}/data{odd}more\n")
+    (found,) = kept_layers(tmp_path / "home")
+    assert found.folder == tmp_path / f"data{odd}more"

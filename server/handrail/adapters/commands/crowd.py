@@ -17,26 +17,33 @@ from handrail.adapters.files.files import in_thread
 
 LOADS = Path("/proc/loadavg")
 LOOK_S = 0.05
-BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark
+BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark any more
 
 
 async def overcrowded(mark: str) -> None:
     """Wait until the command that carries *mark* has too many processes; for ever, unless it is root's."""
     if not FINDS_ALL or os.geteuid() != 0:
         await asyncio.Event().wait()
-    began = _running()
+    began: int | None = None
     while True:
-        more = _running() - began
-        if more > BEYOND * LIMIT_PROCESSES:
-            return
-        if more > LIMIT_PROCESSES and len(await in_thread(marked, mark)) > LIMIT_PROCESSES:
+        running = _running()
+        began = running if began is None else began
+        more = 0 if running is None or began is None else running - began
+        if more > BEYOND * LIMIT_PROCESSES or (more > LIMIT_PROCESSES and await _has_too_many(mark)):
             return
         await asyncio.sleep(LOOK_S)
 
 
-def _running() -> int:
-    """How many processes and threads there are on the machine."""
+async def _has_too_many(mark: str) -> bool:
+    try:
+        return len(await in_thread(marked, mark)) > LIMIT_PROCESSES
+    except OSError:  # it cannot be counted now
+        return False
+
+
+def _running() -> int | None:
+    """How many processes and threads there are on the machine; None if that cannot be read."""
     try:
         return int(LOADS.read_text("ascii").split()[3].partition("/")[2])
     except (OSError, ValueError, IndexError):
-        return 0
+        return None

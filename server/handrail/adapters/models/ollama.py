@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -84,7 +84,10 @@ class Ollama(Model):
             async with self._http.stream("POST", self._url, json=body, headers=self._headers()) as response:
                 if response.is_error:
                     raise await self._refusal(response)
-                yield Streamed(model_request_parameters, model=self.model_name, response=response)
+                async with aclosing(_rows(response)) as rows:
+                    yield Streamed(
+                        model_request_parameters, model=self.model_name, url=str(response.url), rows=rows
+                    )
         except httpx2.RequestError as error:
             message = str(error) or type(error).__name__
             raise exceptions.ModelConnectionError(self.model_name, message) from error
@@ -134,7 +137,8 @@ class Streamed(StreamedResponse):
     """An answer: one JSON object a row, of which the last is marked."""
 
     model: str
-    response: httpx2.Response
+    url: str
+    rows: AsyncGenerator[str]
     _began: datetime = field(default_factory=lambda: datetime.now(UTC), init=False)
 
     @property
@@ -150,7 +154,7 @@ class Streamed(StreamedResponse):
     @property
     def provider_url(self) -> str:
         """Where it came from."""
-        return str(self.response.url)
+        return self.url
 
     @property
     def timestamp(self) -> datetime:
@@ -158,13 +162,12 @@ class Streamed(StreamedResponse):
         return self._began
 
     async def _get_event_iterator(self) -> AsyncIterator[wire.ModelResponseStreamEvent]:
-        rows = self.response.aiter_lines()
-        async for row in rows:
+        async for row in self.rows:
             found = row.strip(AROUND)
             if not found:
                 continue
             if not found.startswith("{"):
-                raise no_answer(await _beginning(found, rows))
+                raise no_answer(await _beginning(found, self.rows))
             said = json.loads(found)
             if not PARTS & said.keys():
                 raise no_answer(found)
@@ -174,6 +177,7 @@ class Streamed(StreamedResponse):
                 yield event
             if said.get("done") is True:
                 self._end(said)
+                await self.rows.aclose()  # whatever the server does with the connection
                 return
 
     def _events(self, message: Json) -> Iterator[wire.ModelResponseStreamEvent]:
@@ -204,6 +208,17 @@ class Streamed(StreamedResponse):
         self._usage = RequestUsage(
             input_tokens=_count(said, "prompt_eval_count"), output_tokens=_count(said, "eval_count")
         )
+
+
+async def _rows(response: httpx2.Response) -> AsyncGenerator[str]:
+    """The rows of a body; of all that Unicode calls a line's end, only a line feed ends one here."""
+    begun = b""
+    async with aclosing(response.aiter_raw()) as pieces:  # which is unpacked already, see `http`
+        async for piece in pieces:
+            *whole, begun = (begun + piece).split(b"\n")
+            for row in whole:
+                yield row.decode("utf-8", "replace")
+    yield begun.decode("utf-8", "replace")
 
 
 async def _beginning(row: str, rows: AsyncIterator[str]) -> str:

@@ -155,12 +155,17 @@ def _readable(arguments: str) -> str:
     Models copy what they see themselves call; the failure of the call says what was wrong with it.
     """
     try:
-        if isinstance(json.loads(arguments), dict):
+        if isinstance(json.loads(arguments, parse_constant=_refused), dict):
             return arguments
     except (ValueError, RecursionError):
         pass
     try:
-        found = from_json(arguments, allow_partial="trailing-strings")
+        found = from_json(arguments, allow_partial="trailing-strings", allow_inf_nan=False)
     except ValueError:
         return "{}"
     return json.dumps(found) if isinstance(found, dict) else "{}"
+
+
+def _refused(constant: str) -> object:
+    """NaN and the infinities are no JSON, though Python reads them."""
+    raise ValueError(constant)

@@ -9,11 +9,12 @@ Source: https://docs.kernel.org/filesystems/overlayfs.html
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +24,7 @@ NAMES = "folders.txt"  # says what each layer is of, a row for each: its name, a
 OPAQUE = ("user.overlay.opaque", "trusted.overlay.opaque")
 FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 PIECE_BYTES = 1 << 20
+LIMIT_DEPTH = 100  # of folders in one another; what lies deeper is left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +63,15 @@ class Taken:
 
 
 def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
-    """The layers of a workspace, whose state is kept in *home*; the latest first."""
+    """The layers of a workspace, whose state is kept in *home*, the latest first; but for unreadable ones."""
     found = []
     for names in sorted((home / LAYERS).glob(f"*/{NAMES}")):
-        for row in names.read_text("utf-8", "surrogateescape").splitlines():
+        for row in names.read_text("utf-8", "surrogateescape").split("\n"):
             name, _, folder = row.partition(": ")
             lies_in = names.parent / name
             with suppress(OSError):
                 status = lies_in.lstat()
-                if folder and stat.S_ISDIR(status.st_mode) and any(changes(lies_in)):
+                if folder and stat.S_ISDIR(status.st_mode) and any(changes(lies_in, Path(folder))):
                     made = KeptLayer(
                         id=f"{names.parent.name}/{name}",
                         lies_in=lies_in,
@@ -80,80 +82,124 @@ def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
     return tuple(sorted(found, key=lambda each: each.changed_at, reverse=True))
 
 
-def changes(lies_in: Path) -> Iterator[Taken]:
-    """What taking a layer over would do. Raises OSError."""
-    with _opened(os.fspath(lies_in), None) as handle:
-        yield from _walk(handle, None, "")
+def changes(lies_in: Path, target: Path) -> Iterator[Taken]:
+    """What taking a layer over into *target* would do, which need not be there. Raises OSError."""
+    with ExitStack() as opened:
+        handle = opened.enter_context(_of_layer(os.fspath(lies_in), None))
+        there = opened.enter_context(_of_target(os.fspath(target), None)) if target.exists() else None
+        yield from _Walk(is_dry=True).through(handle, there, "", 0)
 
 
 def take_over(lies_in: Path, target: Path) -> Iterator[Taken]:
     """
-    Write what a layer holds into *target*, path by path.
+    Write what a layer holds into *target*, path by path; tells of each as `changes` does.
 
     Raises:
         OSError: The target is no folder, or cannot be written.
     """
     target.mkdir(parents=True, exist_ok=True)
-    with _opened(os.fspath(lies_in), None) as handle, _opened(os.fspath(target), None) as there:
-        yield from _walk(handle, there, "")
+    with _of_layer(os.fspath(lies_in), None) as handle, _of_target(os.fspath(target), None) as there:
+        yield from _Walk(is_dry=False).through(handle, there, "", 0)
 
 
 @contextmanager
-def _opened(name: str, folder: int | None) -> Iterator[int]:
-    """A folder; the kernel closes some of a layer's to everybody, and commands may close theirs."""
-    try:
-        handle = os.open(name, FOLDER, dir_fd=folder)
-    except PermissionError:
-        os.chmod(name, 0o700, dir_fd=folder)
-        handle = os.open(name, FOLDER, dir_fd=folder)
+def _of_target(name: str, folder: int | None) -> Iterator[int]:
+    handle = os.open(name, FOLDER, dir_fd=folder)
     try:
         yield handle
     finally:
         os.close(handle)
 
 
-def _walk(handle: int, there: int | None, above: str) -> Iterator[Taken]:
-    """Go through an open folder of a layer; with the folder *there* that it is taken over to, do so."""
-    names = sorted(os.listdir(handle))
-    if there is not None and _is_opaque(handle):
-        for name in set(os.listdir(there)).difference(names):
-            _remove(there, name)
-            yield Taken(path=above + name, did=Did.REMOVED)
-    for name in names:
-        status, path = os.stat(name, dir_fd=handle, follow_symlinks=False), above + name
-        kind = stat.S_IFMT(status.st_mode)
-        if kind == stat.S_IFDIR:
-            yield from _walk_folder(handle, there, (name, path), stat.S_IMODE(status.st_mode))
-        elif kind == stat.S_IFCHR and status.st_rdev == 0:
-            if there is not None:
-                _remove(there, name)
-            yield Taken(path=path, did=Did.REMOVED)
-        elif kind in (stat.S_IFREG, stat.S_IFLNK):
-            if there is not None:
-                _place(handle, there, name, status)
-            yield Taken(path=path, did=Did.WRITTEN)
-        else:
-            yield Taken(path=path, did=Did.LEFT_OUT, why="it is a pipe, a socket or a device")
+@contextmanager
+def _of_layer(name: str, folder: int | None) -> Iterator[int]:
+    """A folder of a layer; the kernel closes some of them to everybody, and commands may close theirs."""
+    try:
+        handle = os.open(name, FOLDER, dir_fd=folder)
+    except PermissionError:
+        there = os.open(name, FOLDER | getattr(os, "O_PATH", 0), dir_fd=folder)
+        try:
+            os.chmod(f"/proc/self/fd/{there}", 0o700)  # this folder, whatever has its name by now
+            handle = os.open(f"/proc/self/fd/{there}", FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+        finally:
+            os.close(there)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
-def _walk_folder(handle: int, there: int | None, named: tuple[str, str], mode: int) -> Iterator[Taken]:
-    name, path = named
-    if there is None:
-        with _opened(name, handle) as below:
-            yield from _walk(below, None, f"{path}/")
-        return
-    with suppress(FileNotFoundError):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=there, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=there)
-    is_new = False
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o700, dir_fd=there)
-        is_new = True
-    with _opened(name, handle) as below, _opened(name, there) as below_there:
-        yield from _walk(below, below_there, f"{path}/")
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Goes through a layer beside the folder that it is taken over to, and does so unless it *is_dry*."""
+
+    is_dry: bool
+
+    def through(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[Taken]:
+        """An open folder of the layer; *there* is None where there is no such folder."""
+        names = sorted(os.listdir(handle))
+        if there is not None and _is_opaque(handle):
+            for name in sorted(set(os.listdir(there)).difference(names)):
+                yield from self._removed(there, name, above)
+        for name in names:
+            status, path = os.stat(name, dir_fd=handle, follow_symlinks=False), above + name
+            kind = stat.S_IFMT(status.st_mode)
+            if kind == stat.S_IFDIR and depth < LIMIT_DEPTH:
+                yield from self._folder((handle, there), (name, path), stat.S_IMODE(status.st_mode), depth)
+            elif kind == stat.S_IFCHR and status.st_rdev == 0:
+                yield from self._removed(there, name, above)
+            elif kind in (stat.S_IFREG, stat.S_IFLNK):
+                if there is not None and _is_folder(there, name):
+                    yield from self._removed(there, name, above)
+                if not self.is_dry and there is not None:
+                    _place(handle, there, name, status)
+                yield Taken(path=path, did=Did.WRITTEN)
+            else:
+                why = "it lies too deep" if kind == stat.S_IFDIR else "it is a pipe, a socket or a device"
+                yield Taken(path=path, did=Did.LEFT_OUT, why=why)
+
+    def _removed(self, there: int | None, name: str, above: str) -> Iterator[Taken]:
+        """Remove what has a name in the target, all of it, if anything has."""
+        if there is None or not _is_there(there, name):
+            return
+        yield Taken(path=above + name + "/" * _is_folder(there, name), did=Did.REMOVED)
+        if not self.is_dry:
+            _remove(there, name, 0)
+
+    def _folder(
+        self, folders: tuple[int, int | None], named: tuple[str, str], mode: int, depth: int
+    ) -> Iterator[Taken]:
+        handle, there = folders
+        name, path = named
+        is_new = there is None or not _is_folder(there, name)
         if is_new:
-            os.fchmod(below_there, mode | stat.S_IRWXU)
             yield Taken(path=f"{path}/", did=Did.WRITTEN)
+        with ExitStack() as opened:
+            below, below_there = opened.enter_context(_of_layer(name, handle)), None
+            if there is not None and is_new and not self.is_dry:
+                with suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=there)
+                os.mkdir(name, 0o700, dir_fd=there)
+            if there is not None and not (is_new and self.is_dry):
+                below_there = opened.enter_context(_of_target(name, there))
+            yield from self.through(below, below_there, f"{path}/", depth + 1)
+            if below_there is not None and is_new:
+                os.fchmod(below_there, (mode | stat.S_IRWXU) & 0o777)
+
+
+def _is_there(folder: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_folder(folder: int, name: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 def _is_opaque(handle: int) -> bool:
@@ -173,10 +219,7 @@ def _place(handle: int, there: int, name: str, status: os.stat_result) -> None:
         if stat.S_ISLNK(status.st_mode):
             os.symlink(os.readlink(name, dir_fd=handle), made, dir_fd=there)
         else:
-            _copy(handle, there, (name, made), stat.S_IMODE(status.st_mode))
-        with suppress(FileNotFoundError):
-            if stat.S_ISDIR(os.stat(name, dir_fd=there, follow_symlinks=False).st_mode):
-                _remove(there, name)
+            _copy(handle, there, (name, made))
         os.replace(made, name, src_dir_fd=there, dst_dir_fd=there)
     except BaseException:
         with suppress(OSError):
@@ -184,22 +227,26 @@ def _place(handle: int, there: int, name: str, status: os.stat_result) -> None:
         raise
 
 
-def _copy(handle: int, there: int, names: tuple[str, str], mode: int) -> None:
-    source = os.open(names[0], os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=handle)
-    with os.fdopen(source, "rb") as read:
+def _copy(handle: int, there: int, names: tuple[str, str]) -> None:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with os.fdopen(os.open(names[0], flags, dir_fd=handle), "rb") as read:
+        mode = os.fstat(read.fileno()).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "It is no file any more", names[0])
         target = os.open(names[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=there)
         with os.fdopen(target, "wb") as write:
             shutil.copyfileobj(read, write, PIECE_BYTES)
-            os.fchmod(write.fileno(), mode)
+            os.fchmod(write.fileno(), mode & 0o777)
 
 
-def _remove(folder: int, name: str) -> None:
-    """Remove what has a name in an open folder, all of it; nothing may be there."""
-    with suppress(FileNotFoundError):
-        if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            os.unlink(name, dir_fd=folder)
-            return
-        with _opened(name, folder) as below:
-            for each in os.listdir(below):
-                _remove(below, each)
-        os.rmdir(name, dir_fd=folder)
+def _remove(folder: int, name: str, depth: int) -> None:
+    """Remove what has a name in an open folder, all of it."""
+    if not _is_folder(folder, name):
+        os.unlink(name, dir_fd=folder)
+        return
+    if depth >= LIMIT_DEPTH:
+        raise OSError(errno.ELOOP, "Its folders lie too deep in one another", name)
+    with _of_target(name, folder) as below:
+        for each in os.listdir(below):
+            _remove(below, each, depth + 1)
+    os.rmdir(name, dir_fd=folder)

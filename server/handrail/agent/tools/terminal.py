@@ -172,7 +172,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
             code=Code.TOOL_FAILED,
             message=(
                 "The command had nearly filled the disk, so it and all that it had started were ended. "
-                "What it had changed by then is changed."
+                "What it had changed by then stays changed."
             ),
             steps=("Have it write less.", "Or ask the user to make room on the disk."),
         )
@@ -181,7 +181,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
             code=Code.TOOL_FAILED,
             message=(
                 "The command had started thousands of processes, so it and all that it had started were "
-                "ended. What it had changed by then is changed."
+                "ended. What it had changed by then stays changed."
             ),
             steps=("Have it start fewer at once.",),
         )
@@ -192,7 +192,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
         code=Code.TIMED_OUT,
         message=(
             f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. "
-            "What it had changed by then is changed."
+            "What it had changed by then stays changed."
         ),
         steps=tuple(steps),
     )
