@@ -199,18 +199,20 @@ class Desk:
         for change in self._changes(given):
             match change.get("kind"):
                 case None if is_forced or not self._is_stale(change):
-                    self._edit(change["textDocument"]["uri"], change["edits"][:only])
+                    self._edit(change["textDocument"], change["edits"][:only])
                 case "create":
                     self._create(change)
                 case "delete":
                     self._delete(change)
 
-    def _edit(self, uri: str, edits: list[Json]) -> None:
+    def _edit(self, named: Json, edits: list[Json]) -> None:
+        uri = named["uri"]
         if uri not in self.documents and not path_of(uri).exists():
             return  # it was renamed or removed before the edit was applied
         if uri not in self.documents and not self.habits.opens_closed:
             self.hidden[uri] = path_of(uri).read_text(encoding="utf-8")  # nobody is told of this buffer
             return
+        was_closed = uri not in self.documents and named.get("version") is not None
         if uri not in self.documents:
             self.open(path_of(uri))
         document = self.documents[uri]
@@ -218,7 +220,8 @@ class Desk:
         if self.habits.one_eol:
             edits = [{**each, "newText": LINE_END.sub(eol, each["newText"])} for each in edits]
         document.past.append(document.text)
-        document.edit(edits, self.encoding, blindly=self.habits.is_versionless)
+        # One that was under way when its document was closed is made in what is opened, as far as it fits.
+        document.edit(edits, self.encoding, blindly=self.habits.is_versionless or was_closed)
 
     def _create(self, change: Json) -> None:
         assert "create" in self.habits.operations, "this editor has not offered to create files"
