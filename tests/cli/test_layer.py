@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.state.home import workspace_folder
+from handrail.adapters.state.home import own_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mknod"), reason="there are layers on Linux only")
 ID = "2026-01-02-ab/data-12"
@@ -41,7 +41,7 @@ def shell(tmp_path: Path) -> Shell:
     found = Shell(tmp_path / "work", tmp_path / "state")
     (found.root / "data").mkdir(parents=True)
     (found.root / "data" / "old.txt").write_text("old\n")
-    layer = workspace_folder(found.state, (found.root,)) / "layers" / ID
+    layer = own_folder(found.state) / "layers" / ID
     layer.mkdir(parents=True)
     (layer / "new\x1b.txt").write_text("new\n")
     (layer / "evil\nwritten   harmless").write_text("new\n")
@@ -90,3 +90,5 @@ def test_without_layers_it_says_so(shell: Shell, tmp_path: Path) -> None:
     other.root.mkdir()
     assert "No command has left anything" in other.layer("list")
     assert json.loads(other.layer("list", "--json")) == []
+    (found,) = json.loads(other.layer("list", "--all", "--json"))
+    assert found["id"] == ID

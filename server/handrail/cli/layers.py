@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from handrail.adapters.state.config_file import ConfigError
-from handrail.adapters.state.home import state_folder, workspace_folder
+from handrail.adapters.state.home import own_folder, state_folder
 from handrail.adapters.state.layers import Did, KeptLayer, Taken, changes, kept_layers, take_over
 from handrail.headless import terminal
 
@@ -30,9 +30,11 @@ def layer(options: argparse.Namespace) -> int:
 
 
 def _layer(options: argparse.Namespace) -> int:
-    found = kept_layers(workspace_folder(state_folder(), (options.workspace,)))
+    found = kept_layers(own_folder(state_folder()))
     if options.action == "list":
-        return _list(found, options.workspace, as_json=options.json)
+        root = Path(os.path.realpath(options.workspace))
+        listed = [each for each in found if options.all or each.folder.is_relative_to(root)]
+        return _list(listed, options.workspace, as_json=options.json)
     chosen = next((each for each in found if each.id == options.id), None)
     if chosen is None:
         raise ConfigError(f"There is no layer {options.id!r}; `handrail layer list` shows those there are.")

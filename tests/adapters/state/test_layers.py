@@ -58,6 +58,7 @@ def test_what_it_holds_is_taken_over(layer: Path, target: Path) -> None:
         ("replaced/mine.txt", Did.WRITTEN),
     }
     assert list(take_over(layer, target)) == asked
+    assert list(changes(layer, target)) == [], "it is all there already"
     assert (target / "changed.txt").read_bytes() == b"new\r\n"
     assert stat.S_IMODE((target / "deep/er/run.sh").stat().st_mode) == 0o755
     assert os.readlink(target / "link") == "changed.txt"

@@ -19,11 +19,16 @@ def state_folder() -> Path:
     return Path(given) if os.path.isabs(given) else platformdirs.user_state_path()
 
 
+def own_folder(state: Path) -> Path:
+    """Where handrail keeps its state below *state*, of all workspaces."""
+    return state / "handrail"
+
+
 def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
     """Where the state of a workspace is kept below *state*: named for its main folder, unlike any other's."""
     if not roots:
-        return state / "handrail" / "no-folder"
+        return own_folder(state) / "no-folder"
     real = os.path.realpath(roots[0])
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real)).strip(".-")[:40] or "folder"
     digest = hashlib.sha256(os.fsencode(identity_of(real))).hexdigest()[:12]
-    return state / "handrail" / f"{readable}-{digest}"
+    return own_folder(state) / f"{readable}-{digest}"

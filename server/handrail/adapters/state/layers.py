@@ -1,5 +1,5 @@
 """
-What commands have left in layers: found by workspace, and taken over into the folders that they lie over.
+What commands have left in layers: found, and taken over into the folders that they lie over.
 
 A layer is the upper folder of an overlay: files as they were written, folders on the way to them, a device
 without a number for each name that was removed. A folder that took the place of another one is marked as
@@ -63,7 +63,7 @@ class Taken:
 
 
 def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
-    """The layers of a workspace, whose state is kept in *home*, the latest first; but for unreadable ones."""
+    """All layers of the user whose state is kept in *home*, the latest first; but for unreadable ones."""
     found = []
     for names in sorted((home / LAYERS).glob(f"*/{NAMES}")):
         for row in names.read_text("utf-8", "surrogateescape").split("\n"):
@@ -149,6 +149,8 @@ class _Walk:
             elif kind == stat.S_IFCHR and status.st_rdev == 0:
                 yield from self._removed(there, name, above)
             elif kind in (stat.S_IFREG, stat.S_IFLNK):
+                if there is not None and _is_same(handle, there, name):
+                    continue
                 if there is not None and _is_folder(there, name):
                     yield from self._removed(there, name, above)
                 if not self.is_dry and there is not None:
@@ -193,6 +195,29 @@ def _is_there(folder: int, name: str) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def _is_same(handle: int, there: int, name: str) -> bool:
+    """Whether what has a name in both open folders is the same already."""
+    if not _is_there(there, name):
+        return False
+    ours, theirs = (os.stat(name, dir_fd=each, follow_symlinks=False) for each in (handle, there))
+    if stat.S_IFMT(ours.st_mode) != stat.S_IFMT(theirs.st_mode):
+        return False
+    if stat.S_ISLNK(ours.st_mode):
+        return os.readlink(name, dir_fd=handle) == os.readlink(name, dir_fd=there)
+    if (ours.st_size, ours.st_mode & 0o777) != (theirs.st_size, theirs.st_mode & 0o777):
+        return False
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with (
+        suppress(PermissionError),
+        os.fdopen(os.open(name, flags, dir_fd=handle), "rb") as one,
+        os.fdopen(os.open(name, flags, dir_fd=there), "rb") as other,
+    ):
+        while (piece := one.read(PIECE_BYTES)) == other.read(PIECE_BYTES):
+            if not piece:
+                return True
+    return False
 
 
 def _is_folder(folder: int, name: str) -> bool:
