@@ -84,6 +84,8 @@ class Reaction:
         self._tell(editor)
 
     def _apply(self, editor: Editor, given: Json) -> None:
+        if editor.desk.is_stale(given) and not self.is_forced:
+            return  # the editor lets it be, so there is nothing to which the user could react
         changed = [uri for uri in editor.desk.named(given) if uri in editor.desk.documents]
         editor.desk.apply(given, only=self.only, is_forced=self.is_forced)
         for uri in changed:

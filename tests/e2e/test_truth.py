@@ -594,6 +594,25 @@ async def test_a_file_that_was_made_otherwise_than_asked_for_is_taken_back(
     assert not path.exists()
 
 
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_an_edit_that_shows_late_in_one_buffer_is_not_made_again_where_it_was_changed(
+    stage: Stage, habits: Habits
+) -> None:
+    """The first buffer has refused to take it back, and then the user has rewritten one of the new rows."""
+    editor = await started(stage, habits, timeout_s=SHORT_S)
+    own, other = opened_twice(stage, editor)
+    late = asyncio.Event()
+    editor.behaviours = [Reaction(), Reaction(applies=late), refuse]
+    report = await editor.turn(block("a.txt", "two", "two\nnew 1\nnew 2"))
+    editor.desk.type(own, "mine", instead="new 1")
+    editor.desk.tell()
+    late.set()
+    await corrected(editor, report, ["landed"])
+    assert editor.desk[own].count("new 2") == 1
+    assert "mine" in editor.desk[own]
+    assert editor.desk[other] == TEXT.replace("two\n", "two\nnew 1\nnew 2\n")
+
+
 TWO_HUNKS = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"
 
 

@@ -20,7 +20,7 @@ from handrail.core.documents.change import (
     Update,
     with_what_was_overwritten,
 )
-from handrail.core.documents.readback import LANDED, fates
+from handrail.core.documents.readback import LANDED, Fate, fates
 from handrail.core.documents.revert import hunks_back
 from handrail.core.failure import Failure
 from handrail.lsp.documents import Documents, OpenDocument
@@ -245,9 +245,9 @@ def _stands(part: Update, now: str) -> bool:
 
 
 def _missing(update: Update, now: str) -> Update:
-    """Those hunks of an update that do not stand in a text."""
+    """Those hunks of an update whose places in a text are as they were before it; what was changed is not."""
     there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
-    hunks = tuple(hunk for hunk in update.hunks if any(there[each] not in LANDED for each in hunk.edits))
+    hunks = tuple(hunk for hunk in update.hunks if all(there[each] is Fate.ABSENT for each in hunk.edits))
     return replace(update, hunks=hunks)
 
 
