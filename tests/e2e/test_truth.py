@@ -613,6 +613,31 @@ async def test_an_edit_that_shows_late_in_one_buffer_is_not_made_again_where_it_
     assert editor.desk[other] == TEXT.replace("two\n", "two\nnew 1\nnew 2\n")
 
 
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_a_document_that_is_renamed_while_half_a_call_is_taken_back(
+    stage: Stage, habits: Habits
+) -> None:
+    """What is left of the edits is looked for under the new name: one was typed into at the same time."""
+    patch = f"*** Begin Patch\n{TWO_HUNKS}*** Update File: b.txt\n@@\n-two\n+TWO\n*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    editor.desk.open(stage.put("b.txt", TEXT))
+    names = list[str]()
+
+    def typed() -> None:
+        editor.desk.type(uri, "typed", after="FOU")
+        editor.desk.tell()
+
+    def renamed() -> None:
+        names.append(editor.desk.rename(uri, "new.txt"))
+
+    editor.behaviours = [Reaction(), refuse, Reaction(before=typed), Reaction(later=renamed)]
+    report = await editor.turn("Do it.")
+    await corrected(editor, report, ["bad-patch", "landed", "edit-rejected"])
+    assert editor.desk[names[0]] == TEXT.replace("four", "FOUtypedR")
+
+
 TWO_HUNKS = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"
 
 

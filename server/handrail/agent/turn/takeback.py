@@ -123,7 +123,8 @@ async def _undone(
 
     A hunk of which something cannot be undone in one of them is left as it is, in those that follow as well.
     """
-    views = await _views(ports, landing.uri or change.uri)
+    where = landing.uri or change.uri
+    views = await _views(ports, where)
     if not views:
         return landing, []
     tried, kept, late = set[TextEdit](), set[TextEdit](), list[tuple[Update, Landing]]()
@@ -138,10 +139,13 @@ async def _undone(
                 continue
             sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
             (way,) = await ports.editor.apply([sent], LABEL)
+            where = way.uri or where
             if not isinstance(way, Applied):
                 late.append((sent, way))
-        views = await _views(ports, landing.uri or change.uri)
+        views = await _views(ports, where)
         left = await _shown(change, views) - tried
+    if where != change.uri:  # it was renamed meanwhile
+        landing = replace(landing, uri=where)
     gone = _only(change, landing, kept, (bad, [way for _, way in late]))
     waiting = [WayBack(change=change, update=sent, gone=gone) for sent, _ in late]
     if not waiting:
