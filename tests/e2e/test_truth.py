@@ -638,6 +638,29 @@ async def test_a_document_that_is_renamed_while_half_a_call_is_taken_back(
     assert editor.desk[names[0]] == TEXT.replace("four", "FOUtypedR")
 
 
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_what_a_blind_edit_has_overwritten_is_told_though_its_call_is_taken_back(
+    stage: Stage, habits: Habits
+) -> None:
+    patch = f"*** Begin Patch\n{TWO_HUNKS}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(uri, "typed", after="tw")
+        editor.desk.tell()
+
+    editor.behaviours = [
+        Reaction(before=typed, after=lambda: editor.desk.type(uri, "more ", before="FOUR")),
+        refuse,
+    ]
+    report = await editor.turn("Do it.")
+    first, _ = report["outcomes"]
+    assert first["failure"]["code"] == "stale-document"
+    assert "twtyped" in first["failure"]["message"]
+
+
 TWO_HUNKS = "*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n"
 
 

@@ -128,7 +128,9 @@ async def _undone(
     if not views:
         return landing, []
     tried, kept, late = set[TextEdit](), set[TextEdit](), list[tuple[Update, Landing]]()
-    left = _standing(change, landing) | await _shown(change, views)  # more may show since it was told
+    # More may show since it was told, unless that was made over what was typed, which stays told.
+    grows = not (isinstance(landing, Partial) and landing.has_overwritten)
+    left = _standing(change, landing) | (await _shown(change, views) if grows else set())
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
@@ -143,7 +145,7 @@ async def _undone(
             if not isinstance(way, Applied):
                 late.append((sent, way))
         views = await _views(ports, where)
-        left = await _shown(change, views) - tried
+        left = await _shown(change, views) - tried if grows else set()
     if where != change.uri:  # it was renamed meanwhile
         landing = replace(landing, uri=where)
     gone = _only(change, landing, kept, (bad, [way for _, way in late]))
