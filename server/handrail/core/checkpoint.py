@@ -178,7 +178,7 @@ class Restoration:
         is_shared: Whether a command made it one file with another.
         earlier: The same for the first steps alone, the most first: where the last ones are taken back
             already, it is what is there.
-        found: What it held before it was last touched.
+        found: What it held before it was last touched; None if it was touched once, and `before` says it.
     """
 
     uri: str

@@ -223,7 +223,7 @@ def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
         gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in gaps(entries)),
         made_folders=entry.made_folders,
         identity=_identity(entry),
-        found=stored_image(store, entries[-1].before),
+        found=stored_image(store, entries[-1].before) if len(entries) > 1 else None,
     )
 
 
