@@ -516,6 +516,83 @@ async def test_a_call_that_fails_is_taken_back_in_both_buffers_though_the_user_h
 
 
 @pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+@pytest.mark.parametrize("number", [0, 1], ids=["in-the-first", "in-the-second"])
+async def test_a_call_stays_in_both_buffers_that_differ_until_both_can_be_taken_back(
+    stage: Stage, habits: Habits, number: int
+) -> None:
+    """The way back shows after the turn in one of them; until then the edit stands in both, as is told."""
+    patch = f"*** Begin Patch\n{''.join(PART.format(name) for name in 'ab')}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, timeout_s=SHORT_S, settings=script)
+    own, other = opened_twice(stage, editor)
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(own, "zero\n", before="one")
+        editor.desk.tell()
+
+    late = asyncio.Event()
+    ways = [*[Reaction()] * number, Reaction(applies=late)]
+    editor.behaviours = [Reaction(), Reaction(later=typed), refuse, *ways]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed", "edit-rejected"]
+    assert [editor.desk[own], editor.desk[other]] == ["zero\n" + EDITED, EDITED]
+    late.set()
+    await corrected(editor, report, ["bad-patch", "edit-rejected"])
+    assert [editor.desk[own], editor.desk[other]] == ["zero\n" + TEXT, TEXT]
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_of_buffers_that_differ_both_keep_a_hunk_that_was_typed_into_in_the_second(
+    stage: Stage, habits: Habits
+) -> None:
+    patch = f"*** Begin Patch\n{TWO_HUNKS}{PART.format('b')}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    own, other = opened_twice(stage, editor)
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(own, "zero\n", before="one")
+        editor.desk.type(other, "typed", after="TW")
+        editor.desk.tell()
+
+    editor.behaviours = [Reaction(), Reaction(later=typed), refuse]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed", "bad-patch", "edit-rejected"]
+    assert editor.desk[own] == "zero\n" + EDITED
+    assert editor.desk[other] == TEXT.replace("two", "TWtypedO")
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+async def test_of_buffers_that_differ_both_keep_the_hunk_that_the_second_does_not_take_back(
+    stage: Stage, habits: Habits
+) -> None:
+    patch = f"*** Begin Patch\n{TWO_HUNKS}{PART.format('b')}*** End Patch\n"
+    script = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await started(stage, habits, settings=script)
+    own, other = opened_twice(stage, editor)
+    editor.desk.open(stage.put("b.txt", TEXT))
+
+    def typed() -> None:
+        editor.desk.type(own, "zero\n", before="one")
+        editor.desk.tell()
+
+    editor.behaviours = [Reaction(), Reaction(later=typed), refuse, Reaction(), Reaction(only=1)]
+    report = await editor.turn("Do it.")
+    texts = [editor.desk[own], editor.desk[other]]
+    assert statuses(report) in (
+        ["landed", "bad-patch", "edit-rejected"],
+        ["bad-patch", "landed", "edit-rejected"],
+    )
+    told = [outcome["status"] == "landed" for outcome in report["outcomes"][:2]]
+    assert [[new in text for new in ("TWO", "FOUR")] for text in texts] == [told, told]
+
+
+PART = "*** Update File: {}.txt\n@@\n-two\n+TWO\n"
+
+
+@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
 @pytest.mark.parametrize("first", ["the-edit", "the-way-back"])
 async def test_a_way_back_that_one_buffer_shows_late_is_made_in_the_other(
     stage: Stage, habits: Habits, first: str

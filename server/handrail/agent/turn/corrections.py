@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Held, names, pinned, results, written
-from handrail.agent.turn.takeback import WayBack
+from handrail.agent.turn.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Applied, Change, Landing, with_what_was_overwritten
 from handrail.core.failure import Failure
@@ -80,14 +80,35 @@ class Corrections:
                 tell = partial(self._shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
                 for way in [way for way in waiting if way.change is change]:
-                    self.ports.editor.when_shown(way.update, partial(_undone, tell, way.gone))
+                    self._watch_way(tell, way)
             at += count
+
+    def _watch_way(self, tell: Callable[[Landing], None], way: WayBack) -> None:
+        self.ports.editor.when_shown(way.update, partial(self._undone, tell, way))
+
+    def _undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
+        """A way back shows: what it takes back is told as gone once all of it is, in all documents."""
+        if isinstance(way.gone, Applied):
+            return  # nothing is gone by it
+        if isinstance(landing, Applied):
+            self._begin(self._undone_in_all(tell, way, landing.uri))
+        elif landing.has_overwritten:
+            tell(replace(way.gone, failure=with_what_was_overwritten(way.gone.failure, landing)))
+
+    async def _undone_in_all(self, tell: Callable[[Landing], None], way: WayBack, uri: str | None) -> None:
+        if way.update.is_alone and (left := await taken_back_late(self.ports, way)) is not None:
+            self._watch_way(tell, left)
+        else:
+            tell(way.gone if uri is None else replace(way.gone, uri=uri))
 
     def _shown(
         self, file: PlannedFile, of_file: list[Landing], number: int, change: Change, landing: Landing
     ) -> None:
         of_file[number] = landing
-        task = asyncio.ensure_future(self._correct(file, of_file, number, change))
+        self._begin(self._correct(file, of_file, number, change))
+
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
         self.listener.pending.add(task)
         task.add_done_callback(self.listener.pending.discard)
 
@@ -99,16 +120,6 @@ class Corrections:
                 before = {change.uri: self.before[change.uri]}
                 await keep_late(self.ports, self.step, before, change, now[number])
             self.listener.tell(found)
-
-
-def _undone(tell: Callable[[Landing], None], gone: Landing, landing: Landing) -> None:
-    """A way back shows: what it takes back is told as gone once all of it is."""
-    if isinstance(gone, Applied):
-        return  # nothing is gone by it
-    if not isinstance(landing, Applied) and landing.has_overwritten:
-        tell(replace(gone, failure=with_what_was_overwritten(gone.failure, landing)))
-    if isinstance(landing, Applied):
-        tell(gone if landing.uri is None else replace(gone, uri=landing.uri))
 
 
 async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, landing: Landing) -> None:

@@ -43,11 +43,13 @@ class WayBack:
     Attributes:
         change: What it takes back.
         update: What was sent.
+        edits: Those of the change that it takes back.
         gone: What is told of the change once it has landed.
     """
 
     change: Update
     update: Update
+    edits: frozenset[TextEdit]
     gone: Landing
 
 
@@ -121,39 +123,124 @@ async def _undone(
     """
     Undo what stands of *change* in each document of its file, and see what is left of it.
 
-    A hunk of which something cannot be undone in one of them is left as it is, in those that follow as well.
+    A hunk that cannot be undone in one of them is left as it is in all.
     """
     where = landing.uri or change.uri
     views = await _views(ports, where)
     if not views:
         return landing, []
-    tried, kept, late = set[TextEdit](), set[TextEdit](), list[tuple[Update, Landing]]()
+    tried, kept, late = set[TextEdit](), set[TextEdit](), list[_Sent]()
     # More may show since it was told, unless that was made over what was typed, which stays told.
     grows = not (isinstance(landing, Partial) and landing.has_overwritten)
     left = _standing(change, landing) | (await _shown(change, views) if grows else set())
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
-        for view in views if is_apart else views[:1]:
-            hunks, stays = await asyncio.to_thread(_hunks_back, view.text, change, left - kept)
-            kept |= stays
-            if not hunks:
-                continue
-            sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_apart, is_divisible=True)
-            (way,) = await ports.editor.apply([sent], LABEL)
-            where = way.uri or where
-            if not isinstance(way, Applied):
-                late.append((sent, way))
-        views = await _views(ports, where)
+        found = await _sent_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
+        kept |= found.kept
+        late = found.failed
+        views = await _views(ports, found.renamed or where)
+        where = found.renamed or where
         left = await _shown(change, views) - tried if grows else set()
     if where != change.uri:  # it was renamed meanwhile
         landing = replace(landing, uri=where)
-    gone = _only(change, landing, kept, (bad, [way for _, way in late]))
-    waiting = [WayBack(change=change, update=sent, gone=gone) for sent, _ in late]
+    ways = [each.landing for each in late]
+    gone = _only(change, landing, kept, (bad, ways))
+    waiting = [
+        WayBack(change=change, update=each.update, edits=frozenset(tried - kept), gone=gone) for each in late
+    ]
     if not waiting:
         return gone, []
     there = await _shown(change, views) & tried if views else tried
-    return _only(change, landing, kept | there, (bad, [way for _, way in late])), waiting
+    return _only(change, landing, kept | there, (bad, ways)), waiting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sent:
+    """A way back in one document, and what became of it."""
+
+    update: Update
+    landing: Landing
+
+    @property
+    def refused(self) -> frozenset[int] | None:
+        """The numbers of its hunks that have not landed; None if that is all of it."""
+        if not isinstance(self.landing, Partial):
+            return None
+        stands = dict(zip(self.update.edits, self.landing.stands, strict=True))
+        numbers = [hunk.number for hunk in self.update.hunks if not all(stands[each] for each in hunk.edits)]
+        return None if None in numbers else frozenset(number for number in numbers if number is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Round:
+    """
+    What came of one try to take a change back in all documents of its file.
+
+    Attributes:
+        kept: The edits that cannot be taken back in one of them.
+        failed: The way that has not landed, if there is one.
+        renamed: The document's new name, if it was renamed meanwhile.
+    """
+
+    kept: set[TextEdit]
+    failed: list[_Sent]
+    renamed: str | None = None
+
+
+async def _sent_back(
+    ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
+) -> _Round:
+    """
+    Take *wanted* back in all *views*; a hunk that one of them does not take back stands again in all.
+
+    Args:
+        is_alone: Whether each way is for its document alone; else the editor makes it in all of the file.
+    """
+    kept = set[TextEdit]()
+    for view in views:
+        _, stays = await asyncio.to_thread(_hunks_back, view.text, change, wanted - kept)
+        kept |= stays
+    done, renamed = list[Update](), None
+    for view in views:
+        hunks, _ = await asyncio.to_thread(_hunks_back, view.text, change, wanted - kept)
+        if not hunks:
+            continue
+        sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_alone, is_divisible=True)
+        (landing,) = await ports.editor.apply([sent], LABEL)
+        renamed = landing.uri or renamed
+        if not isinstance(landing, Applied):
+            failed = _Sent(update=sent, landing=landing)
+            for each in done:
+                await _make_again(ports, each, failed.refused)
+            return _Round(kept=kept, failed=[failed], renamed=renamed)
+        done.append(sent)
+    return _Round(kept=kept, failed=[], renamed=renamed)
+
+
+async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> None:
+    """Undo those hunks of a way back that have *numbers*, or all of them."""
+    view = await ports.editor.read(way.uri)
+    if isinstance(view, Failure):
+        return
+    wanted = [
+        hunk.edits for hunk in way.hunks if numbers is None or hunk.number in numbers or not hunk.number
+    ]
+    if hunks := await asyncio.to_thread(hunks_back, view.text, way.base, wanted):
+        again = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=True, is_divisible=True)
+        await ports.editor.apply([again], "handrail: make an edit again")
+
+
+async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
+    """
+    Take back in the other documents of a file what a way back that shows late has taken back in one of them.
+
+    Returns:
+        The way back that one of those does not show; None if it is gone in all.
+    """
+    others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
+    found = await _sent_back(ports, way.change, others, way.edits, is_alone=True)
+    return next((replace(way, update=each.update) for each in found.failed), None)
 
 
 def _standing(change: Update, landing: Landing) -> set[TextEdit]:
