@@ -28,8 +28,15 @@ def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) ->
     """
     found = []
     for hunk in hunks:
+        start, end = place(hunk.start, hunk.end, blocks, is_wide=True)
+        there = replace(hunk, start=start, rows=tuple(now[start:end]))
+        if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
+            found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
+            continue
         carried = _typed(hunk, blocks, now)
-        if carried is not None and (carried.rows == hunk.rows or not carried.is_rewritten):
+        if carried is None:
+            continue
+        if carried.rows == hunk.rows or not carried.is_rewritten:
             found.append(carried)
     return tuple(found)
 
@@ -54,6 +61,25 @@ def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | No
         if i < hunk.start:
             start += (m - k) - (hunk.start - i)
     return replace(hunk, start=start, rows=tuple(rows))
+
+
+def place(start: int, end: int, blocks: Sequence[Block], *, is_wide: bool = False) -> tuple[int, int]:
+    """Where rows are after a change; *is_wide* with the new rows at their borders."""
+    first, last, growth = None, None, 0
+    for i, j, k, m in blocks:
+        is_before = j < start or (j == start and (i < j or not is_wide) and not i == j == start == end)
+        is_after = i > end or (i == end and (i < j or not is_wide) and not i == j == start == end)
+        if is_after:
+            break
+        if is_before:
+            growth += (m - k) - (j - i)
+            continue
+        first = min(start + growth, k) if first is None else first
+        growth += (m - k) - (j - i)
+        last = max(end + growth, m)
+    if first is None or last is None:
+        return start + growth, end + growth
+    return first, max(last, end + growth)
 
 
 def _blanks(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:

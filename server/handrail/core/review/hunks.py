@@ -80,6 +80,12 @@ class Hunk:
         written = {row for step in self.steps for row in (set(step.after) - set(step.before)) & last}
         return bool(written) and {squeezed(row) for row in written}.isdisjoint(map(squeezed, self.rows))
 
+    @property
+    def stepped_back(self) -> Hunk | None:
+        """What it is if its rows are those before one of its steps: one without the later steps."""
+        at = next((at for at, step in enumerate(self.steps) if step.before == self.rows), None)
+        return None if at is None else replace(self, steps=self.steps[:at])
+
     def moved(self, rows: int) -> Hunk:
         """The same so many rows further down."""
         return replace(self, start=self.start + rows)

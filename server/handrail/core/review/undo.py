@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import apply, opcodes
@@ -20,11 +20,13 @@ class Undone:
         rows: What it is to hold.
         hunks: Those that are pending then.
         conflicts: The hunks that stay as they are: the user has changed the same rows, or may have.
+        now_of: The new rows of each hunk that was undone, also in part, by its id.
     """
 
     rows: list[str]
     hunks: tuple[Hunk, ...]
     conflicts: tuple[Hunk, ...]
+    now_of: Mapping[str, Rows]
 
 
 def undone(
@@ -36,7 +38,7 @@ def undone(
     What the user has typed in a hunk stays, and what of the agent's rows is untouched goes.
     """
     now, left, conflicts = list(rows), list[Hunk](), list[Hunk]()
-    growth = 0
+    growth, now_of = 0, dict[str, Rows]()
     for hunk in hunks:
         at = hunk.moved(growth)
         if hunk.id not in ids or (turn is not None and turn not in hunk.turns):
@@ -47,11 +49,11 @@ def undone(
             left.append(at)
             conflicts.append(at)
             continue
-        now[at.start : at.end] = result.rows
+        now[at.start : at.end] = now_of[hunk.id] = result.rows
         growth += len(result.rows) - len(hunk.rows)
         if result.steps and result.rows != result.before:
             left.append(replace(result, start=at.start))
-    return Undone(rows=now, hunks=tuple(left), conflicts=tuple(conflicts))
+    return Undone(rows=now, hunks=tuple(left), conflicts=tuple(conflicts), now_of=now_of)
 
 
 def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:

@@ -1,0 +1,200 @@
+"""
+One document under review: what it holds, its pending hunks, and hunks that went and may come back.
+
+An editor's undo and redo are changes like any other. So that what they bring back is what it was, the hunks
+of earlier texts are remembered, and a hunk that goes is together with its place: once the same text stands
+there again, so does the hunk. What was kept is remembered no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents.edit import Block, opcodes
+from handrail.core.review import carry, undo
+from handrail.core.review.hunks import Hunk, Rows, without
+
+LIMIT_GONE = 200  # hunks of one document that are remembered
+LIMIT_STATES = 100  # texts of one document of which the hunks are remembered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """
+    A hunk that went: it was undone, or taken back, or rewritten.
+
+    Attributes:
+        hunk: As it was.
+        start: The first row of its place.
+        rows: What stands there now.
+    """
+
+    hunk: Hunk
+    start: int
+    rows: Rows
+
+    @property
+    def end(self) -> int:
+        """The row after its place."""
+        return self.start + len(self.rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """
+    A document and its hunks.
+
+    Attributes:
+        rows: What it holds, each row with its own end.
+        hunks: Those that are pending, ascending.
+        gone: Those that went, the latest last.
+        states: The hunks of texts that it had before, by the texts' hashes, the latest last.
+    """
+
+    rows: Rows
+    hunks: tuple[Hunk, ...] = ()
+    gone: tuple[Gone, ...] = ()
+    states: tuple[tuple[int, tuple[Hunk, ...]], ...] = ()
+
+    def ids(self, turn: str | None = None) -> frozenset[str]:
+        """The ids of all pending hunks, or of those in which a turn wrote."""
+        return frozenset(hunk.id for hunk in self.hunks if turn is None or turn in hunk.turns)
+
+
+def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
+    """The document after it was changed by its user, an editor, or another program."""
+    blocks = opcodes(document.rows, now)
+    if not blocks:
+        return document
+    known = _known(document, tuple(now))
+    hunks = carry.typed(document.hunks, blocks, now) if known is None else known
+    found = _with(document, now, hunks, blocks)
+    found = _remember(found, document.hunks, blocks)
+    return found if known is not None else _revived(found, document.gone, blocks)
+
+
+def landed(
+    document: Reviewed,
+    before: Sequence[str],
+    after: Sequence[str],
+    whose: tuple[str, str],
+    new_id: Callable[[], str],
+) -> Reviewed:
+    """
+    The document after an edit of the agent's.
+
+    Args:
+        before: What the edit was made on.
+        after: What it has made of that, without what others did meanwhile.
+        whose: The turn and the call.
+        new_id: Names a new hunk.
+    """
+    document = observed(document, before)
+    blocks = opcodes(before, after)
+    hunks = carry.landed(document.hunks, blocks, before, after, whose, new_id)
+    return _with(document, after, hunks, blocks)
+
+
+def kept(document: Reviewed, ids: frozenset[str]) -> Reviewed:
+    """The document after some hunks were kept: their text is the user's now, and stays it."""
+    return replace(
+        document,
+        hunks=without(document.hunks, ids),
+        gone=tuple(each for each in document.gone if each.hunk.id not in ids),
+        states=tuple((key, without(hunks, ids)) for key, hunks in document.states),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """The document after some hunks were undone, and those of them that stay as they are."""
+
+    document: Reviewed
+    conflicts: tuple[Hunk, ...]
+
+
+def undone(document: Reviewed, ids: frozenset[str], turn: str | None = None) -> Undone:
+    """The document after the hunks of *ids*, or what *turn* did in them, were undone."""
+    result = undo.undone(document.rows, document.hunks, ids, turn)
+    blocks = _replaced(document.hunks, result)
+    found = _with(document, result.rows, result.hunks, blocks)
+    return Undone(document=_remember(found, document.hunks, blocks), conflicts=result.conflicts)
+
+
+def _with(
+    document: Reviewed, now: Sequence[str], hunks: tuple[Hunk, ...], blocks: Sequence[Block]
+) -> Reviewed:
+    """The document after a change, which remembers what it was before."""
+    key = hash(document.rows)
+    states = [*(each for each in document.states if each[0] != key), (key, document.hunks)]
+    gone = _moved(document.gone, blocks, now)
+    return Reviewed(rows=tuple(now), hunks=hunks, gone=gone, states=tuple(states[-LIMIT_STATES:]))
+
+
+def _known(document: Reviewed, now: Rows) -> tuple[Hunk, ...] | None:
+    """The hunks of a text that the document had before; None if it had not."""
+    key = hash(now)
+    hunks = next((hunks for known, hunks in document.states if known == key), None)
+    if hunks is None or any(now[hunk.start : hunk.end] != hunk.rows for hunk in hunks):
+        return None
+    return hunks
+
+
+def _replaced(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
+    """The blocks of an undo: the hunks whose rows it has replaced."""
+    blocks, growth = list[Block](), 0
+    for hunk in hunks:
+        start = hunk.start + growth
+        rows = result.now_of.get(hunk.id)
+        if rows is not None:
+            blocks.append((hunk.start, hunk.end, start, start + len(rows)))
+            growth += len(rows) - len(hunk.rows)
+    return blocks
+
+
+def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
+    """Remember those hunks that were there *before* and are gone, or have fewer steps."""
+    left = {hunk.id: hunk for hunk in found.hunks}
+    gone = [each for each in found.gone if each.hunk.id not in left]
+    for hunk in before:
+        now = left.get(hunk.id)
+        if now is None or len(now.steps) < len(hunk.steps):
+            start, end = carry.place(hunk.start, hunk.end, blocks)
+            gone = [each for each in gone if each.hunk.id != hunk.id]
+            gone.append(Gone(hunk=hunk, start=start, rows=found.rows[start:end]))
+    return replace(found, gone=tuple(gone[-LIMIT_GONE:]))
+
+
+def _moved(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
+    found = []
+    for each in gone:
+        start, end = carry.place(each.start, each.end, blocks)
+        found.append(replace(each, start=start, rows=tuple(now[start:end])))
+    return tuple(found)
+
+
+def _revived(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
+    """Have those hunks be pending again whose text stands where it stood."""
+    hunks, again = list(found.hunks), set[str]()
+    for each in reversed(gone):
+        for start, end in _places(each.start, each.end, blocks):
+            others = [hunk for hunk in hunks if hunk.id != each.hunk.id]
+            if found.rows[start:end] != each.hunk.rows or any(_meets(hunk, start, end) for hunk in others):
+                continue
+            back = replace(each.hunk, start=start)
+            hunks = sorted([*others, back], key=lambda hunk: (hunk.start, hunk.end))
+            again.add(each.hunk.id)
+            break
+    left = tuple(each for each in found.gone if each.hunk.id not in again)
+    return replace(found, hunks=tuple(hunks), gone=left)
+
+
+def _meets(hunk: Hunk, start: int, end: int) -> bool:
+    if hunk.start == hunk.end == start == end:
+        return True
+    return hunk.start < end and start < hunk.end
+
+
+def _places(start: int, end: int, blocks: Sequence[Block]) -> tuple[tuple[int, int], ...]:
+    return carry.place(start, end, blocks, is_wide=True), carry.place(start, end, blocks)

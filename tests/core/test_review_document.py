@@ -1,0 +1,130 @@
+"""A document under review: what an editor's undo and redo, keeping and undoing make of its hunks."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.core.review.document import Reviewed, kept, landed, observed, undone
+
+BEFORE, AFTER = "abcdefgh", "abXYefgZ"
+
+
+def rows(text: str) -> tuple[str, ...]:
+    return tuple(f"{letter}\n" for letter in text)
+
+
+def shown(document: Reviewed) -> str:
+    return "".join(document.rows).replace("\n", "")
+
+
+def agent(document: Reviewed, now: str, turn: str = "t1") -> Reviewed:
+    """The document after the agent has made it *now*."""
+    names = iter(f"{turn}.{number}" for number in range(10))
+    return landed(document, document.rows, rows(now), (turn, "c"), lambda: next(names))
+
+
+def reviewed() -> Reviewed:
+    """A document with two hunks, `t1.0` and `t1.1`."""
+    return agent(Reviewed(rows=rows(BEFORE)), AFTER)
+
+
+def told(document: Reviewed) -> list[tuple[str, str, str]]:
+    """Of each hunk its id, what was there before it, and what is there now."""
+    return [
+        (hunk.id, "".join(hunk.before).replace("\n", ""), "".join(hunk.rows).replace("\n", ""))
+        for hunk in document.hunks
+    ]
+
+
+FIRST, SECOND = ("t1.0", "cd", "XY"), ("t1.1", "h", "Z")
+
+
+@pytest.mark.parametrize("back", [BEFORE, "abcdefgZ", "abXYefgh"])
+def test_an_undo_and_a_redo_of_the_editor_bring_back_what_was_pending(back: str) -> None:
+    document = observed(reviewed(), rows(back))
+    assert told(document) == [each for each in (FIRST, SECOND) if each[2] in back]
+    assert told(observed(document, rows(AFTER))) == [FIRST, SECOND]
+
+
+def test_our_undo_is_pending_again_once_the_editor_undoes_it() -> None:
+    result = undone(reviewed(), frozenset(["t1.0"]))
+    assert (shown(result.document), told(result.document)) == ("abcdefgZ", [SECOND])
+    assert told(observed(result.document, rows(AFTER))) == [FIRST, SECOND]
+
+
+def test_what_was_kept_stays_kept_whatever_the_editor_undoes() -> None:
+    document = undone(reviewed(), frozenset(["t1.1"])).document
+    document = kept(document, frozenset(["t1.0"]))
+    assert told(document) == []
+    document = observed(document, rows(AFTER))
+    assert told(document) == [SECOND], "pending again; the other one was kept"
+    document = observed(observed(document, rows(BEFORE)), rows(AFTER))
+    assert told(document) == [SECOND]
+
+
+def test_what_comes_back_was_moved_by_typing_above() -> None:
+    document = observed(reviewed(), rows("ab" + "ef" + "gZ"))
+    assert told(document) == [SECOND]
+    document = observed(document, rows("ab" + "ef" + "g1Z"))
+    document = observed(document, rows("0ab" + "ef" + "g1Z"))
+    assert told(observed(document, rows("0ab" + "XY" + "ef" + "g1Z"))) == [FIRST, SECOND]
+
+
+def test_a_restore_of_the_second_of_two_turns_leaves_the_hunk_of_the_first() -> None:
+    document = agent(reviewed(), "abXVefgZ", "t2")
+    (first, _) = document.hunks
+    assert first.turns == ("t1", "t2")
+    document = observed(document, rows(AFTER))
+    assert told(document) == [FIRST, SECOND]
+    assert document.hunks[0].turns == ("t1",)
+    again = observed(document, rows("abXVefgZ"))
+    assert again.hunks[0].turns == ("t1", "t2"), "restoring the restore brings it back"
+
+
+def test_rewritten_as_a_whole_it_is_the_users_until_that_is_undone() -> None:
+    document = observed(reviewed(), rows("ab12efgZ"))
+    assert told(document) == [SECOND]
+    assert told(observed(document, rows(AFTER))) == [FIRST, SECOND]
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_what_is_undone_and_made_again_at_once_is_as_it_was(data: st.DataObject) -> None:
+    """Whatever was done before, and by whatever hand it is undone; every row that is written is new."""
+    names, document = count(), Reviewed(rows=rows("abcdefghij"))
+
+    def changed(by: str) -> tuple[str, ...]:
+        size = len(document.rows)
+        start = data.draw(st.integers(0, size))
+        end = data.draw(st.integers(start, min(size, start + 3)))
+        new = [f"{by} {next(names)}\n" for _ in range(data.draw(st.integers(0, 2)))]
+        return (*document.rows[:start], *new, *document.rows[end:])
+
+    for _ in range(data.draw(st.integers(1, 6))):
+        event = data.draw(st.sampled_from(["agent", "agent", "user", "undo", "keep"]))
+        before, ids = document, sorted(document.ids())
+        some = frozenset(data.draw(st.sets(st.sampled_from(ids)))) if ids else frozenset[str]()
+        match event:
+            case "agent":
+                whose = (data.draw(st.sampled_from(["t1", "t2"])), "c")
+                now = changed("agent's")
+                document = landed(document, document.rows, now, whose, lambda: f"h{next(names)}")
+            case "user":
+                document = observed(document, changed("user's"))
+            case "undo":
+                document = undone(document, some).document
+            case _:
+                document = kept(document, some)
+        for hunk in document.hunks:
+            assert document.rows[hunk.start : hunk.end] == hunk.rows
+        for each in document.gone:
+            assert document.rows[each.start : each.end] == each.rows
+        if event in ("undo", "agent") and before.rows != document.rows:
+            back = observed(document, before.rows)
+            if event == "undo":
+                assert told(back) == told(before), "the editor's undo of our undo"
+            assert told(observed(back, document.rows)) == told(document), "and its redo"
