@@ -16,6 +16,7 @@ from handrail.agent import queue
 from handrail.agent.archive import Archive
 from handrail.agent.restore import compare, restore, rewind
 from handrail.agent.restore.undone import undone
+from handrail.agent.review.reviews import Reviews
 from handrail.agent.turn import ending, quick_fix
 from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.ending import End
@@ -57,6 +58,7 @@ class Host:
         on_event: Told (session, turn, event) as it happens.
         on_ledger: Told the ledger whenever it has changed.
         archive: Where sessions are written down.
+        reviews: What is pending.
         ready: Awaited by each turn before anything else: the ports may not be known yet.
         default_mode: The mode of a turn whose client says none, asked for when the ports are known.
     """
@@ -68,6 +70,7 @@ class Host:
     ledger: Ledger = field(default_factory=Ledger)
     misses: dict[str, int] = field(default_factory=dict)
     archive: Archive = field(default_factory=Archive)
+    reviews: Reviews = field(default_factory=Reviews)
     ready: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
     default_mode: Callable[[], Mode] = lambda: Mode.EDIT
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -80,7 +83,8 @@ class Host:
 
     def __post_init__(self) -> None:
         self.background, given = Background(tell=self._tell), self.ports
-        self.ports = lambda: self.background.timeline.over(given())
+        self.ports = lambda: replace(self.background.timeline.over(given()), review=self.reviews)
+        self.reviews.ports, self.reviews.new_id = self.ports, self.new_id
 
     # ---- Turns ------------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ from handrail.ports.questions import Approver as Approver
 from handrail.ports.questions import Clock as Clock
 from handrail.ports.questions import Kind as Kind
 from handrail.ports.questions import Question as Question
+from handrail.ports.review import Review as Review
+from handrail.ports.review import Unreviewed as Unreviewed
 from handrail.ports.terms import Terms as Terms
 
 # ---- Documents --------------------------------------------------------------------------------------
@@ -358,6 +360,7 @@ class Ports:
         surroundings: Tells where a turn takes place; the open documents are the editor's to tell.
         secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
+        review: Told of what the agent changes.
     """
 
     editor: Editor
@@ -373,6 +376,7 @@ class Ports:
     secrets: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
+    review: Review = field(default_factory=Unreviewed)
 
     def rules(self) -> tuple[Rule, ...]:
         """The user's rules."""

@@ -15,6 +15,7 @@ from functools import partial
 
 from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Held, names, pinned, results, written
+from handrail.agent.turn.reviewed import made
 from handrail.agent.turn.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Applied, Change, Landing, with_what_was_overwritten
@@ -119,6 +120,9 @@ class Corrections:
             if change.uri in self.before:
                 before = {change.uri: self.before[change.uri]}
                 await keep_late(self.ports, self.step, before, change, now[number])
+                ours = await asyncio.to_thread(written, before, [change], [now[number]])
+                tried = ([replace(file, changes=(change,))], [change], [now[number]])
+                await self.ports.review.landed(await made(self.ports, self.step, [tried], before, ours))
             self.listener.tell(found)
 
 

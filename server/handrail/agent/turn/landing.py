@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from handrail.agent.turn.corrections import Corrections, Listener, renamed
 from handrail.agent.turn.edits import PlannedFile, outcomes
 from handrail.agent.turn.preimage import Left, held, intended, names, results, targets, written
+from handrail.agent.turn.reviewed import Tried
+from handrail.agent.turn.reviewed import made as made_texts
 from handrail.agent.turn.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
-from handrail.core.documents.change import Change, Landing, Status, Update
+from handrail.core.documents.change import Landing, Status, Update
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
 
@@ -88,7 +90,7 @@ async def make(
         checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
     made, ours, renames = [], dict[str, Left](), dict[str, str]()
     waiting: tuple[WayBack, ...] = ()
-    tried: list[tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]] = []
+    tried: list[Tried] = []
     for call in calls:
         if is_stopped():
             break
@@ -109,6 +111,7 @@ async def make(
     note = ""
     if covered:
         note = await _recorded(ports, step, await results(ports.editor, covered, ours, renames))
+    await ports.review.landed(await made_texts(ports, step, tried, before, ours))
     if listener is not None:  # not before what is known now has been kept
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from handrail.core.documents.edit import Block
 from handrail.core.documents.index import squeezed
-from handrail.core.review.hunks import Hunk, Rows, Step
+from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new
 
 
 def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:
@@ -52,7 +52,7 @@ def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | No
             continue
         first, last = max(i, hunk.start), min(j, hunk.end)
         if (first, last) == (hunk.start, hunk.end):
-            return _blanks(hunk, start, now[k:m]) if (i, j) == (first, last) else None
+            return _replaced(hunk, start, now[k:m]) if (i, j) == (first, last) else None
         at = first - hunk.start - taken
         is_inside = hunk.start <= i and j <= hunk.end
         new = now[k:m] if is_inside else ()
@@ -82,10 +82,11 @@ def place(start: int, end: int, blocks: Sequence[Block], *, is_wide: bool = Fals
     return first, max(last, end + growth)
 
 
-def _blanks(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:
+def _replaced(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:
     """A hunk of which all rows were replaced: if only blanks differ, a formatter has done it."""
     if list(map(squeezed, new)) != list(map(squeezed, hunk.rows)):
-        return None
+        typed_in = replace(hunk, start=start, rows=tuple(new))
+        return None if not new or is_all_new(hunk.rows, new) else typed_in
     *steps, last = hunk.steps
     if last.after == hunk.rows:
         last = replace(last, after=tuple(new))

@@ -8,14 +8,15 @@ there again, so does the hunk. What was kept is remembered no more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.review import carry, undo
-from handrail.core.review.hunks import Hunk, Rows, without
+from handrail.core.review.hunks import Hunk, Rows, is_all_new, without
 
 LIMIT_GONE = 200  # hunks of one document that are remembered
+LIMIT_BLOCKS = 2_000  # of one change; more are one hunk
 LIMIT_STATES = 100  # texts of one document of which the hunks are remembered
 
 
@@ -64,7 +65,7 @@ class Reviewed:
 
 def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
     """The document after it was changed by its user, an editor, or another program."""
-    blocks = opcodes(document.rows, now)
+    blocks = _row_by_row(opcodes(document.rows, now), document.rows, now)
     if not blocks:
         return document
     known = _known(document, tuple(now))
@@ -72,6 +73,18 @@ def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
     found = _with(document, now, hunks, blocks)
     found = _remember(found, document.hunks, blocks)
     return found if known is not None else _revived(found, document.gone, blocks)
+
+
+def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[str]) -> list[Block]:
+    """Blocks in which each row has become another one, apart: rows next to each other were typed in."""
+    found = list[Block]()
+    for i, j, k, m in blocks:
+        pairs = list(zip(range(i, j), range(k, m), strict=False))
+        if j - i == m - k and not all(is_all_new((before[old],), (now[new],)) for old, new in pairs):
+            found += [(old, old + 1, new, new + 1) for old, new in pairs]
+        else:
+            found.append((i, j, k, m))
+    return found
 
 
 def landed(
@@ -90,10 +103,17 @@ def landed(
         whose: The turn and the call.
         new_id: Names a new hunk.
     """
+    later = None
+    if tuple(before) != document.rows and (known := _known(document, tuple(before))) is not None:
+        later = document.rows  # what was made of it was seen before it was told
+        document = replace(document, rows=tuple(before), hunks=known)
     document = observed(document, before)
     blocks = opcodes(before, after)
+    if len(blocks) > LIMIT_BLOCKS:
+        blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
     hunks = carry.landed(document.hunks, blocks, before, after, whose, new_id)
-    return _with(document, after, hunks, blocks)
+    found = _with(document, after, hunks, blocks)
+    return found if later is None else observed(found, later)
 
 
 def kept(document: Reviewed, ids: frozenset[str]) -> Reviewed:
@@ -108,18 +128,29 @@ def kept(document: Reviewed, ids: frozenset[str]) -> Reviewed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """The document after some hunks were undone, and those of them that stay as they are."""
+    """
+    The document after some hunks were undone.
+
+    Attributes:
+        conflicts: Those of them that stay as they are.
+        now_of: The new rows of each that was undone, also in part, by its id.
+    """
 
     document: Reviewed
     conflicts: tuple[Hunk, ...]
+    now_of: Mapping[str, Rows]
 
 
-def undone(document: Reviewed, ids: frozenset[str], turn: str | None = None) -> Undone:
-    """The document after the hunks of *ids*, or what *turn* did in them, were undone."""
-    result = undo.undone(document.rows, document.hunks, ids, turn)
+def undone(
+    document: Reviewed, ids: frozenset[str], turn: str | None = None, *, forced: bool = False
+) -> Undone:
+    """The document after the hunks of *ids*, or what *turn* did in them, were undone; see `undo.undone`."""
+    result = undo.undone(document.rows, document.hunks, ids, turn, forced=forced)
     blocks = _replaced(document.hunks, result)
     found = _with(document, result.rows, result.hunks, blocks)
-    return Undone(document=_remember(found, document.hunks, blocks), conflicts=result.conflicts)
+    return Undone(
+        document=_remember(found, document.hunks, blocks), conflicts=result.conflicts, now_of=result.now_of
+    )
 
 
 def _with(

@@ -78,7 +78,9 @@ class Hunk:
         """Whether nothing of what the agent wrote is left, so that it is all the user's."""
         last = set(self.steps[-1].after)
         written = {row for step in self.steps for row in (set(step.after) - set(step.before)) & last}
-        return bool(written) and {squeezed(row) for row in written}.isdisjoint(map(squeezed, self.rows))
+        if not written or not {squeezed(row) for row in written}.isdisjoint(map(squeezed, self.rows)):
+            return False
+        return is_all_new(self.steps[-1].after, self.rows)
 
     @property
     def stepped_back(self) -> Hunk | None:
@@ -96,6 +98,16 @@ class Hunk:
             replace(step, before=(*above, *step.before, *below), after=(*above, *step.after, *below))
             for step in self.steps
         )
+
+
+def is_all_new(before: Rows, now: Sequence[str]) -> bool:
+    """Whether nothing but blanks of the one text stands at the beginning or the end of the other."""
+    old, new = "".join(before), "".join(now)
+    ahead = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
+    if ahead is None:
+        return not min(old, new, key=len).strip()
+    behind = next(at for at in range(1, len(old) + 1) if at > len(new) or old[-at] != new[-at]) - 1
+    return not old[:ahead].strip() and not old[len(old) - behind :].strip()
 
 
 def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:

@@ -30,12 +30,18 @@ class Undone:
 
 
 def undone(
-    rows: Sequence[str], hunks: Sequence[Hunk], ids: frozenset[str], turn: str | None = None
+    rows: Sequence[str],
+    hunks: Sequence[Hunk],
+    ids: frozenset[str],
+    turn: str | None = None,
+    *,
+    forced: bool = False,
 ) -> Undone:
     """
     Undo the hunks of *ids*, or what *turn* did in them.
 
-    What the user has typed in a hunk stays, and what of the agent's rows is untouched goes.
+    What the user has typed in a hunk stays, and what of the agent's rows is untouched goes; all of it goes if
+    that is *forced*.
     """
     now, left, conflicts = list(rows), list[Hunk](), list[Hunk]()
     growth, now_of = 0, dict[str, Rows]()
@@ -44,7 +50,7 @@ def undone(
         if hunk.id not in ids or (turn is not None and turn not in hunk.turns):
             left.append(at)
             continue
-        result = _without_steps(hunk, turn)
+        result = replace(hunk, rows=hunk.before, steps=()) if forced else _without_steps(hunk, turn)
         if result is None:
             left.append(at)
             conflicts.append(at)

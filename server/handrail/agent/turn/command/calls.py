@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console
 from handrail.agent.tools.look import agreed
@@ -39,6 +39,7 @@ class CommandCalls:
         saver: Says what may be saved before a command.
         background: The commands that run in the background.
         is_over: Whether the turn has ended.
+        reviewing: What is being told of commands that run apart from their calls.
     """
 
     ports: Ports
@@ -50,6 +51,7 @@ class CommandCalls:
     saver: Saver
     background: Background
     is_over: bool = False
+    reviewing: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def run(self, ready: Ready, action: Command, landed: Landed) -> Ran:
         """
@@ -61,7 +63,7 @@ class CommandCalls:
         Raises:
             CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
         """
-        console = self._console(ready.call)
+        console, landed = self._console(ready.call), self._reviewed(ready.call, landed)
         await self._ask_about_appeared(console, landed)
         if action.is_background:
             starter = Starter(step=self.step, is_over=lambda: self.is_over, landed=landed)
@@ -70,17 +72,32 @@ class CommandCalls:
         live = output.Live(ports=self.ports, tell=console.tell)
         try:
             heard = replace(console, tell=live.add)
-            return await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
+            ran = await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
         finally:
             live.end()
+        await self.ports.review.ran(self.step(), ready.call.id, ran.effects)
+        return ran
 
     async def end(self, call: ToolCall, landed: Landed, *, asks: bool) -> None:
         """The turn ends: look for what background commands have made and must not be there."""
         self.is_over = True
         if asks:
-            await self._ask_about_appeared(self._console(call), landed)
+            await self._ask_about_appeared(self._console(call), self._reviewed(call, landed))
         else:
             await self.background.set_aside(self.ports)
+        if self.reviewing:
+            await asyncio.wait(self.reviewing)
+
+    def _reviewed(self, call: ToolCall, landed: Landed) -> Landed:
+        """*landed*, and what it is told is to be reviewed."""
+
+        def told(effects: CommandEffects) -> None:
+            landed(effects)
+            task = asyncio.ensure_future(self.ports.review.ran(self.step(), call.id, effects))
+            self.reviewing.add(task)
+            task.add_done_callback(self.reviewing.discard)
+
+        return told
 
     async def _ask_about_appeared(self, console: Console, landed: Landed) -> None:
         for effects in await self.background.ask(self.ports, self.step(), console):

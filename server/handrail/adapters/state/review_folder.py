@@ -1,0 +1,110 @@
+"""
+What is pending in the documents of a workspace, one file each, in the state folder.
+
+A file is replaced as a whole, so another process reads what was there before or what is there now. One that
+cannot be read counts as nothing: its document is as the user has it, and nothing of it is undone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import zlib
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from handrail.adapters.files.files import in_thread
+from handrail.core.review import pending
+from handrail.core.review.pending import Pending
+
+logger = logging.getLogger(__name__)
+
+ENDING = ".json.z"
+LIMIT_BYTES = 200_000_000  # of one file, unpacked: no more than a few texts of the largest documents
+Stamp = tuple[int, int, int]
+
+
+class ReviewFolder:
+    """The ReviewStore port."""
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._folder = folder
+        self._known: dict[str, tuple[Stamp, str]] = {}
+        self._of: Path | None = None
+
+    async def news(self) -> tuple[Pending | str, ...]:
+        """What others have written since it was last asked."""
+        return await in_thread(self._news)
+
+    async def write(self, documents: Sequence[Pending | str]) -> None:
+        """Keep documents with what is pending in them."""
+        await in_thread(self._write, documents)
+
+    def _news(self) -> tuple[Pending | str, ...]:
+        folder = self._folder()
+        if folder != self._of:  # other workspace folders were opened
+            self._of, self._known = folder, {}
+        found = list[Pending | str]()
+        there = dict[str, Stamp]()
+        with suppress(OSError), os.scandir(folder) as entries:
+            there = {each.name: _stamp(each.stat()) for each in entries if each.name.endswith(ENDING)}
+        for name in [name for name in self._known if name not in there]:
+            found.append(self._known.pop(name)[1])
+        for name, stamp in there.items():
+            if name in self._known and self._known[name][0] == stamp:
+                continue
+            document = _read(folder / name)
+            if document is not None and _name(document.identity) == name:
+                self._known[name] = (stamp, document.identity)
+                found.append(document)
+        return tuple(found)
+
+    def _write(self, documents: Sequence[Pending | str]) -> None:
+        folder = self._folder()
+        for each in documents:
+            identity = each if isinstance(each, str) else each.identity
+            name = _name(identity)
+            try:
+                if isinstance(each, str):
+                    self._known.pop(name, None)
+                    (folder / name).unlink(missing_ok=True)
+                else:
+                    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    self._known[name] = (_replace(folder / name, each), identity)
+            except OSError as error:
+                logger.warning("What is pending in %s could not be kept: %s", identity, error)
+
+
+def _name(identity: str) -> str:
+    return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ENDING
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _replace(file: Path, document: Pending) -> Stamp:
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    packed = zlib.compress(pending.as_json(document).encode("ascii"), 1)
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as opened:
+        opened.write(packed)
+    beside.replace(file)
+    return _stamp(file.stat())
+
+
+def _read(file: Path) -> Pending | None:
+    try:
+        unpacking = zlib.decompressobj()
+        raw = unpacking.decompress(file.read_bytes(), LIMIT_BYTES)
+        found = pending.read(raw.decode("ascii")) if unpacking.eof else None
+    except (OSError, zlib.error, UnicodeError) as error:
+        logger.warning(
+            "What is pending in a document cannot be read, and counts as kept: %s: %s", file.name, error
+        )
+        return None
+    if found is None:
+        logger.warning("What is pending in a document cannot be read, and counts as kept: %s", file.name)
+    return found

@@ -1,0 +1,1 @@
+"""What the agent has changed and the user has neither kept nor undone."""

@@ -1,0 +1,282 @@
+"""
+The pending hunks of all documents of a workspace.
+
+What an edit or a command has made comes from where it is made (`turn/landing`, `turn/executor`), with the
+texts before and after. Everything else is found by comparing texts when somebody asks: a keystroke costs
+nothing here. Nothing in this package ever waits for the user, or keeps a turn waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from handrail.agent.review import making
+from handrail.agent.turns import UnknownId
+from handrail.core.checkpoint import CommandEffects, StepId
+from handrail.core.documents.text import split_lines
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.place import Place
+from handrail.core.review import document as one
+from handrail.core.review.document import Reviewed
+from handrail.core.review.hunks import Hunk, Step
+from handrail.core.review.pending import Kind, Pending, ReviewMode
+from handrail.ports import CheckpointError, Ports
+from handrail.ports.review import Forgetful, Made, ReviewStore
+
+logger = logging.getLogger(__name__)
+
+Held = Callable[[str], Sequence[str] | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """
+    Which hunks are meant.
+
+    Attributes:
+        hunks: Their ids; None for all that the others leave.
+        uri: Those of one document.
+        turn: Those in which a turn wrote; undone, what it wrote in them.
+    """
+
+    hunks: Sequence[str] | None = None
+    uri: str | None = None
+    turn: str | None = None
+
+
+def _unset() -> Ports:
+    raise AssertionError("a host sets the ports")
+
+
+@dataclass(kw_only=True)
+class Reviews:
+    """
+    The Review port, and all that is pending.
+
+    Attributes:
+        ports: The world; set by the host, as the next.
+        new_id: Makes an id that begins as given.
+        store: Keeps what is pending.
+        held: The rows that the editor has of a document, by its identity; None if it has not opened it.
+        mode: What becomes of the agent's changes.
+        changed: Told the identities of documents whose hunks have changed.
+    """
+
+    ports: Callable[[], Ports] = _unset
+    new_id: Callable[[str], str] = lambda kind: kind
+    store: ReviewStore = field(default_factory=Forgetful)
+    held: Held = lambda identity: None
+    mode: Callable[[], ReviewMode] = lambda: ReviewMode.PENDING
+    changed: Callable[[frozenset[str]], None] = lambda identities: None
+    pending: dict[str, Pending] = field(default_factory=dict)
+    _away: set[str] = field(default_factory=set)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    # ---- What the agent does ----------------------------------------------------------------------
+
+    async def landed(self, made: Sequence[Made]) -> None:
+        """Edits have landed."""
+        if not made or self.mode() is not ReviewMode.PENDING:
+            return
+        async with self._one_at_a_time:
+            await self._take_news()
+            touched = list[str]()
+            for each in made:
+                place = self.ports().workspace.resolve(each.uri)
+                if isinstance(place, Place):
+                    known = self.pending.get(place.identity)
+                    found = await asyncio.to_thread(making.edited, known, each, place, self._new_id)
+                    self._set(place.identity, found)
+                    touched.append(place.identity)
+            await self._keep(touched)
+
+    async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
+        """A command has changed files."""
+        if not effects.changes or self.mode() is not ReviewMode.PENDING:
+            return
+        name = f"{step.turn}.{step.number}"
+        try:
+            plan = await self.ports().checkpoints.restore_plan(name)
+        except CheckpointError as error:
+            logger.warning("What a command has changed is not pending: %s", error)
+            return
+        of = {each.uri: each for each in plan}
+        changes = [change for change in effects.changes if change.uri in of]
+        texts = [making.as_text(step, call, of[change.uri]) for change in changes]
+        await self.landed([text for text in texts if text is not None])
+        whose = Step(turn=step.turn, call=call, before=(), after=())
+        async with self._one_at_a_time:
+            for change in (change for change, text in zip(changes, texts, strict=True) if text is None):
+                place = self.ports().workspace.resolve(change.uri)
+                if isinstance(place, Place):
+                    known = self.pending.get(place.identity)
+                    found = making.replaced(known, change, whose, place, self._new_id)
+                    self._set(place.identity, replace(found, checkpoint=found.checkpoint or name))
+                    await self._keep([place.identity])
+
+    def _new_id(self) -> str:
+        return self.new_id("h")
+
+    # ---- What others do ---------------------------------------------------------------------------
+
+    async def refresh(self, identities: Iterable[str] | None = None) -> None:
+        """Compare what is pending with what documents hold by now."""
+        async with self._one_at_a_time:
+            await self._take_news()
+            await self._look(list(self.pending) if identities is None else identities)
+
+    async def _look(self, identities: Iterable[str]) -> None:
+        for identity in identities:
+            known = self.pending.get(identity)
+            if known is None or self.look_open(identity) or known.kind is Kind.WHOLE:
+                continue
+            found = await self.ports().editor.read(known.uri)
+            if isinstance(found, Failure):
+                await self._missing(known, found)
+            else:
+                self._observed(known, split_lines(found.text.content))
+
+    def look_open(self, identity: str) -> bool:
+        """Compare a document with what the editor holds; whether it holds it."""
+        known, rows = self.pending.get(identity), self.held(identity)
+        if known is None or rows is None:
+            return False
+        self._observed(known, rows)
+        return True
+
+    def _observed(self, known: Pending, rows: Sequence[str]) -> None:
+        self._away.discard(known.identity)
+        if known.kind in (Kind.DELETED, Kind.WHOLE):
+            if known.kind is Kind.DELETED:  # somebody has made it anew
+                self._set(known.identity, None)
+            return
+        if len(rows) == len(known.document.rows) and tuple(rows) == known.document.rows:
+            return
+        self._set(known.identity, replace(known, document=one.observed(known.document, rows)))
+
+    async def _missing(self, known: Pending, failure: Failure) -> None:
+        """A document cannot be read: its hunks are not pending as long as that is so."""
+        if known.kind is Kind.DELETED and failure.code is Code.NO_SUCH_FILE:
+            return
+        if known.kind is Kind.CREATED and failure.code is Code.NO_SUCH_FILE:
+            self._set(known.identity, None)
+        elif known.identity not in self._away:
+            self._away.add(known.identity)
+            self.changed(frozenset([known.identity]))
+
+    async def opened(self, uri: str, identity: str) -> None:
+        """The editor has opened a document: it may be one with hunks, by another name."""
+        rows = self.held(identity)
+        if rows is None or identity in self.pending:
+            return
+        for known in list(self.pending.values()):
+            if known.document.rows == tuple(rows) and known.kind is Kind.CHANGED:
+                there = await self.ports().editor.read(known.uri)
+                if isinstance(there, Failure) and there.code is Code.NO_SUCH_FILE:
+                    await self._rename(known, uri, identity)
+                    return
+
+    async def _rename(self, known: Pending, uri: str, identity: str) -> None:
+        async with self._one_at_a_time:
+            self._set(known.identity, None)
+            self._set(identity, replace(known, uri=uri, identity=identity, path=self._path(uri)))
+            await self._keep([known.identity, identity])
+
+    async def closed(self, identity: str) -> None:
+        """The editor holds a document no longer: what it has brought back before is not remembered."""
+        known = self.pending.get(identity)
+        if known is not None:
+            async with self._one_at_a_time:
+                self._set(identity, replace(known, document=replace(known.document, gone=(), states=())))
+                await self._keep([identity])
+
+    # ---- What the user decides --------------------------------------------------------------------
+
+    def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
+        """The hunks that are meant, by the identities of their documents. Raises UnknownId."""
+        identity = None if wanted.uri is None else self._identity(wanted.uri)
+        ids = None if wanted.hunks is None else set(wanted.hunks)
+        found = dict[str, tuple[Hunk, ...]]()
+        for known in self.shown:
+            if wanted.uri is not None and known.identity != identity:
+                continue
+            meant = tuple(
+                hunk
+                for hunk in known.document.hunks
+                if (ids is None or hunk.id in ids) and (wanted.turn is None or wanted.turn in hunk.turns)
+            )
+            if meant:
+                found[known.identity] = meant
+        missing = (ids or set()) - {hunk.id for hunks in found.values() for hunk in hunks}
+        if missing:
+            name = min(missing)
+            raise UnknownId(f"No hunk {name!r} is pending: it may have been kept, undone or rewritten.")
+        return found
+
+    @property
+    def shown(self) -> list[Pending]:
+        """The documents that can be shown, by their paths."""
+        here = (each for each in self.pending.values() if each.identity not in self._away)
+        return sorted((each for each in here if each.document.hunks), key=lambda each: each.path)
+
+    async def keep(self, wanted: Wanted) -> tuple[str, ...]:
+        """Keep hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
+        async with self._one_at_a_time:
+            await self._take_news()
+            await self._look(list(self.pending))
+            found = self.hunks(wanted)
+            for identity, hunks in found.items():
+                known = self.pending[identity]
+                ids = frozenset(hunk.id for hunk in hunks)
+                self._set(identity, replace(known, document=one.kept(known.document, ids)))
+            await self._keep(found)
+        return tuple(hunk.id for hunks in found.values() for hunk in hunks)
+
+    async def became(self, documents: Mapping[str, Reviewed | None]) -> None:
+        """Documents were undone, by their identities; None for one that has nothing pending any more."""
+        async with self._one_at_a_time:
+            for identity, document in documents.items():
+                known = self.pending.get(identity)
+                if known is not None:
+                    self._set(identity, None if document is None else replace(known, document=document))
+            await self._look(documents)
+            await self._keep(documents)
+
+    # ---- Keeping ----------------------------------------------------------------------------------
+
+    def _set(self, identity: str, now: Pending | None) -> None:
+        before = self.pending.pop(identity, None)
+        is_open = self.held(identity) is not None
+        if now is not None and (now.document.hunks or (is_open and now.kind is Kind.CHANGED)):
+            self.pending[identity] = now
+        hunks = (each.document.hunks if each is not None else () for each in (before, now))
+        if next(hunks) != next(hunks):
+            self.changed(frozenset([identity]))
+
+    async def _keep(self, identities: Iterable[str | None]) -> None:
+        wanted = [identity for identity in dict.fromkeys(identities) if identity is not None]
+        known = [self.pending.get(identity) for identity in wanted]
+        await self.store.write(
+            [
+                each if each is not None and each.document.hunks else identity
+                for identity, each in zip(wanted, known, strict=True)
+            ]
+        )
+
+    async def _take_news(self) -> None:
+        for each in await self.store.news():
+            if isinstance(each, str):
+                self._set(each, None)
+            else:
+                self._set(each.identity, each)
+
+    def _identity(self, uri: str) -> str | None:
+        place = self.ports().workspace.resolve(uri)
+        return None if isinstance(place, Failure) else place.identity
+
+    def _path(self, uri: str) -> str:
+        place = self.ports().workspace.resolve(uri)
+        return uri if isinstance(place, Failure) else place.path

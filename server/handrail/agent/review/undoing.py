@@ -1,0 +1,213 @@
+"""
+Undo pending hunks, on the road of every edit: with a checkpoint of its own, versioned and read back.
+
+What the user has typed in a hunk stays. Where that cannot be told from what the agent wrote, the hunk stays
+as it is, and both texts are told. Documents that were made, removed or changed as a whole are restored from
+the checkpoint that stands before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from handrail.agent.restore import restore
+from handrail.agent.review.reviews import Reviews, Wanted
+from handrail.agent.turn import landing
+from handrail.agent.turn.edits import Part, PlannedFile
+from handrail.agent.turn.landing import PlannedCall
+from handrail.core.checkpoint import StepId
+from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.edit import between
+from handrail.core.ledger.outcome import Mutation
+from handrail.core.review import document as one
+from handrail.core.review.document import Reviewed
+from handrail.core.review.hunks import Hunk
+from handrail.core.review.pending import Pending
+from handrail.ports import CheckpointError, Document, Ports, Unreviewed
+
+TYPED = "You have typed in rows that the agent wrote, so the two cannot be told apart. It was kept as it is."
+CHANGED = "The document has changed just now. Ask again."
+UNREADABLE = "{} The change counts as kept."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """
+    A hunk that was not undone.
+
+    Attributes:
+        now: What stands there.
+        before: What would stand there.
+    """
+
+    hunk: str
+    uri: str
+    reason: str
+    now: str
+    before: str
+
+
+@dataclass(kw_only=True)
+class Undone:
+    """
+    What an undo came to.
+
+    Attributes:
+        hunks: The ids of the hunks that were undone, or of which the turn's part was.
+        checkpoint: The id of the checkpoint that has what was there; None if nothing was touched.
+    """
+
+    hunks: list[str] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """
+    What is to become of one document.
+
+    Attributes:
+        edits: Each hunk that is undone, and what undoes it.
+        without: The document once some of these hunks are undone, by their ids.
+    """
+
+    pending: Pending
+    document: Document
+    edits: tuple[tuple[Hunk, PlannedHunk], ...]
+    without: Callable[[frozenset[str]], Reviewed]
+
+    @property
+    def change(self) -> Update:
+        """All of it."""
+        hunks = tuple(planned for _, planned in self.edits)
+        return Update(uri=self.document.uri, base=self.document.text, hunks=hunks, is_divisible=True)
+
+    def file(self, turn: str) -> PlannedFile:
+        """It as one file of a call; the mutation of each hunk has its id."""
+        mutation = Mutation(
+            id="",
+            turn=turn,
+            call="",
+            tool="review",
+            order=0,
+            uri=self.document.uri,
+            identity=self.pending.identity,
+            path=self.pending.path,
+        )
+        parts = tuple(
+            Part(mutation=replace(mutation, id=hunk.id), planned=planned, text=self.document.text)
+            for hunk, planned in self.edits
+        )
+        return PlannedFile(path=self.pending.path, parts=parts, changes=(self.change,))
+
+
+async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Undone:
+    """
+    Undo hunks.
+
+    Args:
+        reviews: All that is pending.
+        wanted: Which.
+        forced: Whether what was typed in them goes as well; the checkpoint has it.
+
+    Raises:
+        UnknownId: One of them is not pending.
+        CheckpointError: What is there could not be kept, and the user wants that first. Nothing is changed.
+    """
+    await reviews.refresh()
+    found = Undone()
+    ports = replace(reviews.ports(), review=Unreviewed())
+    step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo of hunks", pinned=True)
+    plans = list[_Plan]()
+    for identity, hunks in reviews.hunks(wanted).items():
+        pending = reviews.pending[identity]
+        if pending.is_whole:
+            await _undo_whole(reviews, ports, step, pending, found)
+        elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), found)) is not None:
+            plans.append(plan)
+    if plans:
+        await _make(reviews, ports, step, plans, found)
+    return found
+
+
+async def _plan(
+    ports: Ports, pending: Pending, hunks: Sequence[Hunk], how: tuple[str | None, bool], found: Undone
+) -> _Plan | None:
+    """The edits that undo hunks; None if there are none."""
+    turn, forced = how
+    document = await ports.editor.read(pending.uri)
+    rows = pending.document.rows
+    if not isinstance(document, Document) or document.text.content != "".join(rows):
+        found.conflicts += [_conflict(pending, hunk, CHANGED) for hunk in hunks]
+        return None
+    ids = frozenset(hunk.id for hunk in hunks)
+    result = await asyncio.to_thread(one.undone, pending.document, ids, turn, forced=forced)
+    found.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
+    edits = await asyncio.to_thread(_edits, pending.document, result)
+
+    def without(some: frozenset[str]) -> Reviewed:
+        return one.undone(pending.document, some, turn, forced=forced).document
+
+    return _Plan(pending=pending, document=document, edits=edits, without=without) if edits else None
+
+
+def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedHunk], ...]:
+    starts = list(accumulate(map(len, document.rows), initial=0))
+    found = []
+    for number, hunk in enumerate(document.hunks, 1):
+        new = result.now_of.get(hunk.id)
+        if new is not None:
+            smallest = between("".join(hunk.rows), "".join(new))
+            edits = tuple(replace(each, span=each.span.shifted(starts[hunk.start])) for each in smallest)
+            found.append((hunk, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
+    return tuple(found)
+
+
+async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], found: Undone) -> None:
+    """Make what was planned, all documents at once, and see what of it stands."""
+    files = tuple(plan.file(step.turn) for plan in plans)
+    call = PlannedCall(title="undo", files=files, partial=True)
+    made = await landing.make(ports, step, [call], lambda: False)
+    found.checkpoint = made.checkpoint or found.checkpoint
+    of = {outcome.mutation.id: outcome for outcome in made.calls[0].outcomes}
+    became = dict[str, Reviewed | None]()
+    for plan in plans:
+        stands = set[str]()
+        for hunk, _ in plan.edits:
+            failure = of[hunk.id].failure
+            if failure is None:
+                stands.add(hunk.id)
+            else:
+                found.conflicts.append(_conflict(plan.pending, hunk, failure.message))
+        found.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in stands]
+        became[plan.pending.identity] = await asyncio.to_thread(plan.without, frozenset(stands))
+    await reviews.became(became)
+
+
+async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, found: Undone) -> None:
+    """Restore a document that was made, removed or changed as a whole."""
+    (hunk, *_) = pending.document.hunks
+    wish = restore.Wish(checkpoint=pending.checkpoint, uris=[pending.uri], following=True)
+    try:
+        report = await restore.restore(ports, step, wish)
+    except CheckpointError as error:
+        await reviews.became({pending.identity: None})
+        found.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
+        return
+    found.checkpoint = report.checkpoint or found.checkpoint
+    reasons = [each.reason for each in report.conflicts] + [each.reason for each in report.partial]
+    if reasons:
+        found.conflicts.append(_conflict(pending, hunk, reasons[0]))
+        return
+    await reviews.became({pending.identity: None})
+    found.hunks.append(hunk.id)
+
+
+def _conflict(pending: Pending, hunk: Hunk, reason: str) -> Conflict:
+    return Conflict(
+        hunk=hunk.id, uri=pending.uri, reason=reason, now="".join(hunk.rows), before="".join(hunk.before)
+    )

@@ -1,0 +1,49 @@
+"""What calls have made of documents, as it is to be reviewed: texts before and after, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from handrail.agent.turn.edits import PlannedFile
+from handrail.agent.turn.preimage import Held, Left, names
+from handrail.core.checkpoint import StepId
+from handrail.core.documents.change import Change, Landing
+from handrail.core.documents.text import Text
+from handrail.ports import Document, Ports
+from handrail.ports.review import Made
+
+Tried = tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]  # of one call
+
+
+async def made(
+    ports: Ports, step: StepId, tried: Sequence[Tried], before: Held, ours: Mapping[str, Left]
+) -> list[Made]:
+    """
+    What calls have made of their documents.
+
+    Args:
+        ports: The world.
+        step: Whose checkpoint has what was there before.
+        tried: The files, changes and landings of each call.
+        before: What the documents held before all of them.
+        ours: What `preimage.written` says; what it does not say is as it is found now.
+    """
+    found = []
+    for files, changes, landings in tried:
+        renames = names(changes, landings)
+        for file in files:
+            mutation = file.parts[0].mutation
+            for uri in [change.uri for change in file.changes if change.uri in before]:
+                now_at = renames.get(uri, uri)
+                was, left = before[uri], ours.get(uri)
+                now = await ports.editor.read(now_at) if left is None else left
+                each = Made(
+                    uri=now_at,
+                    before=was.text if isinstance(was, Document) else None,
+                    after=now.text if isinstance(now, Document) else now if isinstance(now, Text) else None,
+                    turn=mutation.turn,
+                    call=mutation.call,
+                    step=f"{step.turn}.{step.number}",
+                )
+                found += [each] if each.before != each.after else []
+    return found

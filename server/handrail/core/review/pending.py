@@ -1,0 +1,123 @@
+"""What is pending in one document of a workspace, as it is kept and as people are told of it; and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.review.document import Reviewed
+from handrail.core.review.hunks import Hunk, Rows, Step
+
+
+class Kind(StrEnum):
+    """What a hunk is: rows of a text, or a whole document."""
+
+    CHANGED = "changed"
+    CREATED = "created"
+    DELETED = "deleted"
+    WHOLE = "whole"  # changed, and no text, or too large to be compared
+
+
+class ReviewMode(StrEnum):
+    """What becomes of the agent's changes: see the setting `review.mode`."""
+
+    PENDING = "pending"
+    KEEP = "keep"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """
+    A document with what is pending in it.
+
+    Attributes:
+        uri, identity, path: The document, as the client spells it, as it is identified, as people read it.
+        document: Its rows and hunks; one that is created, deleted or changed as a whole has one hunk.
+        kind: What its hunks are.
+        checkpoint: The id of the first step that made or removed it as a whole; else empty.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    document: Reviewed
+    kind: Kind = Kind.CHANGED
+    checkpoint: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its hunk is the whole document, which a checkpoint brings back."""
+        return self.kind is not Kind.CHANGED
+
+
+def as_json(pending: Pending) -> str:
+    """A document with its hunks as JSON; what is remembered of hunks that went is left out."""
+    value = {
+        "version": 1,
+        "uri": pending.uri,
+        "identity": pending.identity,
+        "path": pending.path,
+        "kind": pending.kind.value,
+        "checkpoint": pending.checkpoint,
+        "rows": list(pending.document.rows),
+        "hunks": [_written(hunk) for hunk in pending.document.hunks],
+    }
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _written(hunk: Hunk) -> dict[str, object]:
+    steps = [[step.turn, step.call, list(step.before), list(step.after)] for step in hunk.steps]
+    return {"id": hunk.id, "start": hunk.start, "rows": list(hunk.rows), "steps": steps}
+
+
+def read(text: str) -> Pending | None:
+    """What `as_json` has written; None if it is nothing of the kind."""
+    try:
+        value = json.loads(text)
+        document = Reviewed(rows=_rows(value["rows"]), hunks=tuple(map(_hunk, value["hunks"])))
+        found = Pending(
+            uri=str(value["uri"]),
+            identity=str(value["identity"]),
+            path=str(value["path"]),
+            document=document,
+            kind=Kind(value["kind"]),
+            checkpoint=str(value["checkpoint"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    is_sound = found.is_whole or all(
+        document.rows[hunk.start : hunk.end] == hunk.rows for hunk in document.hunks
+    )
+    return found if value.get("version") == 1 and is_sound else None
+
+
+def _hunk(value: Mapping[str, object]) -> Hunk:
+    steps = value["steps"]
+    if not isinstance(steps, list) or not steps:
+        raise ValueError("a hunk without steps")
+    return Hunk(
+        id=str(value["id"]),
+        start=_number(value["start"]),
+        rows=_rows(value["rows"]),
+        steps=tuple(map(_step, steps)),
+    )
+
+
+def _step(value: Sequence[object]) -> Step:
+    turn, call, before, after = value
+    return Step(turn=str(turn), call=str(call), before=_rows(before), after=_rows(after))
+
+
+def _rows(value: object) -> Rows:
+    if not isinstance(value, list) or not all(isinstance(row, str) for row in value):
+        raise ValueError("rows that are no rows")
+    return tuple(value)
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("a place that is none")
+    return value
