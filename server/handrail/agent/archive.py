@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
-from handrail.agent.turn.edits import Planner
+from handrail.agent.turn.edit.plan import Planner
 from handrail.agent.turn.session import Session
 from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (

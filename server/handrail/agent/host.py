@@ -17,13 +17,13 @@ from handrail.agent.archive import Archive
 from handrail.agent.restore import compare, restore, rewind
 from handrail.agent.restore.undone import undone
 from handrail.agent.review.reviews import Reviews
-from handrail.agent.turn import ending, quick_fix
+from handrail.agent.turn import ending
 from handrail.agent.turn.command.background import Background
+from handrail.agent.turn.edit import quick_fix
 from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.instructions import told_before
 from handrail.agent.turn.loop import Wishes, offers, run_turn
-from handrail.agent.turn.quick_fix import Fixed
 from handrail.agent.turn.session import Session
 from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
@@ -330,7 +330,7 @@ class Host:
         self.ledger = self.ledger.without(failures)
         self.on_ledger(self.ledger)
 
-    async def apply(self, failure: str, candidate: int) -> Fixed:
+    async def apply(self, failure: str, candidate: int) -> quick_fix.Fixed:
         """Make an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
         known, ports = self.failure(failure), self.ports()
         if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
@@ -339,13 +339,13 @@ class Host:
         mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order(), step=0, hunk=once)
         document = await ports.editor.read(known.mutation.uri)
         if isinstance(document, Failure):
-            return Fixed(outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document))
+            return quick_fix.Fixed(outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document))
         self.observe_text(known.mutation.identity, document.text)
         known = replace(self.failure(failure), seen=document.text)
         planned = offer.planned_at(known, candidate)
         if isinstance(planned, Failure):
             outcome = Outcome(mutation=mutation, status=Status.FAILED, failure=planned, text=document.text)
-            return Fixed(outcome=outcome)
+            return quick_fix.Fixed(outcome=outcome)
         fixed = await quick_fix.make(ports, self.new_id("q"), mutation, document, planned)
         self.ledger = ledger.record(self.ledger, fixed.outcome)
         self.ledger = ledger.fixed(self.ledger, known, fixed.outcome)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.restore.compare import identity
-from handrail.agent.turn.edits import LIMIT_DIFF_CHARS
+from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import (

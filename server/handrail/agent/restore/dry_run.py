@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.restore.document import Found, take_back, take_back_lines
-from handrail.agent.turn.preimage import outcome
+from handrail.agent.turn.edit.preimage import outcome
 from handrail.core.checkpoint import Image, Intended, Restoration, Unsaved
 from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected
 from handrail.core.documents.revert import Lines

@@ -15,8 +15,8 @@ from functools import partial
 from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
 from handrail.agent.restore.dry_run import rehearsed
-from handrail.agent.turn.corrections import keep_late
-from handrail.agent.turn.preimage import NOTHING, held, pinned, targets
+from handrail.agent.turn.edit.corrections import keep_late
+from handrail.agent.turn.edit.preimage import NOTHING, held, pinned, targets
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.conversation.journal import ToldTurn
 from handrail.core.documents.change import Landing, Update

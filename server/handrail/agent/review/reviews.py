@@ -1,9 +1,9 @@
 """
 The pending hunks of all documents of a workspace.
 
-What an edit or a command has made comes from where it is made (`turn/landing`, `turn/executor`), with the
-texts before and after. Everything else is found by comparing texts when somebody asks: a keystroke costs
-nothing here. Nothing in this package ever waits for the user, or keeps a turn waiting.
+What an edit or a command has made comes from where it is made (`turn/edit/landing`, `turn/command/calls`),
+with the texts before and after. Everything else is found by comparing texts when somebody asks: a keystroke
+costs nothing here. Nothing in this package ever waits for the user, or keeps a turn waiting.
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ from itertools import accumulate
 
 from handrail.agent.restore import restore
 from handrail.agent.review.reviews import Reviews, Wanted
-from handrail.agent.turn import landing
-from handrail.agent.turn.edits import Part, PlannedFile
-from handrail.agent.turn.landing import PlannedCall
+from handrail.agent.turn.edit import landing
+from handrail.agent.turn.edit.landing import PlannedCall
+from handrail.agent.turn.edit.plan import Part, PlannedFile
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.edit import between

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits, Inquiry
-from handrail.agent.turn.edits import Planner, preview
+from handrail.agent.turn.edit.plan import Planner, preview
 from handrail.agent.turn.resolve import Ready
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation

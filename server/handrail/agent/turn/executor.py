@@ -18,16 +18,16 @@ from dataclasses import dataclass, field, replace
 from handrail.agent.tools import patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
 from handrail.agent.tools.look import agreed, unless_stopped
-from handrail.agent.turn import landing, output
+from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
 from handrail.agent.turn.command import run as command
 from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.command.calls import CommandCalls
 from handrail.agent.turn.command.saving import Saver
-from handrail.agent.turn.corrections import Listener
-from handrail.agent.turn.edits import Planner
-from handrail.agent.turn.landing import MadeCall, PlannedCall
+from handrail.agent.turn.edit import landing
+from handrail.agent.turn.edit.corrections import Listener
+from handrail.agent.turn.edit.plan import Planner
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.core.checkpoint import CommandEffects, StepId
@@ -358,13 +358,15 @@ class Executor:
         self.observe(output.notice(call, text, self.ports, is_warning=is_warning))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
-        calls: list[PlannedCall] = []
+        calls: list[landing.PlannedCall] = []
         for ready in batch:
             assert isinstance(ready.action, Edits)
             mutation = self._mutation(ready.call, order)
             planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
             files = await planner.plan(ready.action)
-            calls.append(PlannedCall(title=ready.action.title, files=files, partial=ready.action.partial))
+            calls.append(
+                landing.PlannedCall(title=ready.action.title, files=files, partial=ready.action.partial)
+            )
         try:
             made = await landing.make(self.ports, self.step, calls, self._stop.is_set, self._late)
         except CheckpointError as error:
@@ -386,7 +388,7 @@ class Executor:
         self.misses.update(ledger.missed(self.misses, better))
         self.correct(better)
 
-    def _done(self, ready: Ready, made: MadeCall, note: str) -> Done:
+    def _done(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
         for warning in made.warnings:
             self._notice(ready.call, warning, is_warning=True)
         failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.agent.turn.preimage import held, targets
+from handrail.agent.turn.edit.preimage import held, targets
 from handrail.core.checkpoint import Meanwhile
 from handrail.ports import Document, Ports
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import Held, names, pinned, results, written
-from handrail.agent.turn.reviewed import made
-from handrail.agent.turn.takeback import WayBack, taken_back_late
+from handrail.agent.turn.edit.plan import PlannedFile, outcomes
+from handrail.agent.turn.edit.preimage import Held, names, pinned, results, written
+from handrail.agent.turn.edit.reviewed import made
+from handrail.agent.turn.edit.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Applied, Change, Landing, with_what_was_overwritten
 from handrail.core.failure import Failure

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from handrail.agent.turn import landing
-from handrail.agent.turn.edits import Part, PlannedFile
-from handrail.agent.turn.landing import PlannedCall
+from handrail.agent.turn.edit import landing
+from handrail.agent.turn.edit.landing import PlannedCall
+from handrail.agent.turn.edit.plan import Part, PlannedFile
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import PlannedHunk, Update
 from handrail.core.ledger.outcome import Mutation, Outcome

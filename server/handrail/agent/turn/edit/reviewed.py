@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from handrail.agent.turn.edits import PlannedFile
-from handrail.agent.turn.preimage import Held, Left, names
+from handrail.agent.turn.edit.plan import PlannedFile
+from handrail.agent.turn.edit.preimage import Held, Left, names
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Change, Landing
 from handrail.core.documents.text import Text

@@ -12,12 +12,12 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.turn.corrections import Corrections, Listener, renamed
-from handrail.agent.turn.edits import PlannedFile, outcomes
-from handrail.agent.turn.preimage import Left, held, intended, names, results, targets, written
-from handrail.agent.turn.reviewed import Tried
-from handrail.agent.turn.reviewed import made as made_texts
-from handrail.agent.turn.takeback import WayBack, whole_or_nothing
+from handrail.agent.turn.edit.corrections import Corrections, Listener, renamed
+from handrail.agent.turn.edit.plan import PlannedFile, outcomes
+from handrail.agent.turn.edit.preimage import Left, held, intended, names, results, targets, written
+from handrail.agent.turn.edit.reviewed import Tried
+from handrail.agent.turn.edit.reviewed import made as made_texts
+from handrail.agent.turn.edit.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Landing, Status, Update
 from handrail.core.ledger.outcome import Outcome
