@@ -824,11 +824,28 @@ export const RULES_LIST = "handrail/rules/list";
 /** Removes a rule that an answer has added. */
 export const RULES_REMOVE = "handrail/rules/remove";
 
+/** Lists the agent's changes that are neither kept nor undone. */
+export const REVIEW_LIST = "handrail/review/list";
+
+/** Keeps changes: they are the user's from then on. No document is changed. */
+export const REVIEW_KEEP = "handrail/review/keep";
+
+/** Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them stays; where it cannot be told from the agent's text, the change stays and is told with both texts. */
+export const REVIEW_UNDO = "handrail/review/undo";
+
+/** Shows the next change after a line, in its document or the next; after the last one the first. */
+export const REVIEW_NEXT = "handrail/review/next";
+
+/** Shows the last change before a line, in its document or the one before. */
+export const REVIEW_PREVIOUS = "handrail/review/previous";
+
 export const TURN_UPDATE = "handrail/turn/update";
 
 export const APPROVAL_REQUEST = "handrail/approval/request";
 
 export const APPROVAL_ENDED = "handrail/approval/ended";
+
+export const REVIEW_CHANGED = "handrail/review/changed";
 
 export const CLIENT_SAVE = "handrail/client/save";
 

@@ -98,6 +98,8 @@ class Editor(LanguageClient):
             title that was not offered.
         questions: What it was asked.
         ended_questions: Every `handrail/approval/ended`.
+        reviewed: Every `handrail/review/changed`.
+        refreshes: What it was told to ask for again.
         documents_shown: The URIs that it was asked to show.
         errors: What went wrong on its own side, protocol violations of the server among it.
     """
@@ -119,6 +121,8 @@ class Editor(LanguageClient):
         self.questions: list[Json] = []
         self.answers: list[str | None] = []
         self.ended_questions: list[Json] = []
+        self.reviewed: list[Json] = []
+        self.refreshes: list[str] = []
         self.documents_shown: list[str] = []
         self.saving = lambda uris: {"saved": [uri for uri in uris if self.desk.save(uri)]}
         self.errors: list[Exception] = []
@@ -292,6 +296,9 @@ class Editor(LanguageClient):
         own["handrail/turn/update"] = self.updates.append
         own["handrail/approval/request"] = self._approve
         own["handrail/approval/ended"] = self.ended_questions.append
+        own["handrail/review/changed"] = self.reviewed.append
+        for each in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH):
+            own[each] = lambda params, name=each: self.refreshes.append(name)
         for method, handler in own.items():
             self.handle(method, handler)
 

@@ -27,12 +27,12 @@ import attrs, cattrs, dulwich.repo, handrail, lsprotocol.types
 for module in pkgutil.walk_packages(handrail.__path__, "handrail."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
-converter = handrail.lsp.server._converter()
+converter = handrail.lsp.connection._converter()
 for kind in filter(attrs.has, lsprotocol.types.ALL_TYPES_MAP.values()):
     with contextlib.suppress(cattrs.StructureHandlerNotFoundError):
         converter.get_structure_hook(kind)
         converter.get_unstructure_hook(kind)
-handrail.lsp.server._converter = lambda: converter
+handrail.lsp.connection._converter = lambda: converter
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[1]))

@@ -18,7 +18,7 @@ from handrail.core.policy.containment import Sandbox
 if TYPE_CHECKING:
     from handrail.adapters.containment.containment import Containment
     from handrail.adapters.models.keys import Keys
-    from handrail.lsp.server import Server
+    from handrail.lsp.connection import Server
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +62,7 @@ def joined(
     from handrail.adapters.served.folder import ServedFolder
     from handrail.adapters.state.grant_file import GrantFile
     from handrail.adapters.state.home import state_folder, workspace_folder
+    from handrail.adapters.state.review_folder import ReviewFolder
     from handrail.adapters.state.session_log import SessionLog
     from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
@@ -82,6 +83,7 @@ def joined(
             lambda: workspace_folder(state_folder(), folders.roots) / "sessions", keys.secrets
         ),
         clock=SystemClock() if clock is None else FileClock(clock),
+        reviews=ReviewFolder(lambda: workspace_folder(state_folder(), folders.roots) / "review"),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,

@@ -33,6 +33,9 @@ class Client:
         virtual_documents: Whether it asks for the text of documents that are no files.
         shows_documents: Whether it opens a document when asked to.
         watches: Whether it watches files when asked to (dynamic registration).
+        hints: Whether it shows inlay hints, and no code lenses.
+        lenses: Whether it shows code lenses.
+        refreshes_lenses, refreshes_hints: Whether it asks for these again when told to.
         turn_updates, approvals, unattended, services: What it opted in to (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
         is_headless: Whether it is our own client for terminals, which does not show documents.
@@ -51,6 +54,10 @@ class Client:
     virtual_documents: bool = False
     shows_documents: bool = False
     watches: bool = False
+    lenses: bool = False
+    hints: bool = False
+    refreshes_lenses: bool = False
+    refreshes_hints: bool = False
     turn_updates: bool = False
     approvals: bool = False
     unattended: bool = False
@@ -90,6 +97,10 @@ class Client:
             virtual_documents=workspace.text_document_content is not None,
             shows_documents=bool(window.show_document and window.show_document.support),
             watches=bool(watched and watched.dynamic_registration),
+            lenses=document.code_lens is not None,
+            hints=document.inlay_hint is not None and document.code_lens is None,
+            refreshes_lenses=bool(workspace.code_lens and workspace.code_lens.refresh_support),
+            refreshes_hints=bool(workspace.inlay_hint and workspace.inlay_hint.refresh_support),
             turn_updates=opted.get("turnUpdates") is True,
             approvals=opted.get("approvals") is True,
             unattended=opted.get("unattended") is True,

@@ -1,42 +1,26 @@
 """
 The language server: one table of what it answers to, which is the table of contents of `lsp`.
 
-Every request of the protocol is registered twice, as a command and as a custom request. pygls supplies the
-transport and the life cycle; its document mirror is bypassed.
+Every request of the protocol is registered twice, as a command and as a custom request. `connection`
+is the transport and the life cycle.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Generator, Mapping
-from contextlib import suppress
-from enum import Enum, auto
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.exceptions import (
-    FeatureRequestError,
     JsonRpcException,
     JsonRpcInvalidParams,
-    JsonRpcInvalidRequest,
-    JsonRpcServerNotInitialized,
-)
-from pygls.lsp.server import LanguageServer
-from pygls.protocol import (
-    JsonRPCNotification,
-    JsonRPCRequestMessage,
-    JsonRPCResponseMessage,
-    LanguageServerProtocol,
-    default_converter,
-    lsp_method,
 )
 
-from handrail import __version__
 from handrail.core import surfaces
-from handrail.lsp import protocol, wire
+from handrail.lsp import connection, protocol, wire
+from handrail.lsp.connection import Server
 from handrail.lsp.features import (
     checkpoint,
     command,
@@ -45,6 +29,7 @@ from handrail.lsp.features import (
     failure,
     model,
     questions,
+    review,
     session,
     sync,
     turn,
@@ -86,6 +71,11 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.COMMAND_STOP, command.stop),
     (protocol.RULES_LIST, questions.list_rules),
     (protocol.RULES_REMOVE, questions.remove_rule),
+    (protocol.REVIEW_LIST, review.list_),
+    (protocol.REVIEW_KEEP, review.keep),
+    (protocol.REVIEW_UNDO, review.undo),
+    (protocol.REVIEW_NEXT, review.next_),
+    (protocol.REVIEW_PREVIOUS, review.previous),
 )
 
 # What is said to the user after a command, whose result editors drop.
@@ -97,18 +87,12 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.APPROVAL_SHOW: questions.tell,
     protocol.OUTPUT_SHOW: questions.tell,
     protocol.COMMAND_STOP: command.tell,
+    protocol.REVIEW_UNDO: review.tell_undone,
+    protocol.REVIEW_NEXT: review.show,
+    protocol.REVIEW_PREVIOUS: review.show,
 }
 
 SHOWN_CHARS = 2_000  # of the message of an error
-
-EXPERIMENTAL = {
-    "handrail": {
-        "protocolVersion": protocol.VERSION,
-        "requests": [request.method for request, _ in HANDLERS],
-    }
-}
-
-SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
 
 
 class RequestFailed(JsonRpcException):
@@ -116,147 +100,6 @@ class RequestFailed(JsonRpcException):
 
     CODE = -32803
     MESSAGE = "Request failed"
-
-
-class AnsweredError(JsonRpcException):
-    """A request cannot be read, and its sender has been told so."""
-
-
-class UnreadableError(JsonRpcException):
-    """Something that is no message, or a notification that cannot be read; nobody waits for an answer."""
-
-
-class Phase(Enum):
-    """Where a connection stands; LSP says what may be asked when."""
-
-    NEW = auto()
-    GREETED = auto()
-    LEAVING = auto()
-
-
-class Protocol(LanguageServerProtocol):
-    """pygls' protocol with our own mirror, our capabilities, and an answer to each request that is wrong."""
-
-    _server: Server
-
-    def handle_message(self, message: Any) -> None:
-        """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
-        if not hasattr(message, "jsonrpc"):
-            raise UnreadableError(message="it is no JSON-RPC message")
-        method = getattr(message, "method", None)
-        if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
-            if method == lsp.SHUTDOWN:
-                self._server.phase = Phase.LEAVING
-            if method == lsp.EXIT:
-                self._server.client_left()
-            super().handle_message(message)
-        elif hasattr(message, "id"):
-            self._send_response(message.id, error=wrong.to_response_error())
-
-    def _untimely(self, method: str | None, *, is_request: bool) -> JsonRpcException | None:
-        if self._server.phase is Phase.NEW and method != lsp.INITIALIZE:
-            return JsonRpcServerNotInitialized(message="The server waits for initialize; ask again after it.")
-        if self._server.phase is Phase.GREETED and method == lsp.INITIALIZE:
-            return JsonRpcInvalidRequest(message="The server has answered initialize already.")
-        if self._server.phase is Phase.LEAVING and method is not None and is_request:
-            return JsonRpcInvalidRequest(
-                message="The server has been asked to shutdown; only exit may follow."
-            )
-        return None
-
-    @lsp_method(lsp.INITIALIZE)
-    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
-        """Greet the client; advertise what pygls has no hook for."""
-        result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = EXPERIMENTAL
-        if result.capabilities.workspace is None:
-            result.capabilities.workspace = lsp.WorkspaceOptions()
-        result.capabilities.workspace.text_document_content = SHOWN
-        self._server.state.greet(params, _encoding(result.capabilities))
-        self._server.phase = Phase.GREETED
-        return result
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        """Fill our mirror, not pygls'."""
-        sync.did_open(self._server.state, params)
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        """Fill our mirror, not pygls'."""
-        sync.did_change(self._server.state, params)
-
-    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """Empty our mirror, not pygls'."""
-        sync.did_close(self._server.state, params)
-
-    def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
-        if _is_null(data) and self._result_types.get(data["id"]) is lsp.ApplyWorkspaceEditResponse:
-            del self._result_types[data["id"]]  # as some clients answer, whatever became of the edit
-        try:
-            return super().structure_message(data)
-        except JsonRpcException as error:
-            name, why = data.get("method", "An answer"), wire.explain(error.__cause__ or error, "")
-            if "id" not in data:
-                raise UnreadableError(message=f"{name}: {why}") from error
-            wrong = JsonRpcInvalidParams(message=f"{name} cannot be read: {why}")
-            if "method" not in data:
-                unreadable = {"code": wrong.code, "message": wrong.message}
-                return super().structure_message({"jsonrpc": "2.0", "id": data["id"], "error": unreadable})
-            self._send_response(data["id"], error=wrong.to_response_error())
-            raise AnsweredError from error
-
-
-class Server(LanguageServer):
-    """
-    A handrail server for one client; `state` is everything behind its handlers.
-
-    `client_left` is called when the client says `exit`.
-    """
-
-    def __init__(self, world: World) -> None:
-        super().__init__(
-            "handrail",
-            __version__,
-            text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
-            protocol_cls=Protocol,
-            converter_factory=_converter,
-        )
-        self.state = State(self, world)
-        self.phase = Phase.NEW
-        self.client_left: Callable[[], None] = lambda: None
-
-    @property
-    def was_told_to_end(self) -> bool:
-        """Whether the client said `shutdown`, as it should before it leaves."""
-        return self.phase is Phase.LEAVING
-
-    def shutdown(self) -> None:
-        """End; hang up first, as what is read from the client ends only with its answer to that."""
-        writer = self.protocol.writer
-        if writer is not None:
-            with suppress(OSError):
-                writer.close()
-        super().shutdown()  # type: ignore[no-untyped-call]  # pygls does not say
-
-    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log what went wrong on our side; the user is told once, a request is answered with its error."""
-        if source is FeatureRequestError or isinstance(error, AnsweredError):
-            logger.warning("A request failed: %s", error)
-            return
-        if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
-            logger.warning("A message cannot be read: %s", error)
-            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {error}")
-            return
-        logger.error("A handler failed: %s", error, exc_info=error)
-        self.state.say(f"internal error ({error}). The server goes on; its log says more.")
-
-
-def _is_null(data: dict[str, Any]) -> bool:
-    """Whether a message is an answer of null."""
-    return "method" not in data and "id" in data and data.get("result", "") is None
 
 
 def create_server(world: World) -> Server:
@@ -269,6 +112,7 @@ def create_server(world: World) -> Server:
     for request, handler in HANDLERS:
         _register(server, request, handler)
     _register_documents(server)
+    _register_places(server)
     _register_standard(server)
     return server
 
@@ -306,7 +150,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
 def _register_documents(server: Server) -> None:
     state = server.state
 
-    @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, SHOWN)
+    @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, connection.SHOWN)
     async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
         try:
             return lsp.TextDocumentContentResult(text=await virtual.content(state, params.uri))
@@ -314,6 +158,29 @@ def _register_documents(server: Server) -> None:
             raise JsonRpcInvalidParams(message=_shown(str(error))) from error
         except HandrailError as error:
             raise RequestFailed(message=_shown(str(error))) from error
+
+
+def _register_places(server: Server) -> None:
+    state = server.state
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
+    )
+    def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        return [
+            *diagnostics.code_actions(state, params),
+            *questions.code_actions(state, params),
+            *review.code_actions(state, params),
+        ]
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
+    def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        return review.lenses(state, params)
+
+    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
+    def inlay_hint(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+        return review.hints(state, params)
 
 
 def _register_standard(server: Server) -> None:
@@ -338,13 +205,6 @@ def _register_standard(server: Server) -> None:
         kept = [uri for uri in state.folders if uri not in gone]
         state.set_folders(kept + [folder.uri for folder in params.event.added if folder.uri not in kept])
 
-    @server.feature(
-        lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
-    )
-    def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        return [*diagnostics.code_actions(state, params), *questions.code_actions(state, params)]
-
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:
         await state.stop(str(params.token))
@@ -364,21 +224,3 @@ def _register_standard(server: Server) -> None:
 def _shown(error: str) -> str:
     """The message of an error, which editors show like any other."""
     return surfaces.message(error, SHOWN_CHARS)
-
-
-def _encoding(capabilities: lsp.ServerCapabilities) -> str:
-    """The position encoding that was agreed on."""
-    agreed = capabilities.position_encoding or lsp.PositionEncodingKind.Utf16
-    return agreed.value if isinstance(agreed, lsp.PositionEncodingKind) else agreed
-
-
-def _converter() -> Converter:
-    """pygls' converter, but the params and results of our own messages stay plain JSON, or None."""
-    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls does not say
-
-    def plain(data: Mapping[str, Any], kind: type) -> Any:
-        return kind(**{name: data.get(name) for name in kind.__annotations__})
-
-    for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
-        converter.register_structure_hook(kind, plain)
-    return converter

@@ -40,6 +40,7 @@ from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
+from handrail.lsp.review_surface import ReviewSurface
 from handrail.ports import (
     Checkpoints,
     Clock,
@@ -57,6 +58,7 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
+from handrail.ports.review import Forgetful, ReviewStore
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions, Unwritten
 
@@ -101,6 +103,7 @@ class World:
     clock: Clock
     served: ServedDocuments
     sessions: Sessions = field(default_factory=Unwritten)
+    reviews: ReviewStore = field(default_factory=Forgetful)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
     sandbox: Sandbox | None = None
@@ -149,12 +152,14 @@ class State:
         )
         self.editor_model = EditorModel(server, self.secrets)
         self.converter = Converter(encoding=self.documents.encoding)
+        self.review = self._review_surface()
         self.host = Host(
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=world.sessions),
+            reviews=self.review.ledger(world.reviews, lambda: self.settings.text(settings.REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
         self.running: dict[str, Slow] = {}
@@ -166,6 +171,16 @@ class State:
         self.settled = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
         self._identities: dict[str, str] = {}
+
+    def _review_surface(self) -> ReviewSurface:
+        return ReviewSurface(
+            server=self.server,
+            client=lambda: self.client,
+            documents=self.documents,
+            reviews=lambda: self.host.reviews,
+            spelled=self.spelled,
+            publish=lambda: self.publish(self, self.host.ledger),
+        )
 
     def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
         """Take over what the client says of itself."""

@@ -61,16 +61,16 @@ class Reviews:
         new_id: Makes an id that begins as given.
         store: Keeps what is pending.
         held: The rows that the editor has of a document, by its identity; None if it has not opened it.
-        mode: What becomes of the agent's changes.
-        changed: Told the identities of documents whose hunks have changed.
+        mode: What becomes of the agent's changes, a `ReviewMode`.
+        changed: Told the identity and the URI of each document whose hunks have changed.
     """
 
     ports: Callable[[], Ports] = _unset
     new_id: Callable[[str], str] = lambda kind: kind
     store: ReviewStore = field(default_factory=Forgetful)
     held: Held = lambda identity: None
-    mode: Callable[[], ReviewMode] = lambda: ReviewMode.PENDING
-    changed: Callable[[frozenset[str]], None] = lambda identities: None
+    mode: Callable[[], str] = lambda: ReviewMode.PENDING.value
+    changed: Callable[[str, str], None] = lambda identity, uri: None
     pending: dict[str, Pending] = field(default_factory=dict)
     _away: set[str] = field(default_factory=set)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -79,7 +79,7 @@ class Reviews:
 
     async def landed(self, made: Sequence[Made]) -> None:
         """Edits have landed."""
-        if not made or self.mode() is not ReviewMode.PENDING:
+        if not made or self.mode() != ReviewMode.PENDING:
             return
         async with self._one_at_a_time:
             await self._take_news()
@@ -95,7 +95,7 @@ class Reviews:
 
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """A command has changed files."""
-        if not effects.changes or self.mode() is not ReviewMode.PENDING:
+        if not effects.changes or self.mode() != ReviewMode.PENDING:
             return
         name = f"{step.turn}.{step.number}"
         try:
@@ -163,27 +163,24 @@ class Reviews:
             return
         if known.kind is Kind.CREATED and failure.code is Code.NO_SUCH_FILE:
             self._set(known.identity, None)
+        elif failure.code is Code.NO_SUCH_FILE and await self._renamed(known):
+            return
         elif known.identity not in self._away:
             self._away.add(known.identity)
-            self.changed(frozenset([known.identity]))
+            self.changed(known.identity, known.uri)
 
-    async def opened(self, uri: str, identity: str) -> None:
-        """The editor has opened a document: it may be one with hunks, by another name."""
-        rows = self.held(identity)
-        if rows is None or identity in self.pending:
-            return
-        for known in list(self.pending.values()):
-            if known.document.rows == tuple(rows) and known.kind is Kind.CHANGED:
-                there = await self.ports().editor.read(known.uri)
-                if isinstance(there, Failure) and there.code is Code.NO_SUCH_FILE:
-                    await self._rename(known, uri, identity)
-                    return
-
-    async def _rename(self, known: Pending, uri: str, identity: str) -> None:
-        async with self._one_at_a_time:
-            self._set(known.identity, None)
-            self._set(identity, replace(known, uri=uri, identity=identity, path=self._path(uri)))
-            await self._keep([known.identity, identity])
+    async def _renamed(self, known: Pending) -> bool:
+        """Find a document that has gone under another name, by its text, among those that are open."""
+        for other in await self.ports().editor.opened():
+            identity = self._identity(other.uri)
+            rows = tuple(split_lines(other.text.content))
+            if identity is not None and identity not in self.pending and rows == known.document.rows:
+                now = replace(known, uri=other.uri, identity=identity, path=self._path(other.uri))
+                self._set(known.identity, None)
+                self._set(identity, now)
+                await self._keep([known.identity, identity])
+                return True
+        return False
 
     async def closed(self, identity: str) -> None:
         """The editor holds a document no longer: what it has brought back before is not remembered."""
@@ -252,9 +249,9 @@ class Reviews:
         is_open = self.held(identity) is not None
         if now is not None and (now.document.hunks or (is_open and now.kind is Kind.CHANGED)):
             self.pending[identity] = now
-        hunks = (each.document.hunks if each is not None else () for each in (before, now))
-        if next(hunks) != next(hunks):
-            self.changed(frozenset([identity]))
+        hunks = [each.document.hunks if each is not None else () for each in (before, now)]
+        if hunks[0] != hunks[1] and (either := now or before) is not None:
+            self.changed(identity, either.uri)
 
     async def _keep(self, identities: Iterable[str | None]) -> None:
         wanted = [identity for identity in dict.fromkeys(identities) if identity is not None]

@@ -362,11 +362,9 @@ class Executor:
         for ready in batch:
             assert isinstance(ready.action, Edits)
             mutation = self._mutation(ready.call, order)
-            planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
-            files = await planner.plan(ready.action)
-            calls.append(
-                landing.PlannedCall(title=ready.action.title, files=files, partial=ready.action.partial)
-            )
+            planner, action = Planner(self.ports.editor, ready.places, mutation), ready.action
+            files = await planner.plan(action)
+            calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         try:
             made = await landing.make(self.ports, self.step, calls, self._stop.is_set, self._late)
         except CheckpointError as error:

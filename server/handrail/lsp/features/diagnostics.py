@@ -6,7 +6,7 @@ Each publish carries the whole set of a document; a document without failures ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lsprotocol import types as lsp
 
@@ -15,6 +15,7 @@ from handrail.core.ledger import offer, report
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.lsp import protocol
+from handrail.lsp.features import review
 from handrail.lsp.state import State
 
 TITLE_CHARS = 200
@@ -24,12 +25,13 @@ def publish(state: State, ledger: Ledger) -> None:
     """Show *ledger*; nothing is shown while the setting is off."""
     state.follow_closed(ledger)
     shown = _by_uri(state, ledger) if state.shows_diagnostics() else {}
-    for uri in state.published - shown.keys():
-        _send(state, uri, ())
-    for uri, known in shown.items():
-        if uri:
-            _send(state, uri, known)
-    state.published = {uri for uri in shown if uri}
+    marks = review.marks(state)
+    uris = {uri for uri in (*shown, *marks) if uri}
+    for uri in state.published - uris:
+        _send(state, uri, (), ())
+    for uri in sorted(uris):
+        _send(state, uri, shown.get(uri, ()), marks.get(uri, ()))
+    state.published = uris
 
 
 def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:
@@ -41,13 +43,15 @@ def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, 
     return found
 
 
-def _send(state: State, uri: str, known: tuple[report.Diagnostic, ...]) -> None:
+def _send(
+    state: State, uri: str, known: tuple[report.Diagnostic, ...], marks: Sequence[lsp.Diagnostic]
+) -> None:
     document = state.documents.find(uri)
     state.server.text_document_publish_diagnostics(
         lsp.PublishDiagnosticsParams(
             uri=uri,
             version=document.version if document is not None else None,
-            diagnostics=[state.converter.diagnostic(each) for each in known],
+            diagnostics=[*(state.converter.diagnostic(each) for each in known), *marks],
         )
     )
 

@@ -17,6 +17,9 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
+    if state.host.reviews.pending:
+        state.review.touched(document.identity)
+        state.begin(state.host.reviews.refresh())  # it may be one of them by another name
 
 
 def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
@@ -25,6 +28,7 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
     if document is not None:
         state.editor.changed(document)
+        state.review.touched(document.identity)
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
 
@@ -43,6 +47,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     if document is not None:
         _show_anew(state, document.identity)
         state.look(document.uri)
+        state.begin(state.host.reviews.closed(document.identity))
 
 
 def _show_anew(state: State, identity: str) -> None:

@@ -10,6 +10,7 @@ from handrail.lsp.protocol.events import *  # noqa: F403
 from handrail.lsp.protocol.params import *  # noqa: F403
 from handrail.lsp.protocol.questions import *  # noqa: F403
 from handrail.lsp.protocol.requests import *  # noqa: F403
+from handrail.lsp.protocol.review import *  # noqa: F403
 from handrail.lsp.protocol.values import *  # noqa: F403  # the protocol is one vocabulary
 
 VERSION = 1

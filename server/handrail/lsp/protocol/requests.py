@@ -57,6 +57,16 @@ from handrail.lsp.protocol.questions import (
     RuleRemoveParams,
     ServedDocument,
 )
+from handrail.lsp.protocol.review import (
+    Hunk,
+    ReviewChanged,
+    ReviewKeepParams,
+    ReviewKept,
+    ReviewListParams,
+    ReviewStepParams,
+    ReviewUndone,
+    ReviewUndoParams,
+)
 from handrail.lsp.protocol.values import (
     Checkpoint,
     Failure,
@@ -261,6 +271,39 @@ RULES_REMOVE = Request(
     result=None,
     does="Removes a rule that an answer has added.",
 )
+REVIEW_LIST = Request(
+    name="review.list",
+    params=ReviewListParams,
+    result=list[Hunk],
+    does="Lists the agent's changes that are neither kept nor undone.",
+)
+REVIEW_KEEP = Request(
+    name="review.keep",
+    params=ReviewKeepParams,
+    result=ReviewKept,
+    does="Keeps changes: they are the user's from then on. No document is changed.",
+)
+REVIEW_UNDO = Request(
+    name="review.undo",
+    params=ReviewUndoParams,
+    result=ReviewUndone,
+    does=(
+        "Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them "
+        "stays; where it cannot be told from the agent's text, the change stays and is told with both texts."
+    ),
+)
+REVIEW_NEXT = Request(
+    name="review.next",
+    params=ReviewStepParams,
+    result=Hunk,
+    does="Shows the next change after a line, in its document or the next; after the last one the first.",
+)
+REVIEW_PREVIOUS = Request(
+    name="review.previous",
+    params=ReviewStepParams,
+    result=Hunk,
+    does="Shows the last change before a line, in its document or the one before.",
+)
 
 REQUESTS = (
     TURN_START,
@@ -291,11 +334,17 @@ REQUESTS = (
     COMMAND_STOP,
     RULES_LIST,
     RULES_REMOVE,
+    REVIEW_LIST,
+    REVIEW_KEEP,
+    REVIEW_UNDO,
+    REVIEW_NEXT,
+    REVIEW_PREVIOUS,
 )
 
 TURN_UPDATE = "handrail/turn/update"
 APPROVAL_REQUEST = "handrail/approval/request"
 APPROVAL_ENDED = "handrail/approval/ended"
+REVIEW_CHANGED = "handrail/review/changed"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
 
@@ -309,6 +358,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         "window/showMessageRequest offers *No* and *Show*.",
     ),
     (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
+    (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
 )

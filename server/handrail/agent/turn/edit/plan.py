@@ -67,7 +67,7 @@ class PlannedFile:
     changes: tuple[Change, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Planner:
     """Plans the edits of one call; `mutation` is the pattern of its mutations, without document and hunk."""
 

@@ -1,0 +1,211 @@
+"""
+One client's connection: pygls' protocol with our own mirror of documents, and an answer to all that is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
+from enum import Enum, auto
+from typing import Any
+
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import (
+    FeatureRequestError,
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
+
+from handrail import __version__
+from handrail.lsp import protocol, wire
+from handrail.lsp.features import sync, virtual
+from handrail.lsp.state import State, World
+
+logger = logging.getLogger(__name__)
+
+EXPERIMENTAL = {
+    "handrail": {
+        "protocolVersion": protocol.VERSION,
+        "requests": [request.method for request in protocol.REQUESTS],
+    }
+}
+
+SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
+
+
+class AnsweredError(JsonRpcException):
+    """A request cannot be read, and its sender has been told so."""
+
+
+class UnreadableError(JsonRpcException):
+    """Something that is no message, or a notification that cannot be read; nobody waits for an answer."""
+
+
+class Phase(Enum):
+    """Where a connection stands; LSP says what may be asked when."""
+
+    NEW = auto()
+    GREETED = auto()
+    LEAVING = auto()
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with our own mirror, our capabilities, and an answer to each request that is wrong."""
+
+    _server: Server
+
+    def handle_message(self, message: Any) -> None:
+        """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
+        if not hasattr(message, "jsonrpc"):
+            raise UnreadableError(message="it is no JSON-RPC message")
+        method = getattr(message, "method", None)
+        if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
+            if method == lsp.SHUTDOWN:
+                self._server.phase = Phase.LEAVING
+            if method == lsp.EXIT:
+                self._server.client_left()
+            super().handle_message(message)
+        elif hasattr(message, "id"):
+            self._send_response(message.id, error=wrong.to_response_error())
+
+    def _untimely(self, method: str | None, *, is_request: bool) -> JsonRpcException | None:
+        if self._server.phase is Phase.NEW and method != lsp.INITIALIZE:
+            return JsonRpcServerNotInitialized(message="The server waits for initialize; ask again after it.")
+        if self._server.phase is Phase.GREETED and method == lsp.INITIALIZE:
+            return JsonRpcInvalidRequest(message="The server has answered initialize already.")
+        if self._server.phase is Phase.LEAVING and method is not None and is_request:
+            return JsonRpcInvalidRequest(
+                message="The server has been asked to shutdown; only exit may follow."
+            )
+        return None
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
+        """Greet the client; advertise what pygls has no hook for."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.experimental = EXPERIMENTAL
+        if result.capabilities.workspace is None:
+            result.capabilities.workspace = lsp.WorkspaceOptions()
+        result.capabilities.workspace.text_document_content = SHOWN
+        self._server.state.greet(params, _encoding(result.capabilities))
+        client = self._server.state.client
+        if not client.lenses:  # each editor is offered what it shows, and not both
+            result.capabilities.code_lens_provider = None
+        if not client.hints:
+            result.capabilities.inlay_hint_provider = None
+        self._server.phase = Phase.GREETED
+        return result
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """Fill our mirror, not pygls'."""
+        sync.did_open(self._server.state, params)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Fill our mirror, not pygls'."""
+        sync.did_change(self._server.state, params)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Empty our mirror, not pygls'."""
+        sync.did_close(self._server.state, params)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
+        if _is_null(data) and self._result_types.get(data["id"]) is lsp.ApplyWorkspaceEditResponse:
+            del self._result_types[data["id"]]  # as some clients answer, whatever became of the edit
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            name, why = data.get("method", "An answer"), wire.explain(error.__cause__ or error, "")
+            if "id" not in data:
+                raise UnreadableError(message=f"{name}: {why}") from error
+            wrong = JsonRpcInvalidParams(message=f"{name} cannot be read: {why}")
+            if "method" not in data:
+                unreadable = {"code": wrong.code, "message": wrong.message}
+                return super().structure_message({"jsonrpc": "2.0", "id": data["id"], "error": unreadable})
+            self._send_response(data["id"], error=wrong.to_response_error())
+            raise AnsweredError from error
+
+
+class Server(LanguageServer):
+    """
+    A handrail server for one client; `state` is everything behind its handlers.
+
+    `client_left` is called when the client says `exit`.
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__(
+            "handrail",
+            __version__,
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
+            protocol_cls=Protocol,
+            converter_factory=_converter,
+        )
+        self.state = State(self, world)
+        self.phase = Phase.NEW
+        self.client_left: Callable[[], None] = lambda: None
+
+    @property
+    def was_told_to_end(self) -> bool:
+        """Whether the client said `shutdown`, as it should before it leaves."""
+        return self.phase is Phase.LEAVING
+
+    def shutdown(self) -> None:
+        """End; hang up first, as what is read from the client ends only with its answer to that."""
+        writer = self.protocol.writer
+        if writer is not None:
+            with suppress(OSError):
+                writer.close()
+        super().shutdown()  # type: ignore[no-untyped-call]  # pygls does not say
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """Log what went wrong on our side; the user is told once, a request is answered with its error."""
+        if source is FeatureRequestError or isinstance(error, AnsweredError):
+            logger.warning("A request failed: %s", error)
+            return
+        if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
+            logger.warning("A message cannot be read: %s", error)
+            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {error}")
+            return
+        logger.error("A handler failed: %s", error, exc_info=error)
+        self.state.say(f"internal error ({error}). The server goes on; its log says more.")
+
+
+def _is_null(data: dict[str, Any]) -> bool:
+    """Whether a message is an answer of null."""
+    return "method" not in data and "id" in data and data.get("result", "") is None
+
+
+def _encoding(capabilities: lsp.ServerCapabilities) -> str:
+    """The position encoding that was agreed on."""
+    agreed = capabilities.position_encoding or lsp.PositionEncodingKind.Utf16
+    return agreed.value if isinstance(agreed, lsp.PositionEncodingKind) else agreed
+
+
+def _converter() -> Converter:
+    """pygls' converter, but the params and results of our own messages stay plain JSON, or None."""
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls does not say
+
+    def plain(data: Mapping[str, Any], kind: type) -> Any:
+        return kind(**{name: data.get(name) for name in kind.__annotations__})
+
+    for kind in (JsonRPCRequestMessage, JsonRPCResponseMessage, JsonRPCNotification):
+        converter.register_structure_hook(kind, plain)
+    return converter

@@ -1,0 +1,258 @@
+"""
+List, keep and undo the agent's changes, at their places in documents.
+
+Places are brought up to date when a client asks, or a moment after it has told of typing (`review_surface`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lsprotocol import types as lsp
+
+from handrail.agent.review.reviews import Wanted
+from handrail.agent.review.undoing import undo as undone
+from handrail.agent.turns import UnknownId
+from handrail.core import surfaces
+from handrail.core.review.hunks import Hunk
+from handrail.core.review.pending import Kind, Pending
+from handrail.lsp import protocol, settings
+from handrail.lsp.state import State, Wrong
+
+CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
+TEXT_CHARS = 400  # of the texts of a conflict, in a message
+
+
+async def list_(state: State, params: protocol.ReviewListParams) -> list[protocol.Hunk]:
+    """What is pending, document by document."""
+    reviews = state.host.reviews
+    await reviews.refresh()
+    found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    return [_told(state, reviews.pending[identity], hunk) for identity in found for hunk in found[identity]]
+
+
+async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.ReviewKept:
+    """Keep changes: they are yours from now on."""
+    wanted = _wanted(params)
+    return protocol.ReviewKept(hunks=list(await state.host.reviews.keep(wanted)))
+
+
+async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.ReviewUndone:
+    """Undo changes."""
+    wanted = _wanted(params)
+    with state.slow("Undoing changes"):
+        found = await undone(state.host.reviews, wanted, forced=params.typed)
+    return protocol.ReviewUndone(
+        hunks=found.hunks,
+        conflicts=[
+            protocol.ReviewConflict(
+                hunk=each.hunk,
+                uri=state.spelled(each.uri),
+                reason=each.reason,
+                now=each.now,
+                before=each.before,
+            )
+            for each in found.conflicts
+        ],
+        checkpoint=found.checkpoint,
+    )
+
+
+def tell_undone(state: State, found: protocol.ReviewUndone) -> None:
+    """Say what was not undone: editors drop a command's result."""
+    for each in found.conflicts[:CONFLICTS_SHOWN]:
+        path = state.shown(each.uri)
+        texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
+        state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
+    if more := len(found.conflicts[CONFLICTS_SHOWN:]):
+        state.say(f"{more} more changes were not undone.")
+
+
+def _short(text: str) -> str:
+    return surfaces.message(text, TEXT_CHARS).rstrip("\n") or "(nothing)"
+
+
+def _wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> Wanted:
+    if not params.all and params.hunks is None and params.uri is None and params.turn is None:
+        raise Wrong("params needs hunks, uri or turn; or all: true for everything that is pending.")
+    return Wanted(hunks=params.hunks, uri=params.uri, turn=params.turn)
+
+
+async def next_(state: State, params: protocol.ReviewStepParams) -> protocol.Hunk:
+    """The next change after a line, in its document or in the next one."""
+    return await _step(state, params, 1)
+
+
+async def previous(state: State, params: protocol.ReviewStepParams) -> protocol.Hunk:
+    """The last change before a line, in its document or in the one before."""
+    return await _step(state, params, -1)
+
+
+async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> protocol.Hunk:
+    reviews = state.host.reviews
+    await reviews.refresh()
+    places = [
+        ((known.path, hunk.start), known, hunk) for known in reviews.shown for hunk in known.document.hunks
+    ]
+    if not places:
+        raise UnknownId("Nothing is pending.")
+    here = (state.shown(params.uri) if params.uri is not None else "", params.line)
+    ahead = [each for each in places if (each[0] > here if way > 0 else each[0] < here)]
+    ordered = (ahead or places) if way > 0 else (ahead or places)[::-1]  # after the last one comes the first
+    _, known, hunk = ordered[0]
+    return _told(state, known, hunk)
+
+
+def show(state: State, found: protocol.Hunk) -> None:
+    """Have the editor show a change; it drops the result of a command."""
+    if state.client.shows_documents:
+        place = lsp.Position(line=found.range.start.line, character=0)
+        selection = lsp.Range(start=place, end=place)
+        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True, selection=selection)
+        state.server.window_show_document(params)
+    else:
+        state.say(f"{state.shown(found.uri)}:{found.range.start.line + 1}")
+
+
+# ---- At the place ---------------------------------------------------------------------------------------
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """What can be done with the changes at the cursor, and with all of the document."""
+    kinds = params.context.only
+    known = _known(state, params.text_document.uri)
+    if known is None or (kinds and not any(_wants(kind) for kind in kinds)):
+        return []
+    uri, here = params.text_document.uri, {"uri": params.text_document.uri}
+    actions = list[lsp.CodeAction]()
+    for hunk in known.document.hunks:
+        if hunk.start <= params.range.end.line and params.range.start.line < max(hunk.end, hunk.start + 1):
+            one = {"hunks": [hunk.id]}
+            size = _size(hunk)
+            actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
+            actions.append(_action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
+            if hunk.is_typed_in:
+                title = "Undo all of it, with what you have typed in it"
+                actions.append(_action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
+    count = len(known.document.hunks)
+    if count > 1 or not actions:
+        what = "the change" if count == 1 else f"all {count} changes"
+        actions.append(_action(f"Keep {what} in this document", protocol.REVIEW_KEEP, here))
+        actions.append(_action(f"Undo {what} in this document", protocol.REVIEW_UNDO, here))
+    at = {"uri": uri, "line": params.range.start.line}
+    actions.append(_action("Next change", protocol.REVIEW_NEXT, at))
+    actions.append(_action("Previous change", protocol.REVIEW_PREVIOUS, at))
+    return actions
+
+
+def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """Above each change: how large it is, *Keep* and *Undo*."""
+    known = _known(state, params.text_document.uri)
+    found = list[lsp.CodeLens]()
+    for hunk in known.document.hunks if known is not None else ():
+        place = _line(state, params.text_document.uri, hunk)
+        for title, request in (
+            (f"✎ {_size(hunk)}: Keep", protocol.REVIEW_KEEP),
+            ("Undo", protocol.REVIEW_UNDO),
+        ):
+            command = lsp.Command(title=title, command=request.command, arguments=[{"hunks": [hunk.id]}])
+            found.append(lsp.CodeLens(range=place, command=command))
+    return found
+
+
+def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    """At the first line of each change: how large it is."""
+    known = _known(state, params.text_document.uri)
+    first, last = params.range.start.line, params.range.end.line
+    return [
+        lsp.InlayHint(
+            position=_line(state, params.text_document.uri, hunk).start,
+            label=f"✎ {_size(hunk)} ",
+            tooltip="Changed by the agent. Its code actions keep it or undo it.",
+        )
+        for hunk in (known.document.hunks if known is not None else ())
+        if first <= hunk.start <= last
+    ]
+
+
+def marks(state: State) -> dict[str, list[lsp.Diagnostic]]:
+    """The changes of open documents as diagnostics of the least severity, where the user wants that."""
+    if not state.settings.flag(settings.REVIEW_MARKS):
+        return {}
+    uris = [state.spelled(known.uri) for known in state.host.reviews.shown]
+    return {uri: _marks(state, uri) for uri in uris if state.documents.find(uri) is not None}
+
+
+def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
+    known = _known(state, uri)
+    return [
+        lsp.Diagnostic(
+            range=_range(state, uri, hunk),
+            message=f"Changed by the agent ({_size(hunk)}){', and by you' if hunk.is_typed_in else ''}.",
+            severity=lsp.DiagnosticSeverity.Hint,
+            source="handrail review",
+        )
+        for hunk in (known.document.hunks if known is not None else ())
+    ]
+
+
+def _known(state: State, uri: str) -> Pending | None:
+    """What is pending in an open document, as it is now; None if nothing is."""
+    reviews, identity = state.host.reviews, state.identify(uri)
+    if identity not in reviews.pending:
+        return None
+    reviews.look_open(identity)
+    known = reviews.pending.get(identity)
+    return known if known is not None and known.document.hunks else None
+
+
+def _size(hunk: Hunk) -> str:
+    """`+3 −1`: rows that came, and rows that went."""
+    return f"+{len(hunk.rows)} −{len(hunk.before)}"
+
+
+def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
+    uri = state.spelled(known.uri)
+    found = _range(state, uri, hunk)
+    is_text = known.kind is not Kind.WHOLE
+    return protocol.Hunk(
+        id=hunk.id,
+        uri=uri,
+        range=protocol.Range(
+            start=protocol.Position(line=found.start.line, character=found.start.character),
+            end=protocol.Position(line=found.end.line, character=found.end.character),
+        ),
+        before="".join(hunk.before) if is_text else "",
+        after="".join(hunk.rows) if is_text else "",
+        turns=list(hunk.turns),
+        calls=list(dict.fromkeys(step.call for step in hunk.steps)),
+        edited_by_user=hunk.is_typed_in,
+        kind=known.kind.value,
+    )
+
+
+def _range(state: State, uri: str, hunk: Hunk) -> lsp.Range:
+    """The rows of a hunk, to the beginning of the row after them."""
+    return lsp.Range(
+        start=lsp.Position(line=hunk.start, character=0), end=lsp.Position(line=hunk.end, character=0)
+    )
+
+
+def _line(state: State, uri: str, hunk: Hunk) -> lsp.Range:
+    """The line that a hunk is shown at: its first one, or the one that it lies before, or the last one."""
+    document = state.documents.find(uri)
+    last = len(document.lines) - 1 if document is not None else hunk.start
+    place = lsp.Position(line=min(hunk.start, last), character=0)
+    return lsp.Range(start=place, end=place)
+
+
+def _wants(kind: lsp.CodeActionKind | str) -> bool:
+    return lsp.CodeActionKind.QuickFix.value.startswith(str(getattr(kind, "value", kind)))
+
+
+def _action(title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeAction:
+    return lsp.CodeAction(
+        title=title,
+        kind=lsp.CodeActionKind.QuickFix,
+        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
+    )

@@ -1,0 +1,129 @@
+"""Pending changes: what they are, and the params and results of what is done with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from handrail.lsp.protocol.values import Range
+
+HunkKind = Literal["changed", "created", "deleted", "whole"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """
+    A change of the agent's that is neither kept nor undone.
+
+    Attributes:
+        id: Names it, for as long as it is pending.
+        uri, range: The rows that it has now; empty, before the row that it begins with, if it only removed.
+        before, after: What would be there without it, and what is there. Both are empty for `whole`.
+        turns, calls: Which turns and calls wrote in it, in order.
+        edited_by_user: Whether you have typed in it since.
+        kind: `changed`: some rows. `created`, `deleted`: a document. `whole`: a document that is no text.
+    """
+
+    id: str
+    uri: str
+    range: Range
+    before: str
+    after: str
+    turns: list[str]
+    calls: list[str]
+    edited_by_user: bool
+    kind: HunkKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewListParams:
+    """Which pending changes: of a document, of a turn, or all."""
+
+    uri: str | None = None
+    turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewKeepParams:
+    """Which pending changes: some by their ids, those of a document, of a turn, or all."""
+
+    hunks: list[str] | None = None
+    uri: str | None = None
+    turn: str | None = None
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewKept:
+    """The ids of the changes that are kept now."""
+
+    hunks: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewUndoParams:
+    """
+    Which pending changes: some by their ids, those of a document, of a turn, or all.
+
+    Attributes:
+        typed: Whether what you have typed in them goes as well; the checkpoint has it.
+    """
+
+    hunks: list[str] | None = None
+    uri: str | None = None
+    turn: str | None = None
+    all: bool = False
+    typed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewConflict:
+    """
+    A change that was not undone.
+
+    Attributes:
+        now, before: What is there, and what would be there without it.
+    """
+
+    hunk: str
+    uri: str
+    reason: str
+    now: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewUndone:
+    """
+    What came of an undo.
+
+    Attributes:
+        hunks: The ids of the changes that were undone; of a turn's, its part of them.
+        checkpoint: Has what was there before; null if nothing was touched.
+    """
+
+    hunks: list[str]
+    conflicts: list[ReviewConflict]
+    checkpoint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewStepParams:
+    """Where to look from: a document and a line in it, counted from 0; else from the very beginning."""
+
+    uri: str | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewChanged:
+    """
+    What is pending has changed.
+
+    Attributes:
+        uris: The documents in which it has.
+        pending: How many changes are pending now, in all documents.
+    """
+
+    uris: list[str]
+    pending: int

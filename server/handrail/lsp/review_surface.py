@@ -1,0 +1,91 @@
+"""
+Tell one client when pending changes are others, or elsewhere: at most five times a second.
+
+A keystroke only notes that its document was touched; what that means for the changes in it is worked out a
+moment later, for all keystrokes until then at once. Documents without pending changes cost nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pygls.lsp.server import LanguageServer
+
+from handrail.agent.review.reviews import Reviews
+from handrail.lsp import protocol, wire
+from handrail.lsp.client import Client
+from handrail.lsp.documents import Documents
+from handrail.ports.review import ReviewStore
+
+AGAIN_S = 0.2
+SERVICE = "review"  # what a client opts in to that is told of each change
+
+
+@dataclass(kw_only=True)
+class ReviewSurface:
+    """
+    What the client is shown of pending changes, as far as it has to ask again.
+
+    Attributes:
+        reviews: All that is pending.
+        spelled: Gives the URI by which the client knows a document.
+        publish: Shows the diagnostics anew, if changes are among them.
+    """
+
+    server: LanguageServer
+    client: Callable[[], Client]
+    documents: Documents
+    reviews: Callable[[], Reviews]
+    spelled: Callable[[str], str]
+    publish: Callable[[], None]
+    _touched: set[str] = field(default_factory=set)
+    _changed: set[str] = field(default_factory=set)
+    _timer: asyncio.TimerHandle | None = None
+
+    def ledger(self, store: ReviewStore, mode: Callable[[], str]) -> Reviews:
+        """The ledger of pending changes, which tells this surface of each of its own."""
+        return Reviews(store=store, held=self.held, mode=mode, changed=self.changed)
+
+    def held(self, identity: str) -> Sequence[str] | None:
+        """The rows that the editor has of a document; None if it has not opened it."""
+        document = next((each for each in self.documents if each.identity == identity), None)
+        if document is None:
+            return None
+        return document.lines if document.lines[-1] else document.lines[:-1]
+
+    def touched(self, identity: str) -> None:
+        """A document was typed in."""
+        if identity in self.reviews().pending:
+            self._touched.add(identity)
+            self._soon()
+
+    def changed(self, identity: str, uri: str) -> None:
+        """What is pending in a document has changed."""
+        self._changed.add(uri)
+        self._soon()
+
+    def _soon(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(AGAIN_S, self._tell)
+
+    def _tell(self) -> None:
+        touched, self._touched = self._touched, set()
+        for identity in touched:
+            if self.reviews().look_open(identity):
+                self._changed.add(self.reviews().pending[identity].uri)
+        uris = sorted(map(self.spelled, self._changed))
+        self._changed, self._timer = set(), None
+        if not uris:
+            return
+        client = self.client()
+        if SERVICE in client.services:
+            pending = sum(len(known.document.hunks) for known in self.reviews().shown)
+            params = protocol.ReviewChanged(uris=uris, pending=pending)
+            self.server.protocol.notify(protocol.REVIEW_CHANGED, wire.write(params))
+        if client.refreshes_lenses:
+            self.server.workspace_code_lens_refresh(None)
+        if client.refreshes_hints:
+            self.server.workspace_inlay_hint_refresh(None)
+        self.publish()

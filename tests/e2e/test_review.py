@@ -1,0 +1,268 @@
+"""Pending changes in every editor: shown at their places, kept and undone one by one, with typing around."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from e2e import behaviours
+from e2e.behaviours import Reaction, Says
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opting_in
+from e2e.prompts import statuses, v4a
+from e2e.texts import Json
+
+every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+
+FIVE = "one\ntwo\nthree\nfour\nfive\n"
+EDITED = "one\nTWO\nthree\nFOUR\nfive\n"
+PATCH = v4a("*** Update File: a.txt", "@@", "-two", "+TWO", "@@", "-four", "+FOUR")
+
+
+@pytest.fixture
+def uri(stage: Stage, editor: Editor) -> str:
+    return editor.desk.open(stage.put("a.txt", FIVE))
+
+
+@pytest.fixture
+async def pending(editor: Editor, uri: str) -> list[Json]:
+    """The two changes of a turn."""
+    assert statuses(await editor.turn(PATCH)) == ["landed", "landed"]
+    return await listed(editor)
+
+
+async def listed(editor: Editor, **params: Any) -> list[Json]:
+    found: list[Json] = await editor.request("review.list", **params)
+    return found
+
+
+def told(found: list[Json]) -> list[tuple[int, str, str]]:
+    return [(each["range"]["start"]["line"], each["before"], each["after"]) for each in found]
+
+
+async def at(editor: Editor, uri: str, line: int) -> dict[str, Json]:
+    """The code actions at a line, by their titles."""
+    place = {"line": line, "character": 0}
+    found = await editor.quick_fixes(uri, {"start": place, "end": place})
+    return {each["title"]: each for each in found}
+
+
+BOTH = [(1, "two\n", "TWO\n"), (3, "four\n", "FOUR\n")]
+
+
+@pytest.mark.any_client
+@every_editor
+async def test_a_change_is_undone_at_the_cursor_and_the_other_one_kept(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    assert told(pending) == BOTH
+    actions = await at(editor, uri, 1)
+    assert list(actions) == [
+        "Keep this change (+1 −1)",
+        "Undo this change (+1 −1)",
+        "Keep all 2 changes in this document",
+        "Undo all 2 changes in this document",
+        "Next change",
+        "Previous change",
+    ]
+    assert [title for title in await at(editor, uri, 0) if "this change" in title] == []
+    await editor.choose(actions["Undo this change (+1 −1)"])
+    await editor.until(lambda: editor.desk[uri] == EDITED.replace("TWO", "two"))
+    assert told(await listed(editor)) == BOTH[1:]
+    await editor.choose((await at(editor, uri, 3))["Keep this change (+1 −1)"])
+    assert await listed(editor) == []
+    assert editor.desk[uri] == EDITED.replace("TWO", "two")
+    assert await at(editor, uri, 3) == {}
+
+
+@pytest.mark.any_client
+@every_editor
+async def test_typing_moves_changes_and_stays_when_they_are_undone(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.type(uri, "six\n", after="five\n")
+    editor.desk.tell()
+    assert told(await listed(editor)) == [(line + 1, before, after) for line, before, after in BOTH]
+    assert "Undo this change (+1 −1)" in await at(editor, uri, 4)
+    done = await editor.request("review.undo", uri=uri)
+    assert sorted(done["hunks"]) == sorted(each["id"] for each in pending)
+    assert (done["conflicts"], editor.desk[uri]) == ([], f"zero\n{FIVE}six\n")
+
+
+@every_editor
+async def test_typing_in_a_change_is_a_conflict_until_the_user_wants_all_of_it_gone(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.type(uri, ", typed", after="TWO")
+    editor.desk.tell()
+    first, second = await listed(editor)
+    assert (first["editedByUser"], second["editedByUser"]) == (True, False)
+    actions = await at(editor, uri, 1)
+    await editor.choose(actions["Undo this change (+1 −1)"])
+    assert any("TWO, typed" in each.message and "two" in each.message for each in editor.messages)
+    assert editor.desk[uri] == EDITED.replace("TWO", "TWO, typed")
+    await editor.choose(actions["Undo all of it, with what you have typed in it"])
+    await editor.until(lambda: editor.desk[uri] == EDITED.replace("TWO", "two"))
+    assert told(await listed(editor)) == BOTH[1:]
+
+
+@every_editor
+async def test_the_editors_undo_of_our_undo_makes_it_pending_again(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    await editor.request("review.undo", all=True)
+    assert (editor.desk[uri], await listed(editor)) == (FIVE, [])
+    while editor.desk[uri] != EDITED:
+        editor.desk.undo(uri)
+    editor.desk.tell()
+    assert [each["id"] for each in await listed(editor)] == [each["id"] for each in pending]
+
+
+@vscode
+async def test_lenses_stand_above_changes_and_are_asked_for_again(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    await editor.until(lambda: editor.refreshes)
+    lenses = await editor.call("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    shown = [(each["range"]["start"]["line"], each["command"]["title"]) for each in lenses]
+    assert shown == [(1, "✎ +1 −1: Keep"), (1, "Undo"), (3, "✎ +1 −1: Keep"), (3, "Undo")]
+    editor.refreshes.clear()
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    await editor.until(lambda: editor.refreshes)
+    (first, *_) = await editor.call("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert first["range"]["start"]["line"] == 2
+    await editor.command(first["command"]["command"], *first["command"]["arguments"])
+    assert told(await listed(editor)) == [(4, "four\n", "FOUR\n")]
+
+
+@vscode
+async def test_nothing_is_shown_or_asked_for_again_where_nothing_is_pending(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    assert await editor.call("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
+    assert (await at(editor, uri, 0), editor.refreshes) == ({}, [])
+
+
+@vscode
+async def test_a_client_that_opted_in_is_told_of_each_change(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, options=opting_in("review"))
+    uri = editor.desk.open(stage.put("a.txt", FIVE))
+    await editor.turn(PATCH)
+    await editor.until(lambda: editor.reviewed)
+    assert (editor.reviewed[-1]["uris"], editor.reviewed[-1]["pending"]) == ([uri], 2)
+    await editor.request("review.keep", all=True)
+    await editor.until(lambda: editor.reviewed[-1]["pending"] == 0)
+
+
+@pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
+async def test_marks_are_diagnostics_of_their_own(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"review": {"marks": True}})
+    uri = editor.desk.open(stage.put("a.txt", FIVE))
+    await editor.turn(PATCH)
+    await editor.until(lambda: len(editor.shown(uri)) == 2)
+    assert {(each["source"], each["severity"]) for each in editor.shown(uri)} == {("handrail review", 4)}
+    await editor.request("review.keep", uri=uri)
+    await editor.until(lambda: editor.shown(uri) == [])
+
+
+@every_editor
+async def test_next_and_previous_go_around(editor: Editor, uri: str, pending: list[Json]) -> None:
+    first, second = pending
+    assert (await editor.request("review.next", uri=uri, line=1))["id"] == second["id"]
+    assert (await editor.request("review.next", uri=uri, line=3))["id"] == first["id"]
+    assert (await editor.request("review.previous", uri=uri, line=1))["id"] == second["id"]
+    await editor.choose((await at(editor, uri, 1))["Next change"])
+    said = [each.message for each in editor.messages]
+    assert editor.documents_shown[-1:] == [uri] or any("a.txt:4" in each for each in said)
+
+
+@every_editor
+async def test_what_is_pending_survives_the_server(
+    stage: Stage, habits: Habits, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.save(uri)
+    stage.running[-1].kill()
+    editor.has_left = True
+    with suppress(ConnectionError):
+        await editor.ended()
+    editor.hang_up()
+    later = await stage.start(habits)
+    assert [each["id"] for each in await listed(later)] == [each["id"] for each in pending]
+    later.desk.open(stage.root / "a.txt")
+    await later.request("review.undo", all=True)
+    await later.until(lambda: later.desk[uri] == FIVE)
+    assert (stage.root / "a.txt").read_text() == EDITED, "undone in the editor, and not saved"
+
+
+@every_editor
+async def test_changes_go_with_a_document_that_is_renamed(
+    stage: Stage, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.save(uri)
+    new = editor.desk.rename(uri, "new.txt")
+    found = await listed(editor)
+    assert [each["uri"] for each in found] == [new, new]
+    await editor.request("review.undo", uri=new)
+    assert editor.desk[new] == FIVE
+
+
+@every_editor
+async def test_of_two_buffers_that_differ_nothing_is_undone(
+    stage: Stage, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.save(uri)
+    (stage.root / "link.txt").symlink_to("a.txt")
+    other = editor.desk.open(stage.root / "link.txt")
+    editor.desk.type(other, "typed\n", before="one")
+    editor.desk.tell()
+    done = await editor.request("review.undo", all=True)
+    assert (done["hunks"], len(done["conflicts"])) == ([], 2)
+    assert [editor.desk[uri], editor.desk[other]] == [EDITED, f"typed\n{EDITED}"]
+    assert len(await listed(editor)) == 2
+
+
+@every_editor
+async def test_an_undo_that_the_editor_refuses_leaves_the_change_pending(
+    editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.behaviours = [behaviours.refuse]
+    done = await editor.request("review.undo", hunks=[pending[0]["id"]])
+    assert (done["hunks"], [each["hunk"] for each in done["conflicts"]]) == ([], [pending[0]["id"]])
+    assert (editor.desk[uri], told(await listed(editor))) == (EDITED, BOTH)
+
+
+@every_editor
+async def test_an_edit_is_pending_whatever_the_editor_says_of_it(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, timeout_s=0.3)
+    uri = editor.desk.open(stage.put("a.txt", FIVE))
+
+    def typed() -> None:
+        editor.desk.type(uri, "zero\n", before="one")
+        editor.desk.tell()
+
+    editor.behaviours = [Reaction(says=Says.NOTHING, later=typed)] * 2
+    await editor.turn(PATCH)
+    await editor.until(lambda: "FOUR" in editor.desk[uri])
+    assert [each[1:] for each in told(await listed(editor))] == [each[1:] for each in BOTH]
+    await editor.request("review.undo", all=True)
+    assert editor.desk[uri].replace("zero\n", "") == FIVE
+
+
+@vscode
+async def test_wrong_requests_are_told(editor: Editor, uri: str, pending: list[Json]) -> None:
+    for request in ("review.keep", "review.undo"):
+        with refused(-32602, "hunks, uri or turn"):
+            await editor.request(request)
+        with refused(-32803, "may have been kept, undone or rewritten"):
+            await editor.request(request, hunks=["h-yesterday"])
+    await editor.request("review.keep", all=True)
+    with refused(-32803, "Nothing is pending"):
+        await editor.request("review.next")
