@@ -6,7 +6,7 @@ import pytest
 
 from handrail.core.documents.edit import opcodes
 from handrail.core.review.carry import landed, typed
-from handrail.core.review.hunks import Hunk, base_of
+from handrail.core.review.hunks import Hunk, base_of, is_all_new
 from handrail.core.review.undo import undone
 
 BEFORE, AFTER = "abcdef", "abXYef"  # c and d are X and Y now
@@ -111,3 +111,23 @@ def test_of_two_hunks_one_is_undone() -> None:
     result = undone(rows("ABXYef"), two, frozenset(["t2.0"]))
     assert shown(result.rows) == AFTER
     assert [(each.id, each.start) for each in result.hunks] == [("t1.0", 2)]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_new"),
+    [
+        ("two\n", "other\n", True),
+        ("  two\n", "  other\n", True),
+        ("two\n", "two, typed\n", False),
+        ("two\n", "typed two\n", False),
+        ("two\n", "t\n", False),
+        ("return foo(a)\n", "return bar(b)\n", False),
+        ("two\n", "", True),
+        ("\n", "typed\n", True),
+        ("two\n", "two\n", False),
+    ],
+)
+def test_what_is_rewritten_shares_neither_its_beginning_nor_its_end(
+    before: str, now: str, *, is_new: bool
+) -> None:
+    assert is_all_new((before,), (now,)) is is_new

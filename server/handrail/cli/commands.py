@@ -70,6 +70,8 @@ def _on_workspace(options: argparse.Namespace) -> int:
             return _apply(options)
         case "checkpoint":
             return _with_server(lambda server: _checkpoint(options, _options(options, server)))
+        case "review":
+            return _with_server(lambda server: _review(options, _options(options, server)))
         case "rules":
             return _with_server(lambda server: _rules(options, _options(options, server)))
         case "session" if options.action != "resume":
@@ -257,6 +259,27 @@ def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[objec
             return checkpoints.prune_checkpoints(chosen, options.ids)
         case _:
             return checkpoints.verify_checkpoints(chosen)
+
+
+def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
+    from handrail.headless.commands import review
+
+    uri = _uri(options.workspace / options.file) if options.file else None
+    asked = {
+        "hunks": getattr(options, "hunks", None) or None,
+        "uri": uri,
+        "turn": options.turn,
+        "all": getattr(options, "all", None) or None,
+        "typed": getattr(options, "typed", None) or None,
+    }
+    wish = {name: value for name, value in asked.items() if value is not None}
+    actions = {
+        "list": review.list_changes,
+        "show": review.show_changes,
+        "keep": review.keep_changes,
+        "undo": review.undo_changes,
+    }
+    return actions[options.action](chosen, wish)
 
 
 def _rules(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:

@@ -73,6 +73,7 @@ def parser() -> argparse.ArgumentParser:
     _answers(apply)
 
     _checkpoint_parser(commands)
+    _review_parser(commands)
     _session_parser(commands)
     _rules_parser(commands)
     _layer_parser(commands)
@@ -117,6 +118,26 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     actions.add_parser("verify", help="read all that is kept, and say what cannot be read")
     for action in actions.choices.values():
         _common(action)
+
+
+def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    review = commands.add_parser("review", help="list, show, keep or undo the agent's changes, one by one")
+    actions = review.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("list", help="the changes that are neither kept nor undone")
+    shown = actions.add_parser("show", help="changes with their lines")
+    keep = actions.add_parser("keep", help="keep changes: they are yours from then on")
+    undo = actions.add_parser("undo", help="undo changes; what you have typed in them stays")
+    for action in (shown, keep, undo):
+        action.add_argument("hunks", nargs="*", metavar="HUNK", help="as `handrail review list` shows it")
+    for action in actions.choices.values():
+        action.add_argument("--file", type=Path, metavar="FILE", help="those of this file")
+        action.add_argument("--turn", metavar="TURN", help="those of this turn")
+    for action in (keep, undo):
+        action.add_argument("--all", action="store_true", help="all of them")
+    undo.add_argument("--typed", action="store_true", help="and what you have typed in them; kept aside")
+    for action in actions.choices.values():
+        action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
+        action.add_argument("--json", action="store_true", help="print one JSON value")
 
 
 def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -83,8 +83,8 @@ class Show:
         """
         answer = report.answer.strip()
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
-            self._line("")
-            self._line(answer)
+            self.line("")
+            self.line(answer)
         counts = {"landed": 0, "already": 0, "failed": 0, "denied": 0}
         for outcome in report.outcomes:
             counts[outcome.status] = counts.get(outcome.status, 0) + 1
@@ -94,105 +94,105 @@ class Show:
         reason = f" ({report.reason})" if report.reason else ""
         is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
         colour = GREEN if is_good else YELLOW
-        self._line("")
+        self.line("")
         if summary.verifies(os.environ):
-            for row, is_well in summary.table(report.outcomes, self.superseded, self._name):
-                self._line(row, "" if is_well else YELLOW)
+            for row, is_well in summary.table(report.outcomes, self.superseded, self.name):
+                self.line(row, "" if is_well else YELLOW)
         if report.outcomes or not undo or report.state != "finished":
-            self._line(f"{report.state}{reason}: {', '.join(told)}", colour)
+            self.line(f"{report.state}{reason}: {', '.join(told)}", colour)
         if report.used:
-            self._line(f"  {report.used}", DIM)
+            self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
-            self._line(f"checkpoint {report.checkpoint}")
-            self._line(f"  take the turn back with: {undo or self._restore(report.checkpoint)}", DIM)
+            self.line(f"checkpoint {report.checkpoint}")
+            self.line(f"  take the turn back with: {undo or self._restore(report.checkpoint)}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
         """Show how to go on with a conversation; *options* are those that hold for its next turn too."""
         workspace = ("--workspace", str(self._root))
         line = shlex.join(("handrail", command, "--session", session, *workspace, *options))
-        self._line(f"session {session}")
-        self._line(f"  go on with: {line}{' PROMPT' if command == 'run' else ''}", DIM)
+        self.line(f"session {session}")
+        self.line(f"  go on with: {line}{' PROMPT' if command == 'run' else ''}", DIM)
 
     def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
         """Show sessions, one line each."""
         for each in sessions:
             turns = f"{each.turns} turn{'' if each.turns == 1 else 's'}"
-            self._line(f"{each.session}  {_local(each.time)}  {turns}  {each.title}")
+            self.line(f"{each.session}  {_local(each.time)}  {turns}  {each.title}")
         if has_more:
-            self._line("There are older ones: give --limit N, or --all.", DIM)
+            self.line("There are older ones: give --limit N, or --all.", DIM)
         if not sessions:
-            self._line("There is no session in this workspace yet: each `handrail run` begins one.")
+            self.line("There is no session in this workspace yet: each `handrail run` begins one.")
 
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
         for turn in turns:
-            self._line(f"{turn.turn}  {turn.state or 'did not end'}", BOLD)
+            self.line(f"{turn.turn}  {turn.state or 'did not end'}", BOLD)
             for line in turn.prompt.splitlines():
-                self._line(f"  {line}")
+                self.line(f"  {line}")
 
     def checkpoints(self, checkpoints: Iterable[values.Checkpoint]) -> None:
         """Show checkpoints, one paragraph each."""
         none = True
         for checkpoint in checkpoints:
             none = False
-            self._line(f"{checkpoint.id}  {_local(checkpoint.time)}  {checkpoint.label}", BOLD)
+            self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {checkpoint.label}", BOLD)
             for path, change in checkpoint.paths:
-                self._line(f"  {change:8} {path}")
+                self.line(f"  {change:8} {path}")
         if none:
-            self._line("There is no checkpoint yet: a turn makes one before it first changes a document.")
+            self.line("There is no checkpoint yet: a turn makes one before it first changes a document.")
 
     def rules(self, rules: Sequence[tuple[str, str]]) -> None:
         """Show rules that answers have added, (id, text) each."""
         for rule, text in rules:
-            self._line(rule, BOLD)
+            self.line(rule, BOLD)
             for line in text.splitlines():
-                self._line(f"  {line}")
+                self.line(f"  {line}")
         if not rules:
-            self._line("No answer has added a rule to this workspace.")
+            self.line("No answer has added a rule to this workspace.")
 
     def restored(self, report: RestoreReport) -> None:
         """Show what taking back did."""
         for uri in report.restored:
-            self._line(f"restored   {self._name(uri)}", GREEN)
+            self.line(f"restored   {self.name(uri)}", GREEN)
         for uri in report.deleted:
-            self._line(f"deleted    {self._name(uri)}", GREEN)
+            self.line(f"deleted    {self.name(uri)}", GREEN)
         for uri in report.unchanged:
-            self._line(f"unchanged  {self._name(uri)}", DIM)
+            self.line(f"unchanged  {self.name(uri)}", DIM)
         for uri, reason, diff in report.partial:
-            self._line(f"in part    {self._name(uri)}: {reason}", YELLOW)
+            self.line(f"in part    {self.name(uri)}: {reason}", YELLOW)
             self._diff(diff)
         for uri, reason, diff in report.conflicts:
-            self._line(f"conflict   {self._name(uri)}: {reason}", YELLOW)
+            self.line(f"conflict   {self.name(uri)}: {reason}", YELLOW)
             self._diff(diff)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
-            self._line(f"session    {session} has gone back; turns that it has now: {turns}", GREEN)
+            self.line(f"session    {session} has gone back; turns that it has now: {turns}", GREEN)
             undo = ("--conversation",)
         elif not report.count:
-            self._line("there was nothing to restore: the checkpoint has no changed document", DIM)
+            self.line("there was nothing to restore: the checkpoint has no changed document", DIM)
         if report.checkpoint is not None and (report.restored or report.deleted or report.partial or undo):
-            self._line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
+            self.line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
 
     def diff(self, diff: str) -> None:
         """Show a unified diff, as `patch` reads it."""
         for line in diff.removesuffix("\n").split("\n") if diff else ():
             is_header = line.startswith(("--- ", "+++ "))
-            self._line(line, BOLD if is_header else DIFF_COLOURS.get(line[:1], ""))
+            self.line(line, BOLD if is_header else DIFF_COLOURS.get(line[:1], ""))
 
     def pruned(self, removed: Iterable[str], bytes_used: int) -> None:
         """Show which checkpoints are gone."""
         for checkpoint in removed:
-            self._line(f"removed    {checkpoint}")
-        self._line(f"checkpoints take {bytes_used / 1e6:.1f} MB", DIM)
+            self.line(f"removed    {checkpoint}")
+        self.line(f"checkpoints take {bytes_used / 1e6:.1f} MB", DIM)
 
     def soundness(self, count: int, problems: Iterable[str]) -> None:
         """Show what is wrong with what is kept."""
         wrong = list(problems)
         for problem in wrong:
-            self._line(problem, RED)
+            self.line(problem, RED)
         if not wrong:
-            self._line(f"{count} checkpoints, all sound", GREEN)
+            self.line(f"{count} checkpoints, all sound", GREEN)
 
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""
@@ -214,22 +214,18 @@ class Show:
             self._err.write(_paint(f"handrail: {visible(text)}", colour if painted else "") + "\n")
             self._err.flush()
 
-    def line(self, text: str, colour: str = "") -> None:
-        """Show lines of our own."""
-        self._line(text, colour)
-
     def said(self, text: str) -> None:
         """Show what the person has sent."""
         first, *others = text.split("\n")
-        self._line("\n".join([f"> {first}", *(f"  {line}" for line in others)]), BOLD)
+        self.line("\n".join([f"> {first}", *(f"  {line}" for line in others)]), BOLD)
 
     def question(self, question: Question) -> None:
         """Show all that is asked."""
-        self._line("")
-        self._line(question.head, YELLOW)
+        self.line("")
+        self.line(question.head, YELLOW)
         self._diff(question.diff)
         for note in question.notes:
-            self._line(f"  {note}", DIM)
+            self.line(f"  {note}", DIM)
 
     def pause(self) -> None:
         """End a line that streamed text left open, before somebody else writes."""
@@ -247,68 +243,68 @@ class Show:
                 self._text(str(event.get("delta", "")))
             case "toolCall":
                 self._said, self._streamed = self._streamed or self._said, ""
-                self._line("")
-                self._line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
+                self.line("")
+                self.line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
             case "outcome":
                 self._outcome(values.outcome(event), line_text)
             case "superseded":
                 self.superseded.add(str(event.get("failure")))
-                self._line("  an earlier failure is made good by this", GREEN)
+                self.line("  an earlier failure is made good by this", GREEN)
             case "approval" if event.get("choice") is not None:
-                self._line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
+                self.line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
-                self._line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
+                self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
             case "notice" if not event.get("warning"):  # a warning comes as a message
-                self._line(f"  {event.get('text')}", DIM)
+                self.line(f"  {event.get('text')}", DIM)
             case "compacted":
-                self._line("  the conversation was shortened", DIM)
+                self.line("  the conversation was shortened", DIM)
             case _:  # of others, only what commands print: the rest says it
                 self._command(event)
 
     def _outcome(self, outcome: Outcome, line_text: LineText) -> None:
-        name = self._name(outcome.uri)
+        name = self.name(outcome.uri)
         if outcome.status == "denied":
             reason = f": {outcome.failure.message}" if outcome.failure is not None else ""
-            self._line(f"  {name}: denied{reason}", YELLOW)
+            self.line(f"  {name}: denied{reason}", YELLOW)
         elif outcome.failure is not None:
             self._failure(outcome.failure, line_text)
         elif outcome.status == "landed":
             tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""
-            self._line(f"  {name}: landed{tier}", GREEN)
+            self.line(f"  {name}: landed{tier}", GREEN)
             for note in outcome.notes:
-                self._line(f"    {note}", DIM)
+                self.line(f"    {note}", DIM)
             if outcome.uncovered is not None:
-                self._line(f"  {name}: cannot be taken back", YELLOW)
+                self.line(f"  {name}: cannot be taken back", YELLOW)
             self._diff(outcome.diff or "")
         else:
-            self._line(f"  {name}: {outcome.status}", DIM)
+            self.line(f"  {name}: {outcome.status}", DIM)
 
     def _diff(self, diff: str) -> None:
         in_header = True
         for line in diff.removesuffix("\n").split("\n") if diff else ():
             in_header = in_header and not line.startswith("@@")
-            self._line(f"    {line}", BOLD if in_header else DIFF_COLOURS.get(line[:1], ""))
+            self.line(f"    {line}", BOLD if in_header else DIFF_COLOURS.get(line[:1], ""))
 
     def _failure(self, failure: Failure, line_text: LineText) -> None:
         """Show a failure as compilers do, so that tools which read `file:line:` find the place."""
         line = failure.line
         if line is None and failure.candidates:
             line = failure.candidates[0].first_line
-        place = f"{self._name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
-        self._line(f"  {place}warning[{failure.code}] {failure.message}", YELLOW)
+        place = f"{self.name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
+        self.line(f"  {place}warning[{failure.code}] {failure.message}", YELLOW)
         for candidate in failure.candidates:
             excerpt = (line_text(failure.uri, candidate.first_line) or "").strip()[:EXCERPT_CHARS]
             lines = f"line {candidate.first_line + 1}"
             if candidate.last_line > candidate.first_line:
                 lines = f"lines {candidate.first_line + 1}-{candidate.last_line + 1}"
-            self._line(f"    nearest: {lines}, score {candidate.score:.2f}: {excerpt}", CYAN)
+            self.line(f"    nearest: {lines}, score {candidate.score:.2f}: {excerpt}", CYAN)
         for step in failure.steps:
-            self._line(f"    → {step}")
+            self.line(f"    → {step}")
 
     def _text(self, delta: str) -> None:
         if not self._streamed and delta:
-            self._line("")
+            self.line("")
         self._streamed += delta
         self._write(visible(delta))
 
@@ -317,18 +313,18 @@ class Show:
         call = str(event.get("call"))
         if event.get("kind") == "toolOutput":
             if event.get("skipped"):
-                self._line(f"    ({event.get('skipped')} characters are not shown)", DIM)
+                self.line(f"    ({event.get('skipped')} characters are not shown)", DIM)
             *lines, rest = (self._outputs.get(call, "") + str(event.get("text", ""))).split("\n")
             self._outputs[call] = rest
             for line in lines:
-                self._line(f"    {line}", DIM)
+                self.line(f"    {line}", DIM)
         elif event.get("kind") == "toolResult" and call in self._outputs:
             rest = self._outputs.pop(call)
             if rest:
-                self._line(f"    {rest}", DIM)
-            self._line(f"  {event.get('summary')}", DIM)
+                self.line(f"    {rest}", DIM)
+            self.line(f"  {event.get('summary')}", DIM)
 
-    def _line(self, text: str, colour: str = "") -> None:
+    def line(self, text: str, colour: str = "") -> None:
         """Write whole lines."""
         self.pause()
         for line in text.split("\n"):
@@ -347,7 +343,8 @@ class Show:
         command = ("handrail", "checkpoint", "restore", checkpoint, *more, "--workspace", str(self._root))
         return shlex.join(command)
 
-    def _name(self, uri: str) -> str:
+    def name(self, uri: str) -> str:
+        """A document as people read it: its path below the workspace folder."""
         try:
             path = path_of(uri)
         except EditRefusedError:

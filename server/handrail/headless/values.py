@@ -310,6 +310,16 @@ def _pair(what: str, json: Any, first: str, second: str) -> tuple[str, str]:
     return fields.text(first), fields.text(second)
 
 
+def text(what: str, json: Any, name: str) -> str:
+    """The text *name* of a value; raises ServerGarbledError."""
+    return _Fields(what, json).text(name)
+
+
+def texts(what: str, json: Any, name: str) -> tuple[str, ...]:
+    """The list of texts *name* of a value; raises ServerGarbledError."""
+    return _Fields(what, json).each(name, str)
+
+
 class _Fields:
     """The fields of one JSON object; what is missing or of a wrong type is a ServerGarbledError."""
 

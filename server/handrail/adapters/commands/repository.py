@@ -25,6 +25,10 @@ NONE = b"not a git repository"
 PASSWORD = re.compile(rb"(?:remote|url)\..*(?:https?://[^/@\s]*@|://[^/@\s]*:[^/@\s]*@)", re.DOTALL)
 
 
+# The call that the names were asked for will end with the same words.
+FATAL = re.compile(rb"fatal: (?:ambiguous argument|bad revision|your current branch )")
+
+
 def look(
     git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str], objects: Sequence[str]
 ) -> Repository | Failure | None:
@@ -55,7 +59,7 @@ def look(
     except (OSError, program.LateError) as error:
         return _failure(str(error).encode())
     if named is not None and named.returncode:
-        return found if b"fatal: " in named.stderr else _failure(named.stderr)  # git will say so again
+        return found if FATAL.match(named.stderr) else _failure(named.stderr)
     return replace(found, names=() if named is None else _split(named.stdout), other=other)
 
 

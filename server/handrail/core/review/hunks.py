@@ -106,7 +106,8 @@ def is_all_new(before: Rows, now: Sequence[str]) -> bool:
     ahead = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
     if ahead is None:
         return not min(old, new, key=len).strip()
-    behind = next(at for at in range(1, len(old) + 1) if at > len(new) or old[-at] != new[-at]) - 1
+    turned = enumerate(zip(reversed(old), reversed(new), strict=False))
+    behind = next((at for at, (one, other) in turned if one != other), min(len(old), len(new)))
     return not old[:ahead].strip() and not old[len(old) - behind :].strip()
 
 

@@ -220,16 +220,18 @@ def shows_content(row: Row, given: Set[str]) -> bool:
 def names(subcommand: str, arguments: Arguments) -> tuple[str, ...]:
     """The arguments by which git prints the names of all files whose contents the same call would show."""
     kept = []
-    for name, _, value in arguments.options:
-        if name not in _PRINTED:
-            kept.append(
-                value
-                if name == "-#"
-                else f"{name}={value}"
-                if name.startswith("--") and value
-                else name + value
-            )
+    for name, signs, value in arguments.options:
+        if name in _PRINTED:
+            continue
+        if name == "-#":
+            kept.append(value)
+        elif name.startswith("--"):
+            kept.append(f"{name}={value}" if value or ":" in signs else name)
+        else:
+            kept += [name + value] if value or ":" not in signs else [name, value]
     objects = [each for each in arguments.objects if not IN_TREE.fullmatch(each)]
     log = ("--format=", "-m") if subcommand != "diff" else ("--ignore-submodules=dirty",)
     printed = (*log, "--name-only", "-z", "--no-renames", *_QUIET)
-    return (subcommand, *kept, *printed, *objects, "--", *arguments.paths)
+    # Without `--`, git takes for paths what is no revision; it must do so for the names as well.
+    parted = ("--", *arguments.paths) if arguments.is_parted else ()
+    return (subcommand, *kept, *printed, *objects, *parted)

@@ -65,6 +65,7 @@ class Row:
         no_patch: The options with which it does not, if it does without any.
         own_path: Whether it sees the user's PATH.
         values_apart: Whether the value of a letter is always a word of its own, so that others may follow it.
+        from_files: Whether it is known only with files to read: what it reads elsewhere it copies to a file.
     """
 
     options: str = ""
@@ -80,6 +81,7 @@ class Row:
     no_patch: str = ""
     own_path: bool = False
     values_apart: bool = False
+    from_files: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class Arguments:
         reads: The files and folders that it reads.
         below: What it sees of all that is below folders.
         end: How many arguments stand before `--`.
+        is_parted: Whether there is a `--`.
         options: Those that are given, in order: name, signs, value.
         objects: Operands that git looks up.
         paths: Operands behind `--`, of git.
@@ -107,6 +110,7 @@ class Arguments:
     reads: tuple[Read, ...] = ()
     below: Below = Below.NOTHING
     end: int = 0
+    is_parted: bool = False
     options: tuple[tuple[str, str, str], ...] = ()
     objects: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -135,6 +139,8 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
     if row.needs and operands and not {name for name, _, _ in given} & set(row.needs.split()):
         raise UnknownError(f"`{operands[0]}`")
     named = list(_operands(kinds, operands))
+    if row.from_files and (not named or any(path == "-" for _, path in named)):
+        raise UnknownError("standard input, which it would copy to a file")
     below = _below(row, given)
     reads += [Read(path=path, below=below) for kind, path in named if kind in READ and path != "-"]
     if row.implied and below is not Below.NOTHING and not any(kind in READ for kind, _ in named):
@@ -143,6 +149,7 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
         reads=tuple(reads),
         below=below,
         end=end,
+        is_parted=end < len(arguments),
         options=tuple(given),
         objects=tuple(path for kind, path in named if kind == Operand.OBJECT),
         paths=paths,

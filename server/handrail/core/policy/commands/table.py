@@ -3,7 +3,8 @@ The commands that are known to change nothing, with all their options; see `opti
 
 What is left out is left out on purpose: options that write (`sort -o`), run something (`find -exec`), read
 files that they do not name themselves (`date -f`, `wc --files0-from`), or follow links out of a folder (`grep
--R`, `ls -L`). Of options that only other systems have, none is listed.
+-R`, `ls -L`), or have a temporary file written (`sort -S`). Of options that only other systems have, none is
+listed.
 """
 
 from __future__ import annotations
@@ -180,10 +181,10 @@ TABLE: Mapping[str, Row] = {
     "sha512sum": SUMS,
     "sort": Row(
         options=(
-            "-bdfgiMhnRrVcCmsuz -k: -t: -S: --ignore-leading-blanks --dictionary-order --ignore-case "
+            "-bdfgiMhnRrVcCmsuz -k: -t: --ignore-leading-blanks --dictionary-order --ignore-case "
             "--general-numeric-sort --ignore-nonprinting --month-sort --human-numeric-sort --numeric-sort "
             "--random-sort --reverse --sort: --version-sort --check? --debug --key: --merge --stable "
-            "--buffer-size: --field-separator: --parallel: --unique --zero-terminated"
+            "--field-separator: --parallel: --unique --zero-terminated"
         ),
         operands="file*",
     ),
@@ -198,7 +199,7 @@ TABLE: Mapping[str, Row] = {
         operands="file*",
         forbidden="^@",  # it would read options from that file
     ),
-    "tac": Row(options="-br -s: --before --regex --separator:", operands="file*"),
+    "tac": Row(options="-br -s: --before --regex --separator:", operands="file*", from_files=True),
     "tail": Row(
         options=(
             "-fFqvz -c: -n: -s: -# --bytes: --follow? --lines: --max-unchanged-stats: --quiet --silent "

@@ -1,0 +1,163 @@
+"""List, show, keep and undo the agent's changes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handrail.headless import values
+from handrail.headless.client import Client
+from handrail.headless.commands.stage import (
+    ALL_LANDED,
+    SOMETHING_FAILED,
+    STORE_TIMEOUT_S,
+    Options,
+    Stage,
+    client_of,
+    on_stage,
+)
+
+Wish = dict[str, object]  # which changes, as the request's params have it
+
+
+async def list_changes(options: Options, wish: Wish) -> int:
+    """Show what is pending, one line each; returns the exit code."""
+    return await on_stage(options, lambda stage: _list(options, wish, stage))
+
+
+async def show_changes(options: Options, wish: Wish) -> int:
+    """Show changes with their rows; returns the exit code."""
+    return await on_stage(options, lambda stage: _show(options, wish, stage))
+
+
+async def keep_changes(options: Options, wish: Wish) -> int:
+    """Keep changes; returns the exit code."""
+    return await on_stage(options, lambda stage: _keep(options, wish, stage))
+
+
+async def undo_changes(options: Options, wish: Wish) -> int:
+    """Undo changes; returns the exit code."""
+    return await on_stage(options, lambda stage: _undo(options, wish, stage))
+
+
+async def _list(options: Options, wish: Wish, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "list", wish))
+    if options.as_json:
+        stage.show.json(json)
+        return ALL_LANDED
+    found = _read(json)
+    for each in found:
+        stage.show.line(each.shown(stage.show.name(each.uri)))
+    if not found:
+        stage.show.line("Nothing is pending.")
+    return ALL_LANDED
+
+
+async def _show(options: Options, wish: Wish, stage: Stage) -> int:
+    ids = wish.pop("hunks", None)
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "list", wish))
+    wanted = [each for each in json if not isinstance(ids, list) or each.get("id") in ids]
+    missing = (
+        [each for each in ids if each not in [one.get("id") for one in wanted]]
+        if isinstance(ids, list)
+        else []
+    )
+    if options.as_json:
+        stage.show.json(wanted)
+    for each in _read(wanted) if not options.as_json else ():
+        stage.show.line(each.shown(stage.show.name(each.uri)))
+        stage.show.diff(each.diff)
+    for each in missing:
+        stage.show.note(f"No change {each!r} is pending: it may have been kept, undone or rewritten.")
+    return SOMETHING_FAILED if missing else ALL_LANDED
+
+
+async def _keep(options: Options, wish: Wish, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "keep", wish))
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        _tell(stage, "kept", values.texts("ReviewKept", json, "hunks"))
+    return ALL_LANDED
+
+
+async def _undo(options: Options, wish: Wish, stage: Stage) -> int:
+    async with client_of(options, stage) as client:
+        json = await stage.interrupts.guard(_ask(client, "undo", wish))
+        stands = client.workspace.is_dirty
+    conflicts = json.get("conflicts", [])
+    if options.as_json:
+        stage.show.json(json)
+    else:
+        _tell(stage, "undone", values.texts("ReviewUndone", json, "hunks"))
+        for each in conflicts:
+            stage.show.line(f"conflict   {each['hunk']}  {stage.show.name(each['uri'])}: {each['reason']}")
+            stage.show.diff(_diff(each["now"], each["before"]))
+    return SOMETHING_FAILED if conflicts or stands else ALL_LANDED
+
+
+def _tell(stage: Stage, what: str, hunks: Sequence[str]) -> None:
+    for each in hunks:
+        stage.show.line(f"{what:10} {each}")
+    if not hunks:
+        stage.show.line(f"Nothing was {what}.")
+
+
+async def _ask(client: Client, about: str, params: Wish) -> Any:
+    return await client.request(f"handrail/review/{about}", params, timeout_s=STORE_TIMEOUT_S)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """
+    A pending change.
+
+    Attributes:
+        line: The first line that it has now, counted from 1.
+        before, after: What would be there without it, and what is there.
+    """
+
+    id: str
+    uri: str
+    line: int
+    before: str
+    after: str
+    turns: tuple[str, ...]
+    is_edited: bool
+    kind: str
+
+    def shown(self, name: str) -> str:
+        """It in one line, with the name of its document."""
+        size = f"+{len(self.after.splitlines())} -{len(self.before.splitlines())}"
+        edited = "  edited by you" if self.is_edited else ""
+        where = f"{name}:{self.line}" if self.kind == "changed" else name
+        what = size if self.kind == "changed" else f"{self.kind} {size}"
+        return f"{self.id}  {where}  {what}{edited}  {', '.join(self.turns)}"
+
+    @property
+    def diff(self) -> str:
+        """Its rows: those that went, then those that came."""
+        return _diff(self.before, self.after)
+
+
+def _diff(before: str, after: str) -> str:
+    rows = [f"-{row}" for row in before.splitlines()] + [f"+{row}" for row in after.splitlines()]
+    return "\n".join(rows)
+
+
+def _read(json: Any) -> list[Hunk]:
+    return [
+        Hunk(
+            id=values.text("Hunk", each, "id"),
+            uri=values.text("Hunk", each, "uri"),
+            line=each["range"]["start"]["line"] + 1,
+            before=values.text("Hunk", each, "before"),
+            after=values.text("Hunk", each, "after"),
+            turns=values.texts("Hunk", each, "turns"),
+            is_edited=each.get("editedByUser") is True,
+            kind=values.text("Hunk", each, "kind"),
+        )
+        for each in json
+    ]
