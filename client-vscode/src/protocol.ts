@@ -127,6 +127,8 @@ export interface TurnReport {
   sessionUsage: Usage;
   /** Why it is not finished. */
   reason?: string;
+  /** The ids of its changes that are neither kept nor undone yet; see `review.list`. */
+  pending?: string[];
 }
 
 /** One step of a checkpoint; its id can be restored as well: this step and what follows. */

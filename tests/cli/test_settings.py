@@ -50,7 +50,7 @@ def test_approved_rules_come_after_those_of_the_file(file: Path) -> None:
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: each.name)
 def test_every_setting_can_be_given(setting: settings.Setting, file: Path) -> None:
-    text = {True: "true", (): "[]"}.get(setting.default, str(setting.default))  # type: ignore[call-overload]  # no bool is 1 here
+    text = {True: "true", False: "false", (): "[]"}.get(setting.default, str(setting.default))  # type: ignore[call-overload]  # no bool is 1 here
     value = settings.in_force(file, ((setting.name, text),))[setting.name]
     assert value == ([] if setting.default == () else setting.default)
 

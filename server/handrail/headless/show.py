@@ -105,6 +105,10 @@ class Show:
         if report.checkpoint is not None:
             self.line(f"checkpoint {report.checkpoint}")
             self.line(f"  take the turn back with: {undo or self._restore(report.checkpoint)}", DIM)
+            if report.pending:
+                review = ("handrail", "review", "list", "--turn", report.checkpoint)
+                one_by_one = shlex.join((*review, "--workspace", str(self._root)))
+                self.line(f"  or look at its changes ({report.pending}) one by one with: {one_by_one}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
         """Show how to go on with a conversation; *options* are those that hold for its next turn too."""

@@ -60,9 +60,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReport:
-    """What became of a turn."""
+    """What became of a turn; `pending` is how many of its changes can be kept or undone."""
 
     session: str
+    pending: int
     state: str
     reason: str | None
     answer: str
@@ -132,6 +133,7 @@ def turn_report(json: Any) -> TurnReport:
     fields = _Fields("TurnReport", json)
     return TurnReport(
         session=fields.text("session"),
+        pending=len(fields.get("pending") or ()),
         state=fields.text("state"),
         reason=fields.text_or_none("reason"),
         answer=fields.text("answer"),

@@ -6,7 +6,9 @@ import asyncio
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
+from handrail.agent.review.reviews import Wanted
 from handrail.agent.turns import Turn
 from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture
 from handrail.core.conversation.prompt import Mode
@@ -49,7 +51,10 @@ async def _begin(
 
 async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
     """Answer when the turn has ended; giving up the wait does not stop the turn."""
-    return state.converter.turn_report(await state.host.wait(params.turn))
+    found = await state.host.wait(params.turn)
+    pending = state.host.reviews.hunks(Wanted(turn=found.turn))
+    ids = [hunk.id for hunks in pending.values() for hunk in hunks]
+    return replace(state.converter.turn_report(found), pending=ids or None)
 
 
 async def steer(state: State, params: protocol.TurnSteerParams) -> None:

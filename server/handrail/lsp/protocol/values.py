@@ -119,6 +119,7 @@ class TurnReport:
         reason: Why it is not finished.
         answer: The model's own text, nothing added.
         checkpoint: Its id, if anything was changed.
+        pending: The ids of its changes that are neither kept nor undone yet; see `review.list`.
     """
 
     session: str
@@ -130,6 +131,7 @@ class TurnReport:
     usage: Usage
     session_usage: Usage
     reason: str | None = None
+    pending: list[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
