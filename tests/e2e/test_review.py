@@ -14,6 +14,7 @@ from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import statuses, v4a
 from e2e.texts import Json
+from git_user import git
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
@@ -139,6 +140,20 @@ async def test_lenses_stand_above_changes_and_are_asked_for_again(
     assert first["range"]["start"]["line"] == 2
     await editor.command(first["command"]["command"], *first["command"]["arguments"])
     assert told(await listed(editor)) == [(4, "four\n", "FOUR\n")]
+
+
+@vscode
+async def test_what_is_committed_is_kept_and_that_is_told(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, options=opting_in("review"))
+    uri = editor.desk.open(stage.put("a.txt", FIVE))
+    git(stage.root, "init", "--quiet")
+    git(stage.root, "add", "a.txt")
+    await editor.turn(PATCH)
+    editor.desk.save(uri)
+    git(stage.root, "commit", "--quiet", "-am", "all of it")
+    await editor.until(lambda: editor.reviewed and editor.reviewed[-1]["pending"] == 0)
+    assert await editor.call("textDocument/codeLens", {"textDocument": {"uri": uri}}) == []
+    assert await listed(editor) == []
 
 
 @vscode

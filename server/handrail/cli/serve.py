@@ -18,6 +18,7 @@ from handrail.core.policy.containment import Sandbox
 if TYPE_CHECKING:
     from handrail.adapters.containment.containment import Containment
     from handrail.adapters.models.keys import Keys
+    from handrail.adapters.workspace.folders import Folders
     from handrail.lsp.connection import Server
 
 logger = logging.getLogger(__name__)
@@ -58,10 +59,11 @@ def joined(
     from handrail.adapters.commands.process import Processes
     from handrail.adapters.files.disk import Disk
     from handrail.adapters.files.watch import FileWatch, stamp
+    from handrail.adapters.git.recorded import GitRecords
     from handrail.adapters.models.providers import Providers
     from handrail.adapters.served.folder import ServedFolder
     from handrail.adapters.state.grant_file import GrantFile
-    from handrail.adapters.state.home import state_folder, workspace_folder
+    from handrail.adapters.state.home import state_folder
     from handrail.adapters.state.review_folder import ReviewFolder
     from handrail.adapters.state.session_log import SessionLog
     from handrail.adapters.state.spill_folder import SpillFolder
@@ -79,11 +81,10 @@ def joined(
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         providers=Providers(keys),
-        sessions=SessionLog(
-            lambda: workspace_folder(state_folder(), folders.roots) / "sessions", keys.secrets
-        ),
+        sessions=SessionLog(_beside(folders, "sessions"), keys.secrets),
         clock=SystemClock() if clock is None else FileClock(clock),
-        reviews=ReviewFolder(lambda: workspace_folder(state_folder(), folders.roots) / "review"),
+        reviews=ReviewFolder(_beside(folders, "review")),
+        records=GitRecords(),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
@@ -107,6 +108,13 @@ def joined(
         yield server
     finally:
         containment.close()
+
+
+def _beside(folders: Folders, name: str) -> Callable[[], Path]:
+    """Where something of the workspace is kept, beside its checkpoints; other folders have another place."""
+    from handrail.adapters.state.home import state_folder, workspace_folder
+
+    return lambda: workspace_folder(state_folder(), folders.roots) / name
 
 
 def log_without(secrets: Callable[[], Sequence[str]], handler: logging.Handler) -> None:

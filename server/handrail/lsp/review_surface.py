@@ -8,7 +8,7 @@ moment later, for all keystrokes until then at once. Documents without pending c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 
 from pygls.lsp.server import LanguageServer
@@ -17,9 +17,10 @@ from handrail.agent.review.reviews import Reviews
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
-from handrail.ports.review import ReviewStore
+from handrail.ports.review import Records, ReviewStore
 
 AGAIN_S = 0.2
+RECORDS_S = 1.0  # so often it is looked whether git's index or HEAD has changed, while something is pending
 SERVICE = "review"  # what a client opts in to that is told of each change
 
 
@@ -31,6 +32,7 @@ class ReviewSurface:
     Attributes:
         reviews: All that is pending.
         spelled: Gives the URI by which the client knows a document.
+        begin: Does something beside all else.
         publish: Shows the diagnostics anew, if changes are among them.
     """
 
@@ -39,14 +41,16 @@ class ReviewSurface:
     documents: Documents
     reviews: Callable[[], Reviews]
     spelled: Callable[[str], str]
+    begin: Callable[[Coroutine[object, object, object]], None]
     publish: Callable[[], None]
     _touched: set[str] = field(default_factory=set)
     _changed: set[str] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
+    _watching: asyncio.TimerHandle | None = None
 
-    def ledger(self, store: ReviewStore, mode: Callable[[], str]) -> Reviews:
+    def ledger(self, store: ReviewStore, records: Records, mode: Callable[[], str]) -> Reviews:
         """The ledger of pending changes, which tells this surface of each of its own."""
-        return Reviews(store=store, held=self.held, mode=mode, changed=self.changed)
+        return Reviews(store=store, records=records, held=self.held, mode=mode, changed=self.changed)
 
     def held(self, identity: str) -> Sequence[str] | None:
         """The rows that the editor has of a document; None if it has not opened it."""
@@ -65,6 +69,17 @@ class ReviewSurface:
         """What is pending in a document has changed."""
         self._changed.add(uri)
         self._soon()
+        self._watch_records()
+
+    def _watch_records(self) -> None:
+        if self._watching is None:
+            self._watching = asyncio.get_running_loop().call_later(RECORDS_S, self._look_at_records)
+
+    def _look_at_records(self) -> None:
+        self._watching = None
+        if any(known.document.hunks for known in self.reviews().pending.values()):
+            self.begin(self.reviews().look_at_records())
+            self._watch_records()
 
     def _soon(self) -> None:
         if self._timer is None:

@@ -190,6 +190,7 @@ def _register_standard(server: Server) -> None:
     async def initialized(params: lsp.InitializedParams) -> None:
         state.begin(configuration.pull(state))
         await configuration.register(state, server.client_capabilities)
+        state.begin(state.host.reviews.refresh())  # what is pending since an earlier time
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:

@@ -41,6 +41,7 @@ from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.review_surface import ReviewSurface
+from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.ports import (
     Checkpoints,
     Clock,
@@ -58,7 +59,7 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
-from handrail.ports.review import Forgetful, ReviewStore
+from handrail.ports.review import Forgetful, Records, ReviewStore, Unrecorded
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions, Unwritten
 
@@ -104,6 +105,7 @@ class World:
     served: ServedDocuments
     sessions: Sessions = field(default_factory=Unwritten)
     reviews: ReviewStore = field(default_factory=Forgetful)
+    records: Records = field(default_factory=Unrecorded)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     diagnostics: bool | None = None
     sandbox: Sandbox | None = None
@@ -159,7 +161,7 @@ class State:
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=world.sessions),
-            reviews=self.review.ledger(world.reviews, lambda: self.settings.text(settings.REVIEW_MODE)),
+            reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
         self.running: dict[str, Slow] = {}
@@ -179,6 +181,7 @@ class State:
             documents=self.documents,
             reviews=lambda: self.host.reviews,
             spelled=self.spelled,
+            begin=self.begin,
             publish=lambda: self.publish(self, self.host.ledger),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -35,6 +35,10 @@ class Made:
 class Review(Protocol):
     """Told of all that the agent changes."""
 
+    def begins(self) -> None:
+        """A command that may change files begins; `ran` is called when it has ended, whatever came of it."""
+        ...
+
     async def landed(self, made: Sequence[Made]) -> None:
         """Edits have landed."""
         ...
@@ -46,6 +50,9 @@ class Review(Protocol):
 
 class Unreviewed:
     """Nothing that is done is pending."""
+
+    def begins(self) -> None:
+        """It is the user's at once."""
 
     async def landed(self, made: Sequence[Made]) -> None:
         """It is the user's at once."""
@@ -75,3 +82,40 @@ class Forgetful:
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
         """It is gone with the process."""
+
+
+class Records(Protocol):
+    """What the user's version control has on record of files: git's index and HEAD."""
+
+    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
+        """
+        The ids of what the index and HEAD hold of files; empty ids for nothing.
+
+        Args:
+            again: Whether files are told of as well whose repository has not changed since it was last asked.
+        """
+        ...
+
+    async def content(self, uri: str, blob: str) -> bytes | None:
+        """What a file holds on record under an id; None if that cannot be read."""
+        ...
+
+    def is_it(self, raw: bytes, blob: str) -> bool:
+        """Whether these bytes are what is on record under an id."""
+        ...
+
+
+class Unrecorded:
+    """There is no version control."""
+
+    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
+        """Nothing is on record."""
+        return {}
+
+    async def content(self, uri: str, blob: str) -> bytes | None:
+        """Nothing is on record."""
+        return None
+
+    def is_it(self, raw: bytes, blob: str) -> bool:
+        """Nothing is on record."""
+        return False

@@ -16,15 +16,16 @@ from dataclasses import dataclass, field, replace
 from handrail.agent.review import making
 from handrail.agent.turns import UnknownId
 from handrail.core.checkpoint import CommandEffects, StepId
-from handrail.core.documents.text import split_lines
+from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Pending, ReviewMode
+from handrail.core.review.recorded import recorded
 from handrail.ports import CheckpointError, Ports
-from handrail.ports.review import Forgetful, Made, ReviewStore
+from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecorded
 
 logger = logging.getLogger(__name__)
 
@@ -60,18 +61,22 @@ class Reviews:
         ports: The world; set by the host, as the next.
         new_id: Makes an id that begins as given.
         store: Keeps what is pending.
+        records: What the user's version control has on record.
         held: The rows that the editor has of a document, by its identity; None if it has not opened it.
         mode: What becomes of the agent's changes, a `ReviewMode`.
+        commands: How many of the agent's commands run just now.
         changed: Told the identity and the URI of each document whose hunks have changed.
     """
 
     ports: Callable[[], Ports] = _unset
     new_id: Callable[[str], str] = lambda kind: kind
     store: ReviewStore = field(default_factory=Forgetful)
+    records: Records = field(default_factory=Unrecorded)
     held: Held = lambda identity: None
     mode: Callable[[], str] = lambda: ReviewMode.PENDING.value
     changed: Callable[[str, str], None] = lambda identity, uri: None
     pending: dict[str, Pending] = field(default_factory=dict)
+    commands: int = 0
     _away: set[str] = field(default_factory=set)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -83,6 +88,7 @@ class Reviews:
             return
         async with self._one_at_a_time:
             await self._take_news()
+            await self._take_records()
             touched = list[str]()
             for each in made:
                 place = self.ports().workspace.resolve(each.uri)
@@ -91,10 +97,23 @@ class Reviews:
                     found = await asyncio.to_thread(making.edited, known, each, place, self._new_id)
                     self._set(place.identity, found)
                     touched.append(place.identity)
+            await self._note_records(touched)
             await self._keep(touched)
 
+    def begins(self) -> None:
+        """A command begins: what is staged or committed until it has ended is its own doing."""
+        self.commands += 1
+
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
-        """A command has changed files."""
+        """A command has ended, and changed files or not."""
+        try:
+            await self._ran(step, call, effects)
+        finally:
+            self.commands -= 1
+            async with self._one_at_a_time:
+                await self._note_records(list(self.pending))
+
+    async def _ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
         if not effects.changes or self.mode() != ReviewMode.PENDING:
             return
         name = f"{step.turn}.{step.number}"
@@ -126,7 +145,17 @@ class Reviews:
         """Compare what is pending with what documents hold by now."""
         async with self._one_at_a_time:
             await self._take_news()
-            await self._look(list(self.pending) if identities is None else identities)
+            if self.mode() == ReviewMode.KEEP:
+                await self._keep_all()
+            elif self.mode() == ReviewMode.PENDING:
+                await self._look(list(self.pending) if identities is None else identities)
+                await self._take_records()
+
+    async def _keep_all(self) -> None:
+        known = list(self.pending)
+        for identity in known:
+            self._set(identity, None)
+        await self._keep(known)
 
     async def _look(self, identities: Iterable[str]) -> None:
         for identity in identities:
@@ -190,6 +219,55 @@ class Reviews:
                 self._set(identity, replace(known, document=replace(known.document, gone=(), states=())))
                 await self._keep([identity])
 
+    # ---- What is on record ------------------------------------------------------------------------
+
+    async def look_at_records(self) -> None:
+        """Look whether the user has staged or committed something that is pending."""
+        async with self._one_at_a_time:
+            await self._take_records()
+
+    async def _take_records(self) -> None:
+        """What the user has staged or committed is kept."""
+        if self.commands:
+            return
+        of = {known.uri: known for known in self.pending.values() if known.document.hunks}
+        news = await self.records.recorded(list(of)) if of else {}
+        changed = [(of[uri], blobs) for uri, blobs in news.items() if blobs != of[uri].recorded]
+        for known, blobs in changed:
+            now = known
+            for was, blob in zip(known.recorded, blobs, strict=True):
+                if was != blob:
+                    now = await self._on_record(now, was, blob)
+            self._set(known.identity, replace(now, recorded=blobs))
+        await self._keep([known.identity for known, _ in changed])
+
+    async def _on_record(self, known: Pending, was: str, blob: str) -> Pending:
+        """A document after what is on record of it has become *blob*."""
+        nothing = replace(known, document=one.kept(known.document, known.document.ids()))
+        if known.kind is Kind.DELETED or not blob:
+            return nothing if known.kind is Kind.DELETED and not blob else known
+        raw = await self.records.content(known.uri, blob)
+        if raw is None:
+            return known
+        if known.kind is Kind.WHOLE:
+            now = await self.ports().editor.read_bytes(known.uri)
+            return nothing if now is not None and self.records.is_it(now, blob) else known
+        text = Text.parse(raw)
+        old = await self.records.content(known.uri, was) if was else None
+        before = Text.parse(old) if old is not None else None
+        if isinstance(text, Failure) or isinstance(before, Failure):
+            return known
+        rows = split_lines(before.content) if before is not None else None
+        found = await asyncio.to_thread(recorded, known.document, rows, split_lines(text.content))
+        return replace(known, document=found)
+
+    async def _note_records(self, identities: Sequence[str]) -> None:
+        """Take what is on record of documents for what was there when their hunks landed."""
+        of = {known.uri: known for each in identities if (known := self.pending.get(each)) is not None}
+        news = await self.records.recorded(list(of), again=True) if of else {}
+        for uri, blobs in news.items():
+            self.pending[of[uri].identity] = replace(of[uri], recorded=blobs)
+
     # ---- What the user decides --------------------------------------------------------------------
 
     def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
@@ -216,14 +294,20 @@ class Reviews:
     @property
     def shown(self) -> list[Pending]:
         """The documents that can be shown, by their paths."""
-        here = (each for each in self.pending.values() if each.identity not in self._away)
-        return sorted((each for each in here if each.document.hunks), key=lambda each: each.path)
+        here = [each for each in self.pending.values() if self.shows(each)]
+        return sorted(here, key=lambda each: each.path)
+
+    def shows(self, known: Pending) -> bool:
+        """Whether a document's hunks can be shown."""
+        is_here = known.identity not in self._away and bool(known.document.hunks)
+        return is_here and self.mode() != ReviewMode.OFF
 
     async def keep(self, wanted: Wanted) -> tuple[str, ...]:
         """Keep hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
         async with self._one_at_a_time:
             await self._take_news()
             await self._look(list(self.pending))
+            await self._take_records()
             found = self.hunks(wanted)
             for identity, hunks in found.items():
                 known = self.pending[identity]

@@ -38,6 +38,7 @@ class Pending:
         document: Its rows and hunks; one that is created, deleted or changed as a whole has one hunk.
         kind: What its hunks are.
         checkpoint: The id of the first step that made or removed it as a whole; else empty.
+        recorded: The ids of what git's index and HEAD had of it when they were last looked at.
     """
 
     uri: str
@@ -46,6 +47,7 @@ class Pending:
     document: Reviewed
     kind: Kind = Kind.CHANGED
     checkpoint: str = ""
+    recorded: tuple[str, str] = ("", "")
 
     @property
     def is_whole(self) -> bool:
@@ -62,6 +64,7 @@ def as_json(pending: Pending) -> str:
         "path": pending.path,
         "kind": pending.kind.value,
         "checkpoint": pending.checkpoint,
+        "recorded": list(pending.recorded),
         "rows": list(pending.document.rows),
         "hunks": [_written(hunk) for hunk in pending.document.hunks],
     }
@@ -85,6 +88,7 @@ def read(text: str) -> Pending | None:
             document=document,
             kind=Kind(value["kind"]),
             checkpoint=str(value["checkpoint"]),
+            recorded=(str(value["recorded"][0]), str(value["recorded"][1])),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -203,7 +203,7 @@ def _known(state: State, uri: str) -> Pending | None:
         return None
     reviews.look_open(identity)
     known = reviews.pending.get(identity)
-    return known if known is not None and known.document.hunks else None
+    return known if known is not None and reviews.shows(known) else None
 
 
 def _size(hunk: Hunk) -> str:

@@ -70,12 +70,15 @@ class CommandCalls:
             found = await self.background.start(ready, action, self.ports, console, self.saver, starter)
             return Ran(found=found, effects=CommandEffects())
         live = output.Live(ports=self.ports, tell=console.tell)
+        effects = CommandEffects()
+        self.ports.review.begins()
         try:
             heard = replace(console, tell=live.add)
             ran = await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
+            effects = ran.effects
         finally:
             live.end()
-        await self.ports.review.ran(self.step(), ready.call.id, ran.effects)
+            await self.ports.review.ran(self.step(), ready.call.id, effects)
         return ran
 
     async def end(self, call: ToolCall, landed: Landed, *, asks: bool) -> None:
@@ -93,6 +96,7 @@ class CommandCalls:
 
         def told(effects: CommandEffects) -> None:
             landed(effects)
+            self.ports.review.begins()
             task = asyncio.ensure_future(self.ports.review.ran(self.step(), call.id, effects))
             self.reviewing.add(task)
             task.add_done_callback(self.reviewing.discard)

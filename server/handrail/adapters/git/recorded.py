@@ -1,0 +1,151 @@
+"""
+What git's index and HEAD hold of files: read from git's own files, without starting git.
+
+What cannot be read so (an index in parts, another hash) is as if git had nothing of it, so nothing follows
+from it. Nothing is read again while neither the index nor HEAD has changed.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dulwich.errors import NotGitRepository
+from dulwich.index import ConflictedIndexEntry, Index
+from dulwich.object_store import tree_lookup_path
+from dulwich.objects import Blob, Commit, ObjectID
+from dulwich.repo import Repo
+
+from handrail.adapters.files.files import in_thread, path_of
+from handrail.adapters.git import layout
+
+LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
+UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    AssertionError,
+    struct.error,
+    NotGitRepository,
+    NotImplementedError,
+)
+Blobs = tuple[str, str]
+NONE: Blobs = ("", "")
+
+
+class GitRecords:
+    """The Records port."""
+
+    def __init__(self) -> None:
+        self._stamps: dict[Path, tuple[object, ...]] = {}
+        self._tops: dict[Path, Path] = {}  # the work trees of folders
+
+    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
+        """What the index and HEAD hold of files, by their ids."""
+        return await in_thread(self._recorded, uris, again)
+
+    async def content(self, uri: str, blob: str) -> bytes | None:
+        """The bytes of a file that git holds."""
+        path = path_of(uri)
+        return None if path is None else await in_thread(_content, path, blob)
+
+    def is_it(self, raw: bytes, blob: str) -> bool:
+        """Whether git would hold *raw* under the id *blob*, without any conversion."""
+        return Blob.from_string(raw).id.decode("ascii") == blob
+
+    def _recorded(self, uris: Sequence[str], again: bool) -> Mapping[str, Blobs]:
+        found = dict[str, Blobs]()
+        by_top = dict[Path, list[tuple[str, Path]]]()
+        for uri in uris:
+            path = path_of(uri)
+            top = self._top(path.parent) if path is not None else None
+            if path is not None and top is not None:
+                by_top.setdefault(top, []).append((uri, path))
+        for top, files in by_top.items():
+            try:
+                found |= self._of(top, files, again)
+            except UNREADABLE:
+                continue
+        return found
+
+    def _top(self, folder: Path) -> Path | None:
+        if folder not in self._tops and (found := _top(folder)) is not None:
+            self._tops[folder] = found
+        return self._tops.get(folder)
+
+    def _of(self, top: Path, files: Sequence[tuple[str, Path]], again: bool) -> Mapping[str, Blobs]:
+        if layout.obstacle(top):
+            return {}
+        with Repo(os.fspath(top)) as repository:
+            index = Path(repository.index_path())
+            stamp = (_stamp(index), _head(repository))
+            if stamp == self._stamps.get(top) and not again:
+                return {}
+            self._stamps[top] = stamp
+            names = {uri: _name(top, path) for uri, path in files}
+            staged = _staged(index, set(names.values()))
+            return {uri: (staged.get(name, ""), _committed(repository, name)) for uri, name in names.items()}
+
+
+def _top(folder: Path) -> Path | None:
+    """The work tree that a folder lies in."""
+    real = Path(os.path.realpath(folder))
+    return next((each for each in (real, *real.parents) if os.path.lexists(each / ".git")), None)
+
+
+def _name(top: Path, path: Path) -> bytes:
+    """A file as git names it in a work tree."""
+    return os.fsencode(Path(os.path.realpath(path.parent), path.name).relative_to(top).as_posix())
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _head(repository: Repo) -> bytes:
+    try:
+        return bytes(repository.head())
+    except KeyError:  # no commit yet
+        return b""
+
+
+def _staged(index: Path, names: set[bytes]) -> Mapping[bytes, str]:
+    if not index.exists() or index.stat().st_size > LIMIT_BYTES:
+        return {}
+    entries = Index(os.fspath(index))
+    found = ((name, entries[name]) for name in names if name in entries)
+    return {
+        name: entry.sha.decode("ascii")
+        for name, entry in found
+        if not isinstance(entry, ConflictedIndexEntry)
+    }
+
+
+def _committed(repository: Repo, name: bytes) -> str:
+    head = _head(repository)
+    commit = repository[ObjectID(head)] if head else None
+    if not isinstance(commit, Commit):
+        return ""
+    try:
+        _, sha = tree_lookup_path(repository.__getitem__, commit.tree, name)
+    except UNREADABLE:
+        return ""
+    return sha.decode("ascii")
+
+
+def _content(path: Path, blob: str) -> bytes | None:
+    top = _top(path.parent)
+    try:
+        if top is None:
+            return None
+        with Repo(os.fspath(top)) as repository:
+            found = repository[ObjectID(blob.encode("ascii"))]
+            return found.data if isinstance(found, Blob) else None
+    except UNREADABLE:
+        return None

@@ -1,0 +1,65 @@
+"""
+What of pending hunks the user has put on record: staged, or committed.
+
+A hunk whose rows stand in the recorded text is kept. Where only some of its rows do, the recorded rows are
+what would be there without the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.core.documents.edit import opcodes
+from handrail.core.review import carry
+from handrail.core.review.document import Reviewed, kept
+from handrail.core.review.hunks import Hunk, Rows, Step
+
+
+def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str]) -> Reviewed:
+    """
+    The document after git's record of it has become *now*.
+
+    Args:
+        document: As it is.
+        before: The rows of the record when the hunks landed, or when it was last looked at; None for none.
+        now: The rows of the record now; ends of rows do not count.
+    """
+    rows = _bare(document.rows)
+    blocks = opcodes(rows, _bare(now))
+    earlier = opcodes(rows, _bare(before)) if before is not None else None
+    found, ids = list[Hunk](), set[str]()
+    for hunk in document.hunks:
+        start, end = carry.place(hunk.start, hunk.end, blocks, is_wide=True)
+        there = _bare(now)[start:end]
+        was = None
+        if earlier is not None and before is not None:
+            first, last = carry.place(hunk.start, hunk.end, earlier, is_wide=True)
+            was = _bare(before)[first:last]
+        if there == was or there == _bare(hunk.before):
+            found.append(hunk)  # the record has not changed here
+        elif there == _bare(hunk.rows):
+            ids.add(hunk.id)
+        else:
+            found += _rest(hunk, tuple(now[start:end]))
+    return replace(kept(document, frozenset(ids)), hunks=tuple(found))
+
+
+def _rest(hunk: Hunk, there: Rows) -> list[Hunk]:
+    """What is left of a hunk of which some rows are recorded; all of it if none are."""
+    blocks = opcodes(_bare(there), _bare(hunk.rows))
+    same = len(hunk.rows) - sum(m - k for _, _, k, m in blocks)
+    if hunk.is_typed_in or not same:
+        return [hunk]
+    last = hunk.steps[-1]
+    found = []
+    for number, (i, j, k, m) in enumerate(blocks):
+        rows = hunk.rows[k:m]
+        step = Step(turn=last.turn, call=last.call, before=there[i:j], after=rows)
+        name = hunk.id if not number else f"{hunk.id}.{number}"
+        found.append(Hunk(id=name, start=hunk.start + k, rows=rows, steps=(step,)))
+    return found
+
+
+def _bare(rows: Sequence[str]) -> tuple[str, ...]:
+    return tuple(row.rstrip("\r\n") for row in rows)

@@ -1,0 +1,138 @@
+"""What the user stages or commits with git is kept; what the agent's own commands do with git is not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, patch, told
+from bench import Bench
+from git_user import WHO, git
+from handrail.adapters.git.recorded import GitRecords
+from handrail.agent.review.reviews import Wanted
+from handrail.agent.review.undoing import undo
+from handrail.core.policy.rules import Decision, Rule
+from handrail.ports import Terms
+from handrail.testing import answer, call, lay_out
+
+
+@pytest.fixture
+def repository(bench: Bench) -> Bench:
+    """A repository with one commit."""
+    lay_out(bench.root, {"a": FIVE, "b": b"b\n"})
+    git(bench.root, "init", "--quiet")
+    git(bench.root, "add", "a", "b")
+    git(bench.root, "commit", "--quiet", "-m", "first")
+    bench.host.reviews.records = GitRecords()
+    return bench
+
+
+def stage(bench: Bench) -> None:
+    git(bench.root, "add", "a")
+
+
+def commit(bench: Bench) -> None:
+    git(bench.root, "commit", "--quiet", "-am", "second")
+
+
+@pytest.mark.parametrize("act", [stage, commit])
+async def test_what_is_staged_or_committed_is_kept(repository: Bench, act: Callable[[Bench], None]) -> None:
+    await edited(repository)
+    assert await told(repository) == BOTH
+    act(repository)
+    assert await told(repository) == []
+    assert (repository.root / "a").read_bytes() == EDITED
+
+
+async def test_of_a_change_that_is_staged_in_part_the_rest_is_pending(repository: Bench) -> None:
+    await edited(repository, PATCH.replace("-two\n+TWO\n@@\n-four\n+FOUR", "-two\n-three\n+TWO\n+THREE"))
+    staged = FIVE.replace(b"two", b"TWO").decode()
+    blob = git(repository.root, "hash-object", "-w", "--stdin", given=staged).strip()
+    git(repository.root, "update-index", "--cacheinfo", f"100644,{blob},a")
+    assert await told(repository) == [("a", "changed", "three\n", "THREE\n")]
+    await undo(repository.host.reviews, Wanted())
+    assert (repository.root / "a").read_text() == staged
+
+
+async def test_of_two_changes_one_is_staged(repository: Bench) -> None:
+    await edited(repository)
+    staged = FIVE.replace(b"four", b"FOUR").decode()
+    blob = git(repository.root, "hash-object", "-w", "--stdin", given=staged).strip()
+    git(repository.root, "update-index", "--cacheinfo", f"100644,{blob},a")
+    assert await told(repository) == BOTH[:1]
+
+
+async def test_what_was_staged_before_and_other_files_are_no_matter(repository: Bench) -> None:
+    (repository.root / "a").write_bytes(b"zero\n" + FIVE)
+    git(repository.root, "add", "a")
+    await edited(repository)
+    (repository.root / "b").write_text("B\n")
+    git(repository.root, "add", "b")
+    git(repository.root, "commit", "--quiet", "-m", "what was staged")
+    assert await told(repository) == BOTH
+
+
+async def test_line_ends_are_no_difference(repository: Bench) -> None:
+    git(repository.root, "config", "core.autocrlf", "true")
+    (repository.root / "a").write_bytes(FIVE.replace(b"\n", b"\r\n"))
+    await edited(repository)
+    assert len(await told(repository)) == 2
+    git(repository.root, "add", "a")
+    assert await told(repository) == []
+
+
+async def test_documents_that_were_made_or_removed_are_kept_once_they_are_staged(repository: Bench) -> None:
+    await edited(repository, "*** Begin Patch\n*** Add File: new\n+made\n*** Delete File: b\n*** End Patch\n")
+    assert [each[:2] for each in await told(repository)] == [("b", "deleted"), ("new", "created")]
+    git(repository.root, "add", "new")
+    assert [each[:2] for each in await told(repository)] == [("b", "deleted")]
+    git(repository.root, "rm", "--quiet", "--cached", "b")
+    assert await told(repository) == []
+
+
+async def test_what_the_agents_own_command_commits_stays_pending(repository: Bench) -> None:
+    repository.terms = Terms(rules=(Rule(tool="terminal", match="*", decision=Decision.ALLOW),))
+    line = f"git {' '.join(WHO)} commit --quiet -am agent"
+    repository.says(answer("", patch(PATCH)), answer("", call("terminal", command=line)), answer("Done."))
+    await repository.turn()
+    assert git(repository.root, "log", "--oneline").count("\n") == 2
+    assert await told(repository) == BOTH
+    (repository.root / "b").write_text("B\n")
+    git(repository.root, "add", "b")
+    assert await told(repository) == BOTH
+
+
+async def test_a_branch_with_another_text_keeps_nothing(repository: Bench) -> None:
+    git(repository.root, "checkout", "--quiet", "-b", "other")
+    (repository.root / "b").write_text("B\n")
+    git(repository.root, "commit", "--quiet", "-am", "other")
+    await edited(repository)
+    git(repository.root, "checkout", "--quiet", "-")
+    assert await told(repository) == BOTH
+
+
+@pytest.mark.parametrize("wrong", ["no commit", "damaged index", "pipe", "work tree"])
+async def test_repositories_of_all_sorts(repository: Bench, wrong: str) -> None:
+    root = repository.root
+    if wrong == "work tree":
+        git(root, "worktree", "add", "--quiet", str(root / "tree"))
+        await edited(repository, PATCH.replace("File: a", "File: tree/a"))
+        assert len(await told(repository)) == 2
+        git(root / "tree", "add", "a")
+        assert await told(repository) == []
+        return
+    if wrong == "no commit":
+        git(root, "update-ref", "-d", "HEAD")
+    await edited(repository)
+    index = root / ".git" / "index"
+    if wrong == "damaged index":
+        index.write_bytes(index.read_bytes()[:40])
+    elif wrong == "pipe":
+        index.unlink()
+        os.mkfifo(index)
+    assert await told(repository) == BOTH
+    if wrong == "no commit":
+        git(root, "add", "a")
+        assert await told(repository) == []
