@@ -197,6 +197,10 @@ class Workspace(Protocol):
         """From now on, *asked* gives the user's rules, whenever they are needed."""
         ...
 
+    async def ignored(self, uris: Sequence[str]) -> frozenset[str]:
+        """Those of the files that ignore rules leave out, and those outside the folders."""
+        ...
+
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
         """The files that ignore rules do not leave out, as people read their paths; sorted. See `Search`."""
         ...

@@ -188,6 +188,15 @@ async def test_what_a_command_has_changed_is_pending(bench: Bench) -> None:
     assert await told(bench) == []
 
 
+async def test_what_a_command_has_changed_of_ignored_files_is_not_pending(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE, ".gitignore": b"*.log\nbuild/\n", "x.log": b"log\n"})
+    bench.terms = Terms(rules=(Rule(tool="terminal", match="*", decision=Decision.ALLOW),))
+    line = "echo more >> x.log; mkdir build; echo b > build/b; echo six >> a"
+    bench.says(answer("", call("terminal", command=line)), answer("Done."))
+    await bench.turn()
+    assert await told(bench) == [("a", "changed", "", "six\n")]
+
+
 async def test_a_restore_leaves_nothing_pending_of_what_it_has_taken_back(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     turn = await edited(bench)

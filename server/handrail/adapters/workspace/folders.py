@@ -25,6 +25,7 @@ from handrail.adapters.files.paths import (
     shown_path,
 )
 from handrail.adapters.workspace import reached
+from handrail.adapters.workspace.listing import Ignored
 from handrail.adapters.workspace.protected import (
     SECRETS,
     holds_secrets,
@@ -98,6 +99,20 @@ class Folders:
             )
         absolute = self._absolute(path)
         return absolute if isinstance(absolute, Failure) else self._place(absolute)
+
+    async def ignored(self, uris: Sequence[str]) -> frozenset[str]:
+        """Those of the files that ignore rules leave out; see the port."""
+        return await in_thread(self._ignored, uris)
+
+    def _ignored(self, uris: Sequence[str]) -> frozenset[str]:
+        by_root = [Ignored(Path(os.path.realpath(root)), self._ground.is_internal) for root in self._roots]
+
+        def is_ignored(uri: str) -> bool:
+            path = path_of(uri)
+            real = None if path is None else Path(os.path.realpath(path.parent), path.name)
+            return real is None or all(each(real) for each in by_root)
+
+        return frozenset(uri for uri in uris if is_ignored(uri))
 
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
         """The files that ignore rules do not leave out; see the port."""

@@ -123,7 +123,8 @@ class Reviews:
             logger.warning("What a command has changed is not pending: %s", error)
             return
         of = {each.uri: each for each in plan}
-        changes = [change for change in effects.changes if change.uri in of]
+        ignored = await self.ports().workspace.ignored([change.uri for change in effects.changes])
+        changes = [change for change in effects.changes if change.uri in of and change.uri not in ignored]
         texts = [making.as_text(step, call, of[change.uri]) for change in changes]
         await self.landed([text for text in texts if text is not None])
         whose = Step(turn=step.turn, call=call, before=(), after=())
