@@ -24,6 +24,7 @@ from handrail.testing import answer, call, script
 
 SETTLE_S = 5.0  # by then a correction has come, on a busy machine too
 WHILE_S = 0.02
+GOING = ("replace", "delete")  # kinds of hunks whose old line goes
 
 
 @dataclass
@@ -231,6 +232,8 @@ class Play:
         found += [f"at the end of the turn: {each}" for each in early if each not in found]
         if self.scene.restores and not found:
             found += await self.restore(report["turn"])
+        if self.scene.reviews and not found:
+            found += await self.undo(report["turn"])
         return found
 
     async def settle(self, turn: str) -> list[str]:
@@ -372,9 +375,33 @@ class Play:
         if report["checkpoint"] is None:
             return []
         restored = await self.editor.request("checkpoint.restore", checkpoint=turn)
+        return self.left(report, {each["uri"] for each in restored["conflicts"]}, "restore")
+
+    async def undo(self, turn: str) -> list[str]:
+        """What is wrong with what is pending, and once that is undone."""
+        report = await self.editor.request("turn.wait", turn=turn)
+        pending = await self.editor.request("review.list", turn=turn)
+        found = []
+        for number, (hunk, outcome) in enumerate(zip(self.scene.hunks, report["outcomes"], strict=True)):
+            document = self.documents[hunk.document]
+            if document.is_given_up or number in document.touched:
+                continue
+            mine = [each for each in pending if each["uri"] in document.names]
+            came, went = ("".join(each[name] for each in mine) for name in ("after", "before"))
+            rows, old = self.rows(number), f"{document.words[hunk.line]} " if hunk.kind in GOING else ""
+            is_told = all(row in came for row in rows) and old in went
+            if outcome["status"] == "landed" and set(self.fate(number)) == {"whole"} and not is_told:
+                found.append(f"{hunk.kind} has landed and is not pending")
+            if set(self.fate(number)) == {"not"} and any(row in came for row in rows):
+                found.append(f"{hunk.kind} does not stand and is pending")
+        undone = await self.editor.request("review.undo", turn=turn) if pending else {"conflicts": []}
+        conflicts = {each["uri"] for each in undone["conflicts"]}
+        return found + self.left(report, conflicts, "undo")
+
+    def left(self, report: Json, conflicts: set[str], way: str) -> list[str]:
+        """What stands that should be gone, and what is damaged."""
         landed = [each["status"] == "landed" for each in report["outcomes"]]
         found = []
-        conflicts = {each["uri"] for each in restored["conflicts"]}
         for document in self.documents:
             if document.is_given_up or conflicts & document.names:
                 continue
@@ -382,5 +409,5 @@ class Play:
             for number, hunk in enumerate(self.scene.hunks):
                 if hunk.document == at and landed[number] and number not in document.touched:
                     stands = {self.stands(number, text) for text in self.texts(document)}
-                    found += [f"{hunk.kind} stands {each} after a restore" for each in stands - {"not"}]
-        return found + [f"after a restore: {each}" for each in self.damages(report)]
+                    found += [f"{hunk.kind} stands {each} after a {way}" for each in stands - {"not"}]
+        return found + [f"after a {way}: {each}" for each in self.damages(report)]

@@ -58,6 +58,7 @@ class Scene:
         is_partial: Whether hunks that fit may land alone.
         replies: To the edits, in the order in which they come; later ones are obeyed.
         restores: Whether the turn is taken back at the end.
+        reviews: Whether its changes are undone at the end, as changes that are pending.
     """
 
     habits: Habits
@@ -67,12 +68,13 @@ class Scene:
     is_partial: bool = True
     replies: tuple[Reply, ...] = ()
     restores: bool = False
+    reviews: bool = False
 
     def __str__(self) -> str:
         hunks = ", ".join(f"{each.kind} line {each.line} of document {each.document}" for each in self.hunks)
         replies = "; ".join(map(str, self.replies)) or "as the editor does"
         called = "partial" if self.is_partial else "whole"
-        ending = ", then a restore" if self.restores else ""
+        ending = ", then a restore" if self.restores else ", then an undo" if self.reviews else ""
         editor = self.habits.name + (f" ({self.telling})" if self.telling != "plain" else "")
         return f"{editor}, {'+'.join(self.documents)}: {called} call: {hunks}. {replies}{ending}"
 
@@ -91,6 +93,7 @@ class Scene:
             + replies
             + odd
             + self.restores
+            + self.reviews
             + (self.telling != "plain")
         )
 
@@ -108,6 +111,7 @@ class Scene:
             if each.late:
                 found.add(f"late: {each.late}{', after the turn' if each.ends_first else ''}")
         found |= {"restore"} if self.restores else set()
+        found |= {"undo of what is pending"} if self.reviews else set()
         return sorted(found)
 
 
@@ -127,8 +131,8 @@ def smaller(scene: Scene) -> Iterator[Scene]:
             yield replace(scene, documents=(*scene.documents[:at], "open", *scene.documents[at + 1 :]))
     if scene.telling != "plain":
         yield replace(scene, telling="plain")
-    if scene.restores:
-        yield replace(scene, restores=False)
+    if scene.restores or scene.reviews:
+        yield replace(scene, restores=False, reviews=False)
 
 
 def _fewer(replies: tuple[Reply, ...]) -> Iterator[tuple[Reply, ...]]:

@@ -77,6 +77,7 @@ def scenes(draw: st.DrawFn) -> Scene:
             )
         )
     ]
+    ends = draw(st.sampled_from(["", "", "restore", "undo"]))
     return Scene(
         habits=draw(st.sampled_from(EVERY_EDITOR)),
         telling=draw(st.sampled_from(["plain", "plain", *TELLING])),
@@ -84,7 +85,8 @@ def scenes(draw: st.DrawFn) -> Scene:
         hunks=tuple(hunks),
         is_partial=draw(st.booleans()),
         replies=tuple(draw(st.lists(replies, min_size=0, max_size=len(documents) + 1))),
-        restores=draw(st.booleans()),
+        restores=ends == "restore",
+        reviews=ends == "undo",
     )
 
 
