@@ -281,3 +281,15 @@ async def test_wrong_requests_are_told(editor: Editor, uri: str, pending: list[J
     await editor.request("review.keep", all=True)
     with refused(-32803, "Nothing is pending"):
         await editor.request("review.next")
+
+
+@every_editor
+async def test_changes_go_with_a_document_that_is_renamed_before_what_was_typed_is_told(
+    stage: Stage, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.save(uri)
+    editor.desk.type(uri, "zero ", before="one")
+    new = editor.desk.rename(uri, "new.txt", tells=False)
+    assert told(await listed(editor)) == BOTH
+    await editor.request("review.undo", all=True)
+    assert editor.desk[new] == f"zero {FIVE}"

@@ -20,6 +20,7 @@ from handrail.lsp.documents import Documents
 from handrail.ports.review import Records, ReviewStore
 
 AGAIN_S = 0.2
+TYPING_S = 1.0  # while there is typing, an editor moves what it shows by itself
 RECORDS_S = 1.0  # so often it is looked whether git's index or HEAD has changed, while something is pending
 SERVICE = "review"  # what a client opts in to that is told of each change
 
@@ -46,6 +47,7 @@ class ReviewSurface:
     _touched: set[str] = field(default_factory=set)
     _changed: set[str] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
+    _latest: float = 0.0
     _watching: asyncio.TimerHandle | None = None
 
     def ledger(self, store: ReviewStore, records: Records, mode: Callable[[], str]) -> Reviews:
@@ -61,9 +63,9 @@ class ReviewSurface:
 
     def touched(self, identity: str) -> None:
         """A document was typed in."""
-        if identity in self.reviews().pending:
+        if self.reviews().touched(identity):
             self._touched.add(identity)
-            self._soon()
+            self._pause()
 
     def changed(self, identity: str, uri: str) -> None:
         """What is pending in a document has changed."""
@@ -80,6 +82,16 @@ class ReviewSurface:
         if any(known.document.hunks for known in self.reviews().pending.values()):
             self.begin(self.reviews().look_at_records())
             self._watch_records()
+
+    def _pause(self) -> None:
+        """Tell once nothing has been typed for a moment, and now and then while there is typing."""
+        loop = asyncio.get_running_loop()
+        if self._timer is not None and loop.time() < self._latest - AGAIN_S:
+            self._timer.cancel()
+            self._timer = loop.call_later(AGAIN_S, self._tell)
+        elif self._timer is None:
+            self._latest = loop.time() + TYPING_S
+            self._timer = loop.call_later(AGAIN_S, self._tell)
 
     def _soon(self) -> None:
         if self._timer is None:

@@ -43,6 +43,10 @@ class Review(Protocol):
         """Edits have landed."""
         ...
 
+    async def settled(self) -> None:
+        """A turn ends: what has landed is kept when this returns."""
+        ...
+
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """A command has changed files."""
         ...
@@ -56,6 +60,9 @@ class Unreviewed:
 
     async def landed(self, made: Sequence[Made]) -> None:
         """It is the user's at once."""
+
+    async def settled(self) -> None:
+        """Nothing is kept."""
 
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """It is the user's at once."""

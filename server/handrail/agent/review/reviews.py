@@ -13,22 +13,22 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.review import making
+from handrail.agent.review import making, on_record
 from handrail.agent.turns import UnknownId
 from handrail.core.checkpoint import CommandEffects, StepId
-from handrail.core.documents.text import Text, split_lines
+from handrail.core.documents.text import split_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Pending, ReviewMode
-from handrail.core.review.recorded import recorded
 from handrail.ports import CheckpointError, Ports
 from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecorded
 
 logger = logging.getLogger(__name__)
 
+KEEP_S = 0.3  # what a server that is killed may lose of its last edits
 Held = Callable[[str], Sequence[str] | None]
 
 
@@ -78,6 +78,9 @@ class Reviews:
     pending: dict[str, Pending] = field(default_factory=dict)
     commands: int = 0
     _away: set[str] = field(default_factory=set)
+    _touched: set[str] = field(default_factory=set)
+    _unkept: set[str] = field(default_factory=set)
+    _keeping: asyncio.Task[None] | None = None
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     # ---- What the agent does ----------------------------------------------------------------------
@@ -98,7 +101,12 @@ class Reviews:
                     self._set(place.identity, found)
                     touched.append(place.identity)
             await self._note_records(touched)
-            await self._keep(touched)
+            self._keep_soon(touched)
+
+    async def settled(self) -> None:
+        """A turn ends: what has landed is kept."""
+        async with self._one_at_a_time:
+            await self._keep(())
 
     def begins(self) -> None:
         """A command begins: what is staged or committed until it has ended is its own doing."""
@@ -169,11 +177,23 @@ class Reviews:
             else:
                 self._observed(known, split_lines(found.text.content))
 
+    def touched(self, identity: str) -> bool:
+        """A document has changed in the editor; whether anything is pending in it."""
+        if identity in self.pending:
+            self._touched.add(identity)
+        return identity in self.pending
+
+    def look_touched(self, identity: str) -> None:
+        """Compare a document with what the editor holds, if that has changed since."""
+        if identity in self._touched:
+            self.look_open(identity)
+
     def look_open(self, identity: str) -> bool:
         """Compare a document with what the editor holds; whether it holds it."""
         known, rows = self.pending.get(identity), self.held(identity)
         if known is None or rows is None:
             return False
+        self._touched.discard(identity)
         self._observed(known, rows)
         return True
 
@@ -201,16 +221,23 @@ class Reviews:
 
     async def _renamed(self, known: Pending) -> bool:
         """Find a document that has gone under another name, by its text, among those that are open."""
+        found = list[tuple[Pending, bool]]()
         for other in await self.ports().editor.opened():
             identity = self._identity(other.uri)
-            rows = tuple(split_lines(other.text.content))
-            if identity is not None and identity not in self.pending and rows == known.document.rows:
-                now = replace(known, uri=other.uri, identity=identity, path=self._path(other.uri))
-                self._set(known.identity, None)
-                self._set(identity, now)
-                await self._keep([known.identity, identity])
-                return True
-        return False
+            if identity is None or identity in self.pending:
+                continue
+            rows = split_lines(other.text.content)
+            now = await asyncio.to_thread(one.observed, known.document, rows)
+            if one.is_like(known.document, now):
+                moved = replace(known, uri=other.uri, identity=identity, path=self._path(other.uri))
+                found.append((replace(moved, document=now), now.rows == known.document.rows))
+        same = [each for each, is_same in found if is_same] or [each for each, _ in found]
+        if len(same) != 1:  # it may be any of them
+            return False
+        self._set(known.identity, None)
+        self._set(same[0].identity, same[0])
+        await self._keep([known.identity, same[0].identity])
+        return True
 
     async def closed(self, identity: str) -> None:
         """The editor holds a document no longer: what it has brought back before is not remembered."""
@@ -231,43 +258,17 @@ class Reviews:
         """What the user has staged or committed is kept."""
         if self.commands:
             return
-        of = {known.uri: known for known in self.pending.values() if known.document.hunks}
-        news = await self.records.recorded(list(of)) if of else {}
-        changed = [(of[uri], blobs) for uri, blobs in news.items() if blobs != of[uri].recorded]
-        for known, blobs in changed:
-            now = known
-            for was, blob in zip(known.recorded, blobs, strict=True):
-                if was != blob:
-                    now = await self._on_record(now, was, blob)
-            self._set(known.identity, replace(now, recorded=blobs))
-        await self._keep([known.identity for known, _ in changed])
+        known = [each for each in self.pending.values() if each.document.hunks]
+        found = await on_record.kept(self.records, self.ports().editor, known) if known else []
+        for each in found:
+            self._set(each.identity, each)
+        await self._keep([each.identity for each in found])
 
-    async def _on_record(self, known: Pending, was: str, blob: str) -> Pending:
-        """A document after what is on record of it has become *blob*."""
-        nothing = replace(known, document=one.kept(known.document, known.document.ids()))
-        if known.kind is Kind.DELETED or not blob:
-            return nothing if known.kind is Kind.DELETED and not blob else known
-        raw = await self.records.content(known.uri, blob)
-        if raw is None:
-            return known
-        if known.kind is Kind.WHOLE:
-            now = await self.ports().editor.read_bytes(known.uri)
-            return nothing if now is not None and self.records.is_it(now, blob) else known
-        text = Text.parse(raw)
-        old = await self.records.content(known.uri, was) if was else None
-        before = Text.parse(old) if old is not None else None
-        if isinstance(text, Failure) or isinstance(before, Failure):
-            return known
-        rows = split_lines(before.content) if before is not None else None
-        found = await asyncio.to_thread(recorded, known.document, rows, split_lines(text.content))
-        return replace(known, document=found)
-
-    async def _note_records(self, identities: Sequence[str]) -> None:
+    async def _note_records(self, identities: Iterable[str]) -> None:
         """Take what is on record of documents for what was there when their hunks landed."""
-        of = {known.uri: known for each in identities if (known := self.pending.get(each)) is not None}
-        news = await self.records.recorded(list(of), again=True) if of else {}
-        for uri, blobs in news.items():
-            self.pending[of[uri].identity] = replace(of[uri], recorded=blobs)
+        known = [self.pending[each] for each in identities if each in self.pending]
+        for each in await on_record.noted(self.records, known):
+            self.pending[each.identity] = each
 
     # ---- What the user decides --------------------------------------------------------------------
 
@@ -338,8 +339,22 @@ class Reviews:
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)
 
+    def _keep_soon(self, identities: Iterable[str]) -> None:
+        """Keep documents in a moment: a turn may edit them again and again, and each time all is written."""
+        self._unkept.update(identities)
+        if self._keeping is None or self._keeping.done():
+            self._keeping = asyncio.ensure_future(self._keep_later())
+
+    async def _keep_later(self) -> None:
+        await asyncio.sleep(KEEP_S)
+        await self.settled()
+
     async def _keep(self, identities: Iterable[str | None]) -> None:
-        wanted = [identity for identity in dict.fromkeys(identities) if identity is not None]
+        both = (*identities, *sorted(self._unkept))
+        self._unkept.clear()
+        wanted = [identity for identity in dict.fromkeys(both) if identity is not None]
+        if not wanted:
+            return
         known = [self.pending.get(identity) for identity in wanted]
         await self.store.write(
             [
@@ -350,10 +365,9 @@ class Reviews:
 
     async def _take_news(self) -> None:
         for each in await self.store.news():
-            if isinstance(each, str):
-                self._set(each, None)
-            else:
-                self._set(each.identity, each)
+            identity = each if isinstance(each, str) else each.identity
+            if identity not in self._unkept:
+                self._set(identity, None if isinstance(each, str) else each)
 
     def _identity(self, uri: str) -> str | None:
         place = self.ports().workspace.resolve(uri)

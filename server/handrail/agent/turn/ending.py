@@ -25,6 +25,7 @@ async def report(executor: Executor | None, session: Session, turn: str, end: En
     if executor is not None:
         await executor.end(asks=False)
         await executor.withdraw()
+        await executor.ports.review.settled()
     return TurnReport(
         session=session.id,
         turn=turn,

@@ -16,7 +16,9 @@ from handrail.core.review import carry, undo
 from handrail.core.review.hunks import Hunk, Rows, is_all_new, without
 
 LIMIT_GONE = 200  # hunks of one document that are remembered
+LIKE = 5  # one row of so many may have changed while a document was renamed
 LIMIT_BLOCKS = 2_000  # of one change; more are one hunk
+CHUNK_ROWS = 256  # are compared at once
 LIMIT_STATES = 100  # texts of one document of which the hunks are remembered
 
 
@@ -65,7 +67,7 @@ class Reviewed:
 
 def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
     """The document after it was changed by its user, an editor, or another program."""
-    blocks = _row_by_row(opcodes(document.rows, now), document.rows, now)
+    blocks = _row_by_row(_blocks(document.rows, now), document.rows, now)
     if not blocks:
         return document
     known = _known(document, tuple(now))
@@ -73,6 +75,33 @@ def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
     found = _with(document, now, hunks, blocks)
     found = _remember(found, document.hunks, blocks)
     return found if known is not None else _revived(found, document.gone, blocks)
+
+
+def _blocks(before: Sequence[str], now: Sequence[str]) -> list[Block]:
+    """The blocks in which two texts differ; what is the same at both ends is passed over quickly."""
+    ahead = _same(before, now)
+    behind = _same(before[ahead:][::-1], now[ahead:][::-1])
+    found = opcodes(before[ahead : len(before) - behind], now[ahead : len(now) - behind])
+    return [(i + ahead, j + ahead, k + ahead, m + ahead) for i, j, k, m in found]
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many rows at the beginning of both are the same."""
+    at, size = 0, min(len(one), len(other))
+    step = CHUNK_ROWS
+    while at < size and tuple(one[at : at + step]) == tuple(other[at : at + step]):
+        at += step
+    at = min(at, size)
+    while at < size and one[at] == other[at]:
+        at += 1
+    return at
+
+
+def is_like(before: Reviewed, now: Reviewed) -> bool:
+    """Whether a document may be the other one a moment later: nothing has gone that was pending in it."""
+    blocks = _blocks(before.rows, now.rows)
+    changed = sum(max(j - i, m - k) for i, j, k, m in blocks)
+    return before.ids() == now.ids() and changed * LIKE <= len(before.rows)
 
 
 def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[str]) -> list[Block]:

@@ -6,7 +6,9 @@ Places are brought up to date when a client asks, or a moment after it has told 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from lsprotocol import types as lsp
 
@@ -125,15 +127,14 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     uri, here = params.text_document.uri, {"uri": params.text_document.uri}
     actions = list[lsp.CodeAction]()
-    for hunk in known.document.hunks:
-        if hunk.start <= params.range.end.line and params.range.start.line < max(hunk.end, hunk.start + 1):
-            one = {"hunks": [hunk.id]}
-            size = _size(hunk)
-            actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
-            actions.append(_action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
-            if hunk.is_typed_in:
-                title = "Undo all of it, with what you have typed in it"
-                actions.append(_action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
+    for hunk in _at(known.document.hunks, params.range.start.line, params.range.end.line):
+        one = {"hunks": [hunk.id]}
+        size = _size(hunk)
+        actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
+        actions.append(_action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
+        if hunk.is_typed_in:
+            title = "Undo all of it, with what you have typed in it"
+            actions.append(_action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
     if count > 1 or not actions:
         what = "the change" if count == 1 else f"all {count} changes"
@@ -143,6 +144,12 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     actions.append(_action("Next change", protocol.REVIEW_NEXT, at))
     actions.append(_action("Previous change", protocol.REVIEW_PREVIOUS, at))
     return actions
+
+
+def _at(hunks: Sequence[Hunk], first: int, last: int) -> Sequence[Hunk]:
+    """The hunks that lines touch; one without rows is at the line before which it lies."""
+    begin = bisect_left(hunks, first, key=lambda hunk: max(hunk.end, hunk.start + 1) - 1)
+    return list(takewhile(lambda hunk: hunk.start <= last, hunks[begin:]))
 
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -201,7 +208,7 @@ def _known(state: State, uri: str) -> Pending | None:
     reviews, identity = state.host.reviews, state.identify(uri)
     if identity not in reviews.pending:
         return None
-    reviews.look_open(identity)
+    reviews.look_touched(identity)
     known = reviews.pending.get(identity)
     return known if known is not None and reviews.shows(known) else None
 

@@ -1,0 +1,57 @@
+"""What the user stages or commits is kept: pending changes beside what version control has on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+from handrail.core.documents.text import Text, split_lines
+from handrail.core.failure import Failure
+from handrail.core.review import document as one
+from handrail.core.review.pending import Kind, Pending
+from handrail.core.review.recorded import recorded
+from handrail.ports import Editor
+from handrail.ports.review import Records
+
+
+async def kept(records: Records, editor: Editor, documents: Iterable[Pending]) -> list[Pending]:
+    """Those of the documents of which the record has changed, without what is on record by now."""
+    of = {known.uri: known for known in documents}
+    news = await records.recorded(list(of)) if of else {}
+    found = []
+    for uri, blobs in news.items():
+        known = of[uri]
+        if blobs != known.recorded:
+            for was, blob in zip(known.recorded, blobs, strict=True):
+                known = await _without(records, editor, known, was, blob) if was != blob else known
+            found.append(replace(known, recorded=blobs))
+    return found
+
+
+async def noted(records: Records, documents: Iterable[Pending]) -> list[Pending]:
+    """The documents, with what is on record by now taken for what was there when their hunks landed."""
+    of = {known.uri: known for known in documents}
+    news = await records.recorded(list(of), again=True) if of else {}
+    return [replace(of[uri], recorded=blobs) for uri, blobs in news.items()]
+
+
+async def _without(records: Records, editor: Editor, known: Pending, was: str, blob: str) -> Pending:
+    """A document after what is on record of it has become *blob*."""
+    nothing = replace(known, document=one.kept(known.document, known.document.ids()))
+    if known.kind is Kind.DELETED or not blob:
+        return nothing if known.kind is Kind.DELETED and not blob else known
+    raw = await records.content(known.uri, blob)
+    if raw is None:
+        return known
+    if known.kind is Kind.WHOLE:
+        now = await editor.read_bytes(known.uri)
+        return nothing if now is not None and records.is_it(now, blob) else known
+    text = Text.parse(raw)
+    old = await records.content(known.uri, was) if was else None
+    before = Text.parse(old) if old is not None else None
+    if isinstance(text, Failure) or isinstance(before, Failure):
+        return known
+    rows = split_lines(before.content) if before is not None else None
+    found = await asyncio.to_thread(recorded, known.document, rows, split_lines(text.content))
+    return replace(known, document=found)
