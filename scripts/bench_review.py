@@ -34,7 +34,8 @@ from handrail.adapters.state.review_folder import ReviewFolder
 from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
 from handrail.agent.host import Host
-from handrail.agent.review.reviews import Reviews, Wanted
+from handrail.agent.review.reviews import Reviews
+from handrail.agent.review.wanted import Wanted
 from handrail.core.conversation.message import (
     Message,
     Piece,

@@ -293,3 +293,41 @@ async def test_changes_go_with_a_document_that_is_renamed_before_what_was_typed_
     assert told(await listed(editor)) == BOTH
     await editor.request("review.undo", all=True)
     assert editor.desk[new] == f"zero {FIVE}"
+
+
+@every_editor
+@pytest.mark.parametrize("is_dirty", [False, True], ids=["saved", "unsaved"])
+async def test_a_document_that_is_removed_while_it_is_open_is_pending(
+    stage: Stage, editor: Editor, uri: str, *, is_dirty: bool
+) -> None:
+    if is_dirty:
+        editor.desk.type(uri, "zero\n", before="one")
+        editor.desk.tell()
+    await editor.turn(v4a("*** Delete File: a.txt"))
+    assert [each["kind"] for each in await listed(editor)] == ["deleted"]
+
+
+@every_editor
+async def test_what_was_removed_at_the_end_is_reached_at_the_last_line(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    other = editor.desk.open(stage.put("b.txt", FIVE))
+    patch = v4a(
+        "*** Update File: a.txt", "@@", " four", "-five", "*** Update File: b.txt", "@@", "-two", "+TWO"
+    )
+    await editor.turn(patch)
+    assert "Undo this change (+0 −1)" in await at(editor, uri, 3)
+    assert (await editor.request("review.next", uri=uri, line=3))["uri"] == other
+
+
+@vscode
+async def test_another_document_with_the_same_text_does_not_take_changes_over(
+    stage: Stage, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    copy = editor.desk.open(stage.put("copy.txt", EDITED))
+    editor.desk.save(uri)
+    assert len(await listed(editor)) == 2
+    editor.desk.close(uri)
+    (stage.root / "a.txt").unlink()
+    assert await listed(editor) == []
+    assert await at(editor, copy, 1) == {}

@@ -42,7 +42,13 @@ ACTION = (
     f"Apply at line {FAILED_LINE + 1}: "
     "‘return sum(items) * (1 + TAX)’ → ‘return round(sum(items) * (1 + TAX), 2)’"
 )
-ACTIONS = [ACTION, "Show what this would change", "Dismiss"]
+REVIEW = [
+    "Keep the change in this document",
+    "Undo the change in this document",
+    "Next change",
+    "Previous change",
+]
+ACTIONS = [ACTION, "Show what this would change", "Dismiss", *REVIEW]
 
 
 def replace(path: str, old: str, new: str) -> dict[str, object]:

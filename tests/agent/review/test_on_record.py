@@ -11,8 +11,8 @@ from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, patch, 
 from bench import Bench
 from git_user import WHO, git
 from handrail.adapters.git.recorded import GitRecords
-from handrail.agent.review.reviews import Wanted
 from handrail.agent.review.undoing import undo
+from handrail.agent.review.wanted import Wanted
 from handrail.core.policy.rules import Decision, Rule
 from handrail.ports import Terms
 from handrail.testing import answer, call, lay_out

@@ -10,8 +10,8 @@ import pytest
 
 from bench import Bench
 from handrail.adapters.state.review_folder import ReviewFolder
-from handrail.agent.review.reviews import Wanted
 from handrail.agent.review.undoing import undo
+from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.review.pending import ReviewMode

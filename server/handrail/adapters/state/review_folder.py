@@ -47,9 +47,9 @@ class ReviewFolder:
         if folder != self._of:  # other workspace folders were opened
             self._of, self._known = folder, {}
         found = list[Pending | str]()
-        there = dict[str, Stamp]()
-        with suppress(OSError), os.scandir(folder) as entries:
-            there = {each.name: _stamp(each.stat()) for each in entries if each.name.endswith(ENDING)}
+        there = _stamps(folder)
+        if there is None:
+            return ()
         for name in [name for name in self._known if name not in there]:
             found.append(self._known.pop(name)[1])
         for name, stamp in there.items():
@@ -79,6 +79,21 @@ class ReviewFolder:
 
 def _name(identity: str) -> str:
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ENDING
+
+
+def _stamps(folder: Path) -> dict[str, Stamp] | None:
+    """The files of a folder; None if that cannot be told."""
+    found = dict[str, Stamp]()
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(ENDING)]
+    except FileNotFoundError:
+        return found
+    except OSError:
+        return None
+    for name in names:
+        with suppress(OSError):  # it may be gone by now
+            found[name] = _stamp((folder / name).stat())
+    return found
 
 
 def _stamp(status: os.stat_result) -> Stamp:

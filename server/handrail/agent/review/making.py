@@ -12,7 +12,7 @@ from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
-from handrail.core.review.hunks import Hunk, Step
+from handrail.core.review.hunks import Hunk, Step, base_of
 from handrail.core.review.pending import Kind, Pending
 from handrail.ports.review import Made
 
@@ -23,19 +23,23 @@ KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHAN
 def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """What is pending in a document after a call has changed its text; None if that is nothing any more."""
     before, after = _rows(made.before), _rows(made.after)
-    if known is None or known.kind is Kind.WHOLE:
+    if known is not None and known.kind is Kind.CREATED and made.after is None:
+        return None
+    if known is not None and known.kind is Kind.WHOLE:
+        return _again(known, made)
+    if made.before is not None and made.after is None:
+        return _removed(known, made, place, new_id)
+    if known is None or (made.before is None and known.kind is Kind.CHANGED):  # the user had removed it
         known = Pending(
             uri=made.uri,
             identity=place.identity,
             path=place.path,
             document=Reviewed(rows=before),
-            kind=_kind(made),
+            kind=Kind.CHANGED if made.before is not None else Kind.CREATED,
             checkpoint=made.step,
         )
-    elif made.after is None and known.kind is Kind.CREATED:
-        return None
-    elif made.after is None or known.kind is Kind.DELETED:
-        known = replace(known, kind=_kind(replace(made, before=made.before or Text(""))))
+    elif known.kind is Kind.DELETED:
+        known = _made_anew(known)
     document = one.landed(known.document, before, after, (made.turn, made.call), new_id)
     if known.is_whole and not document.hunks:  # an empty file
         hunk = Hunk(id=new_id(), start=0, rows=(), steps=(_step(made.turn, made.call),))
@@ -43,21 +47,61 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
     return replace(known, uri=made.uri, document=document)
 
 
+def _removed(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
+    """What is pending in a document that was removed: its removal, and below that what was pending before."""
+    before = _rows(made.before)
+    earlier = one.observed(known.document, before) if known is not None else Reviewed(rows=before)
+    step = Step(turn=made.turn, call=made.call, before=before, after=())
+    return Pending(
+        uri=made.uri,
+        identity=place.identity,
+        path=place.path,
+        document=Reviewed(rows=(), hunks=(Hunk(id=new_id(), start=0, rows=(), steps=(step,)),)),
+        kind=Kind.DELETED,
+        checkpoint=made.step,
+        earlier=earlier if earlier.hunks else None,
+    )
+
+
+def _made_anew(known: Pending) -> Pending:
+    """A document that was removed, and is made again by a call: what stood in it has been replaced."""
+    before = known.earlier
+    if before is None or not before.hunks:
+        return replace(known, kind=Kind.CHANGED, earlier=None)
+    (removal, *_) = known.document.hunks
+    step = replace(removal.steps[0], before=tuple(base_of(before.rows, before.hunks)))
+    document = replace(known.document, hunks=(replace(removal, steps=(step,)),))
+    return replace(known, kind=Kind.CHANGED, document=document, earlier=None)
+
+
+def _again(known: Pending, made: Made) -> Pending:
+    """A document that is pending as a whole, after one more call."""
+    return _with_step(known, _step(made.turn, made.call))
+
+
+def _with_step(known: Pending, whose: Step) -> Pending:
+    first, *_ = known.document.hunks
+    hunk = replace(first, steps=(*first.steps, whose))
+    return replace(known, document=replace(known.document, hunks=(hunk,)))
+
+
 def replaced(
     known: Pending | None, change: CommandChange, whose: Step, place: Place, new_id: NewId
 ) -> Pending:
     """What is pending in a document that is no text, after a command has changed it."""
-    if known is not None and known.is_whole:
-        (hunk,) = known.document.hunks
-        hunk = replace(hunk, steps=(*hunk.steps, whose))
-        return replace(known, document=Reviewed(rows=(), hunks=(hunk,)))
+    if known is not None and known.kind is Kind.WHOLE:
+        return _with_step(known, whose)
     hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whose,))
+    earlier = known.document if known is not None and known.kind is Kind.CHANGED else None
+    is_ours = known is not None and known.kind is Kind.CREATED
     return Pending(
         uri=change.uri,
         identity=place.identity,
         path=place.path,
         document=Reviewed(rows=(), hunks=(hunk,)),
-        kind=KINDS[change.change],
+        kind=Kind.CREATED if is_ours else KINDS[change.change],
+        checkpoint=known.checkpoint if known is not None and is_ours else "",
+        earlier=earlier if earlier is not None and earlier.hunks else None,
     )
 
 
@@ -77,12 +121,6 @@ def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
         call=call,
         step=f"{step.turn}.{step.number}",
     )
-
-
-def _kind(made: Made) -> Kind:
-    if made.before is None:
-        return Kind.CREATED
-    return Kind.DELETED if made.after is None else Kind.CHANGED
 
 
 def _rows(text: Text | None) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
-from handrail.agent.review import making, on_record
-from handrail.agent.turns import UnknownId
+from handrail.agent.review import making, on_record, renames
+from handrail.agent.review.wanted import Wanted, meant
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Code, Failure
@@ -28,24 +29,9 @@ from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecor
 
 logger = logging.getLogger(__name__)
 
+REMEMBERED = 20  # documents in which nothing is pending any more, and may be again after an undo
 KEEP_S = 0.3  # what a server that is killed may lose of its last edits
 Held = Callable[[str], Sequence[str] | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """
-    Which hunks are meant.
-
-    Attributes:
-        hunks: Their ids; None for all that the others leave.
-        uri: Those of one document.
-        turn: Those in which a turn wrote; undone, what it wrote in them.
-    """
-
-    hunks: Sequence[str] | None = None
-    uri: str | None = None
-    turn: str | None = None
 
 
 def _unset() -> Ports:
@@ -81,12 +67,21 @@ class Reviews:
     _touched: set[str] = field(default_factory=set)
     _unkept: set[str] = field(default_factory=set)
     _keeping: asyncio.Task[None] | None = None
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
+    _seen: dict[str, int] = field(default_factory=dict)
+    _opened: dict[str, int] = field(default_factory=dict)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     # ---- What the agent does ----------------------------------------------------------------------
 
     async def landed(self, made: Sequence[Made]) -> None:
-        """Edits have landed."""
+        """Edits have landed; whatever goes wrong here is no reason to stop a turn."""
+        try:
+            await self._landed(made)
+        except Exception:
+            logger.exception("What has landed is not pending")
+
+    async def _landed(self, made: Sequence[Made]) -> None:
         if not made or self.mode() != ReviewMode.PENDING:
             return
         async with self._one_at_a_time:
@@ -116,6 +111,8 @@ class Reviews:
         """A command has ended, and changed files or not."""
         try:
             await self._ran(step, call, effects)
+        except Exception:
+            logger.exception("What a command has changed is not pending")
         finally:
             self.commands -= 1
             async with self._one_at_a_time:
@@ -132,7 +129,11 @@ class Reviews:
             return
         of = {each.uri: each for each in plan}
         ignored = await self.ports().workspace.ignored([change.uri for change in effects.changes])
-        changes = [change for change in effects.changes if change.uri in of and change.uri not in ignored]
+        changes = [
+            change
+            for change in effects.changes
+            if change.uri in of and change.uri not in ignored and not of[change.uri].is_place  # no links
+        ]
         texts = [making.as_text(step, call, of[change.uri]) for change in changes]
         await self.landed([text for text in texts if text is not None])
         whose = Step(turn=step.turn, call=call, before=(), after=())
@@ -171,6 +172,10 @@ class Reviews:
             known = self.pending.get(identity)
             if known is None or self.look_open(identity) or known.kind is Kind.WHOLE:
                 continue
+            if known.kind is Kind.DELETED:
+                if await self.ports().editor.read_bytes(known.uri) is not None:
+                    self._set(identity, None)  # somebody has made it anew
+                continue
             found = await self.ports().editor.read(known.uri)
             if isinstance(found, Failure):
                 await self._missing(known, found)
@@ -191,60 +196,56 @@ class Reviews:
     def look_open(self, identity: str) -> bool:
         """Compare a document with what the editor holds; whether it holds it."""
         known, rows = self.pending.get(identity), self.held(identity)
-        if known is None or rows is None:
-            return False
+        if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE):
+            return False  # a buffer of a removed document says nothing of its file
         self._touched.discard(identity)
         self._observed(known, rows)
         return True
 
     def _observed(self, known: Pending, rows: Sequence[str]) -> None:
-        self._away.discard(known.identity)
-        if known.kind in (Kind.DELETED, Kind.WHOLE):
-            if known.kind is Kind.DELETED:  # somebody has made it anew
-                self._set(known.identity, None)
-            return
+        self._seen[known.identity] = next(self._numbers)
+        if known.identity in self._away:
+            self._away.discard(known.identity)
+            self.changed(known.identity, known.uri)
         if len(rows) == len(known.document.rows) and tuple(rows) == known.document.rows:
             return
-        self._set(known.identity, replace(known, document=one.observed(known.document, rows)))
+        now = one.observed(known.document, rows)
+        self._set(known.identity, replace(known, document=now))
+        if now.ids() != known.document.ids():  # what was decided here is known after a restart as well
+            self._keep_soon([known.identity])
 
     async def _missing(self, known: Pending, failure: Failure) -> None:
         """A document cannot be read: its hunks are not pending as long as that is so."""
-        if known.kind is Kind.DELETED and failure.code is Code.NO_SUCH_FILE:
+        if known.kind is Kind.CREATED and failure.code is not Code.NO_SUCH_FILE:
+            return  # it is there, and no text any more
+        if failure.code is Code.NO_SUCH_FILE and await self._renamed(known):
             return
-        if known.kind is Kind.CREATED and failure.code is Code.NO_SUCH_FILE:
-            self._set(known.identity, None)
-        elif failure.code is Code.NO_SUCH_FILE and await self._renamed(known):
-            return
-        elif known.identity not in self._away:
+        if known.identity not in self._away:
             self._away.add(known.identity)
             self.changed(known.identity, known.uri)
 
     async def _renamed(self, known: Pending) -> bool:
-        """Find a document that has gone under another name, by its text, among those that are open."""
-        found = list[tuple[Pending, bool]]()
-        for other in await self.ports().editor.opened():
-            identity = self._identity(other.uri)
-            if identity is None or identity in self.pending:
-                continue
-            rows = split_lines(other.text.content)
-            now = await asyncio.to_thread(one.observed, known.document, rows)
-            if one.is_like(known.document, now):
-                moved = replace(known, uri=other.uri, identity=identity, path=self._path(other.uri))
-                found.append((replace(moved, document=now), now.rows == known.document.rows))
-        same = [each for each, is_same in found if is_same] or [each for each, _ in found]
-        if len(same) != 1:  # it may be any of them
+        """Find a document that has gone under another name, among those that were opened since."""
+        since = self._seen.get(known.identity, 0)
+        new = {each for each, number in self._opened.items() if number > since and each not in self.pending}
+        now = await renames.found(known, self.ports(), new) if new else None
+        if now is None:
             return False
         self._set(known.identity, None)
-        self._set(same[0].identity, same[0])
-        await self._keep([known.identity, same[0].identity])
+        self._set(now.identity, now)
+        await self._keep([known.identity, now.identity])
         return True
+
+    def opened(self, identity: str) -> None:
+        """The editor has opened a document."""
+        self._opened[identity] = next(self._numbers)
 
     async def closed(self, identity: str) -> None:
         """The editor holds a document no longer: what it has brought back before is not remembered."""
-        known = self.pending.get(identity)
-        if known is not None:
-            async with self._one_at_a_time:
-                self._set(identity, replace(known, document=replace(known.document, gone=(), states=())))
+        self._opened.pop(identity, None)
+        async with self._one_at_a_time:
+            self._touched.discard(identity)
+            if identity in self.pending:
                 await self._keep([identity])
 
     # ---- What is on record ------------------------------------------------------------------------
@@ -274,24 +275,7 @@ class Reviews:
 
     def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
         """The hunks that are meant, by the identities of their documents. Raises UnknownId."""
-        identity = None if wanted.uri is None else self._identity(wanted.uri)
-        ids = None if wanted.hunks is None else set(wanted.hunks)
-        found = dict[str, tuple[Hunk, ...]]()
-        for known in self.shown:
-            if wanted.uri is not None and known.identity != identity:
-                continue
-            meant = tuple(
-                hunk
-                for hunk in known.document.hunks
-                if (ids is None or hunk.id in ids) and (wanted.turn is None or wanted.turn in hunk.turns)
-            )
-            if meant:
-                found[known.identity] = meant
-        missing = (ids or set()) - {hunk.id for hunks in found.values() for hunk in hunks}
-        if missing:
-            name = min(missing)
-            raise UnknownId(f"No hunk {name!r} is pending: it may have been kept, undone or rewritten.")
-        return found
+        return meant(self.shown, wanted, None if wanted.uri is None else self._identity(wanted.uri))
 
     @property
     def shown(self) -> list[Pending]:
@@ -318,23 +302,41 @@ class Reviews:
             await self._keep(found)
         return tuple(hunk.id for hunks in found.values() for hunk in hunks)
 
-    async def became(self, documents: Mapping[str, Reviewed | None]) -> None:
-        """Documents were undone, by their identities; None for one that has nothing pending any more."""
+    async def became(self, documents: Mapping[str, tuple[Reviewed, Reviewed]]) -> None:
+        """
+        Hunks were undone.
+
+        Args:
+            documents: What each document was when that was planned, and is now, by its identity. One that has
+                become something else since is only looked at: what was undone is not there any more.
+        """
         async with self._one_at_a_time:
-            for identity, document in documents.items():
+            for identity, (planned, now) in documents.items():
                 known = self.pending.get(identity)
-                if known is not None:
-                    self._set(identity, None if document is None else replace(known, document=document))
+                if known is not None and known.document is planned:
+                    self._set(identity, replace(known, document=now))
             await self._look(documents)
             await self._keep(documents)
+
+    async def came_back(self, whole: Pending) -> None:
+        """A document that was pending as a whole is as it was before: with what was pending in it then."""
+        async with self._one_at_a_time:
+            identity = whole.identity
+            if whole.kind is not Kind.CREATED:
+                earlier = whole.earlier
+                back = replace(whole, kind=Kind.CHANGED, document=earlier or Reviewed(rows=()), earlier=None)
+                self._set(identity, back if earlier is not None else None)
+            await self._look([identity])
+            await self._keep([identity])
 
     # ---- Keeping ----------------------------------------------------------------------------------
 
     def _set(self, identity: str, now: Pending | None) -> None:
         before = self.pending.pop(identity, None)
-        is_open = self.held(identity) is not None
-        if now is not None and (now.document.hunks or (is_open and now.kind is Kind.CHANGED)):
+        if now is not None and (now.document.hunks or now.document.gone):
             self.pending[identity] = now
+        for old in [each.identity for each in self.pending.values() if not each.document.hunks][:-REMEMBERED]:
+            del self.pending[old]
         hunks = [each.document.hunks if each is not None else () for each in (before, now)]
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)

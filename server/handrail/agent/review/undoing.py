@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from handrail.agent.restore import restore
-from handrail.agent.review.reviews import Reviews, Wanted
+from handrail.agent.review.reviews import Reviews
+from handrail.agent.review.wanted import Wanted
 from handrail.agent.turn.edit import landing
 from handrail.agent.turn.edit.landing import PlannedCall
 from handrail.agent.turn.edit.plan import Part, PlannedFile
@@ -25,7 +26,7 @@ from handrail.core.ledger.outcome import Mutation
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
-from handrail.core.review.pending import Pending
+from handrail.core.review.pending import Kind, Pending
 from handrail.ports import CheckpointError, Document, Ports, Unreviewed
 
 TYPED = "You have typed in rows that the agent wrote, so the two cannot be told apart. It was kept as it is."
@@ -63,6 +64,12 @@ class Undone:
     hunks: list[str] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     checkpoint: str | None = None
+
+    def add(self, more: Undone) -> None:
+        """Add what another one came to."""
+        self.hunks += more.hunks
+        self.conflicts += more.conflicts
+        self.checkpoint = more.checkpoint or self.checkpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +132,10 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
     plans = list[_Plan]()
     for identity, hunks in reviews.hunks(wanted).items():
         pending = reviews.pending[identity]
-        if pending.is_whole:
-            await _undo_whole(reviews, ports, step, pending, found)
+        if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
+            if await _undo_whole(reviews, ports, step, pending, found) and wanted.hunks is None:
+                more = await undo(reviews, replace(wanted, uri=pending.uri), forced=forced)
+                found.add(more)
         elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), found)) is not None:
             plans.append(plan)
     if plans:
@@ -174,7 +183,7 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
     made = await landing.make(ports, step, [call], lambda: False)
     found.checkpoint = made.checkpoint or found.checkpoint
     of = {outcome.mutation.id: outcome for outcome in made.calls[0].outcomes}
-    became = dict[str, Reviewed | None]()
+    became = dict[str, tuple[Reviewed, Reviewed]]()
     for plan in plans:
         stands = set[str]()
         for hunk, _ in plan.edits:
@@ -184,30 +193,40 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
             else:
                 found.conflicts.append(_conflict(plan.pending, hunk, failure.message))
         found.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in stands]
-        became[plan.pending.identity] = await asyncio.to_thread(plan.without, frozenset(stands))
+        left = await asyncio.to_thread(plan.without, frozenset(stands))
+        became[plan.pending.identity] = (plan.pending.document, left)
     await reviews.became(became)
 
 
-async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, found: Undone) -> None:
-    """Restore a document that was made, removed or changed as a whole."""
+def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> bool:
+    """Whether the document as a whole is meant: in one that was made, later turns have hunks of their own."""
+    first = pending.document.hunks[0]
+    is_first = first in hunks and (turn is None or turn == first.turns[0])
+    return pending.kind is not Kind.CREATED or is_first
+
+
+async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, found: Undone) -> bool:
+    """Restore a document that was made, removed or changed as a whole; whether more is pending in it now."""
     (hunk, *_) = pending.document.hunks
     wish = restore.Wish(checkpoint=pending.checkpoint, uris=[pending.uri], following=True)
     try:
         report = await restore.restore(ports, step, wish)
     except CheckpointError as error:
-        await reviews.became({pending.identity: None})
+        await reviews.keep(Wanted(hunks=[hunk.id]))
         found.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
-        return
+        return False
     found.checkpoint = report.checkpoint or found.checkpoint
     reasons = [each.reason for each in report.conflicts] + [each.reason for each in report.partial]
     if reasons:
         found.conflicts.append(_conflict(pending, hunk, reasons[0]))
-        return
-    await reviews.became({pending.identity: None})
+        return False
+    await reviews.came_back(pending)
     found.hunks.append(hunk.id)
+    return pending.earlier is not None
 
 
 def _conflict(pending: Pending, hunk: Hunk, reason: str) -> Conflict:
+    now = pending.document.rows if pending.kind is Kind.CREATED else hunk.rows
     return Conflict(
-        hunk=hunk.id, uri=pending.uri, reason=reason, now="".join(hunk.rows), before="".join(hunk.before)
+        hunk=hunk.id, uri=pending.uri, reason=reason, now="".join(now), before="".join(hunk.before)
     )

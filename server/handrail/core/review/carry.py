@@ -7,8 +7,10 @@ The blocks of a change say which rows of the text before it are which rows of th
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from handrail.core.documents.edit import Block
 from handrail.core.documents.index import squeezed
@@ -26,14 +28,14 @@ def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) ->
     Args:
         blocks: From the rows before to those of *now*.
     """
-    found = []
+    found, near = [], Near.of(blocks)
     for hunk in hunks:
-        start, end = place(hunk.start, hunk.end, blocks, is_wide=True)
+        start, end = near.place(hunk.start, hunk.end, is_wide=True)
         there = replace(hunk, start=start, rows=tuple(now[start:end]))
         if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
             found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
             continue
-        carried = _typed(hunk, blocks, now)
+        carried = _typed(hunk, near.moved(hunk.start, hunk.end), now)
         if carried is None:
             continue
         if carried.rows == hunk.rows or not carried.is_rewritten:
@@ -63,9 +65,48 @@ def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | No
     return replace(hunk, start=start, rows=tuple(rows))
 
 
-def place(start: int, end: int, blocks: Sequence[Block], *, is_wide: bool = False) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """
+    The blocks of a change, of which those near some rows are found quickly.
+
+    Attributes:
+        starts, ends: The first row of each, and the row after its last one, before the change.
+        growths: By how many rows all blocks before each, and before the end, have made the text longer.
+    """
+
+    blocks: Sequence[Block]
+    starts: Sequence[int]
+    ends: Sequence[int]
+    growths: Sequence[int]
+
+    @staticmethod
+    def of(blocks: Sequence[Block]) -> Near:
+        """Make it; blocks ascend."""
+        growths = accumulate(((m - k) - (j - i) for i, j, k, m in blocks), initial=0)
+        return Near(
+            blocks=blocks,
+            starts=[block[0] for block in blocks],
+            ends=[block[1] for block in blocks],
+            growths=list(growths),
+        )
+
+    def moved(self, start: int, end: int) -> list[Block]:
+        """The blocks that may touch rows, after one that stands for all before them."""
+        first, last = bisect_left(self.ends, start), bisect_right(self.starts, end)
+        growth = self.growths[first]
+        return [*([(0, 0, 0, growth)] if growth else []), *self.blocks[first:last]]
+
+    def place(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
+        """Where rows are after the change; *is_wide* with the new rows at their borders."""
+        first = bisect_left(self.ends, start)
+        last = bisect_right(self.starts, end)
+        return _place(start, end, self.blocks[first:last], self.growths[first], is_wide=is_wide)
+
+
+def _place(start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool) -> tuple[int, int]:
     """Where rows are after a change; *is_wide* with the new rows at their borders."""
-    first, last, growth = None, None, 0
+    first, last = None, None
     for i, j, k, m in blocks:
         is_before = j < start or (j == start and (i < j or not is_wide) and not i == j == start == end)
         is_after = i > end or (i == end and (i < j or not is_wide) and not i == j == start == end)

@@ -215,30 +215,31 @@ def _replaced(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
 
 def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
     """Remember those hunks that were there *before* and are gone, or have fewer steps."""
-    left = {hunk.id: hunk for hunk in found.hunks}
+    left, near = {hunk.id: hunk for hunk in found.hunks}, carry.Near.of(blocks)
     gone = [each for each in found.gone if each.hunk.id not in left]
     for hunk in before:
         now = left.get(hunk.id)
         if now is None or len(now.steps) < len(hunk.steps):
-            start, end = carry.place(hunk.start, hunk.end, blocks)
+            start, end = near.place(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
             gone.append(Gone(hunk=hunk, start=start, rows=found.rows[start:end]))
     return replace(found, gone=tuple(gone[-LIMIT_GONE:]))
 
 
 def _moved(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
-    found = []
+    found, near = [], carry.Near.of(blocks)
     for each in gone:
-        start, end = carry.place(each.start, each.end, blocks)
+        start, end = near.place(each.start, each.end)
         found.append(replace(each, start=start, rows=tuple(now[start:end])))
     return tuple(found)
 
 
 def _revived(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
     """Have those hunks be pending again whose text stands where it stood."""
-    hunks, again = list(found.hunks), set[str]()
+    hunks, again, near = list(found.hunks), set[str](), carry.Near.of(blocks)
     for each in reversed(gone):
-        for start, end in _places(each.start, each.end, blocks):
+        for is_wide in (True, False):
+            start, end = near.place(each.start, each.end, is_wide=is_wide)
             others = [hunk for hunk in hunks if hunk.id != each.hunk.id]
             if found.rows[start:end] != each.hunk.rows or any(_meets(hunk, start, end) for hunk in others):
                 continue
@@ -254,7 +255,3 @@ def _meets(hunk: Hunk, start: int, end: int) -> bool:
     if hunk.start == hunk.end == start == end:
         return True
     return hunk.start < end and start < hunk.end
-
-
-def _places(start: int, end: int, blocks: Sequence[Block]) -> tuple[tuple[int, int], ...]:
-    return carry.place(start, end, blocks, is_wide=True), carry.place(start, end, blocks)

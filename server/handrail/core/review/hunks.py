@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.index import squeezed
 
 Rows = tuple[str, ...]
+ENDS = ("\n", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +116,17 @@ def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
     """What a document would hold if all its *hunks* were undone; they ascend, as everywhere here."""
     found, done = list[str](), 0
     for hunk in hunks:
-        found += (*rows[done : hunk.start], *hunk.before)
+        found += (*rows[done : hunk.start], *ended(hunk.before, hunk.rows, is_last=hunk.end == len(rows)))
         done = hunk.end
     return [*found, *rows[done:]]
+
+
+def ended(new: Rows, old: Rows, *, is_last: bool) -> Rows:
+    """*new* rows in place of *old* ones, of which the last one has an end if others follow."""
+    if is_last or not new or new[-1].endswith(ENDS):
+        return new
+    end = next((row[len(row.rstrip("\r\n")) :] for row in reversed(old) if row.endswith(ENDS)), "\n")
+    return (*new[:-1], new[-1] + end)
 
 
 def without(hunks: Sequence[Hunk], ids: frozenset[str]) -> tuple[Hunk, ...]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step
@@ -38,6 +39,7 @@ class Pending:
         document: Its rows and hunks; one that is created, deleted or changed as a whole has one hunk.
         kind: What its hunks are.
         checkpoint: The id of the first step that made or removed it as a whole; else empty.
+        earlier: It before its hunk became the whole document; None if nothing was pending in it.
         recorded: The ids of what git's index and HEAD had of it when they were last looked at.
     """
 
@@ -47,6 +49,7 @@ class Pending:
     document: Reviewed
     kind: Kind = Kind.CHANGED
     checkpoint: str = ""
+    earlier: Reviewed | None = None
     recorded: tuple[str, str] = ("", "")
 
     @property
@@ -65,10 +68,14 @@ def as_json(pending: Pending) -> str:
         "kind": pending.kind.value,
         "checkpoint": pending.checkpoint,
         "recorded": list(pending.recorded),
-        "rows": list(pending.document.rows),
-        "hunks": [_written(hunk) for hunk in pending.document.hunks],
+        **_document(pending.document),
+        "earlier": None if pending.earlier is None else _document(pending.earlier),
     }
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+
+
+def _document(document: Reviewed) -> dict[str, object]:
+    return {"rows": list(document.rows), "hunks": [_written(hunk) for hunk in document.hunks]}
 
 
 def _written(hunk: Hunk) -> dict[str, object]:
@@ -80,7 +87,7 @@ def read(text: str) -> Pending | None:
     """What `as_json` has written; None if it is nothing of the kind."""
     try:
         value = json.loads(text)
-        document = Reviewed(rows=_rows(value["rows"]), hunks=tuple(map(_hunk, value["hunks"])))
+        document, earlier = _reviewed(value), value["earlier"]
         found = Pending(
             uri=str(value["uri"]),
             identity=str(value["identity"]),
@@ -88,6 +95,7 @@ def read(text: str) -> Pending | None:
             document=document,
             kind=Kind(value["kind"]),
             checkpoint=str(value["checkpoint"]),
+            earlier=None if earlier is None else _reviewed(earlier),
             recorded=(str(value["recorded"][0]), str(value["recorded"][1])),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -96,6 +104,10 @@ def read(text: str) -> Pending | None:
         document.rows[hunk.start : hunk.end] == hunk.rows for hunk in document.hunks
     )
     return found if value.get("version") == 1 and is_sound else None
+
+
+def _reviewed(value: Mapping[str, Any]) -> Reviewed:
+    return Reviewed(rows=_rows(value["rows"]), hunks=tuple(map(_hunk, value["hunks"])))
 
 
 def _hunk(value: Mapping[str, object]) -> Hunk:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core.documents.edit import opcodes
-from handrail.core.review import carry
+from handrail.core.review.carry import Near
 from handrail.core.review.document import Reviewed, kept
 from handrail.core.review.hunks import Hunk, Rows, Step
 
@@ -26,15 +26,15 @@ def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str
         now: The rows of the record now; ends of rows do not count.
     """
     rows = _bare(document.rows)
-    blocks = opcodes(rows, _bare(now))
-    earlier = opcodes(rows, _bare(before)) if before is not None else None
+    near = Near.of(opcodes(rows, _bare(now)))
+    earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
     found, ids = list[Hunk](), set[str]()
     for hunk in document.hunks:
-        start, end = carry.place(hunk.start, hunk.end, blocks, is_wide=True)
+        start, end = near.place(hunk.start, hunk.end, is_wide=True)
         there = _bare(now)[start:end]
         was = None
         if earlier is not None and before is not None:
-            first, last = carry.place(hunk.start, hunk.end, earlier, is_wide=True)
+            first, last = earlier.place(hunk.start, hunk.end, is_wide=True)
             was = _bare(before)[first:last]
         if there == was or there == _bare(hunk.before):
             found.append(hunk)  # the record has not changed here

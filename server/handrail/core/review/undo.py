@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.edit import apply, opcodes
 from handrail.core.documents.revert import way_back
 from handrail.core.documents.text import Text, split_lines
-from handrail.core.review.hunks import Hunk, Rows, Step
+from handrail.core.review.hunks import Hunk, Rows, Step, ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +55,10 @@ def undone(
             left.append(at)
             conflicts.append(at)
             continue
-        now[at.start : at.end] = now_of[hunk.id] = result.rows
-        growth += len(result.rows) - len(hunk.rows)
+        new = ended(result.rows, hunk.rows, is_last=hunk.end == len(rows))
+        result = replace(result, rows=new)
+        now[at.start : at.end] = now_of[hunk.id] = new
+        growth += len(new) - len(hunk.rows)
         if result.steps and result.rows != result.before:
             left.append(replace(result, start=at.start))
     return Undone(rows=now, hunks=tuple(left), conflicts=tuple(conflicts), now_of=now_of)

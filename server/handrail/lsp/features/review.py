@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from lsprotocol import types as lsp
 
-from handrail.agent.review.reviews import Wanted
 from handrail.agent.review.undoing import undo as undone
+from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core import surfaces
 from handrail.core.review.hunks import Hunk
@@ -94,7 +94,9 @@ async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> pr
     reviews = state.host.reviews
     await reviews.refresh()
     places = [
-        ((known.path, hunk.start), known, hunk) for known in reviews.shown for hunk in known.document.hunks
+        ((known.path, shown_line(hunk, len(known.document.rows))), known, hunk)
+        for known in reviews.shown
+        for hunk in known.document.hunks
     ]
     if not places:
         raise UnknownId("Nothing is pending.")
@@ -127,7 +129,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     uri, here = params.text_document.uri, {"uri": params.text_document.uri}
     actions = list[lsp.CodeAction]()
-    for hunk in _at(known.document.hunks, params.range.start.line, params.range.end.line):
+    for hunk in _at(known, params.range.start.line, params.range.end.line):
         one = {"hunks": [hunk.id]}
         size = _size(hunk)
         actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
@@ -146,18 +148,25 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     return actions
 
 
-def _at(hunks: Sequence[Hunk], first: int, last: int) -> Sequence[Hunk]:
-    """The hunks that lines touch; one without rows is at the line before which it lies."""
-    begin = bisect_left(hunks, first, key=lambda hunk: max(hunk.end, hunk.start + 1) - 1)
-    return list(takewhile(lambda hunk: hunk.start <= last, hunks[begin:]))
+def _at(known: Pending, first: int, last: int) -> Sequence[Hunk]:
+    """The hunks that lines touch; one without rows is at the line that it is shown at."""
+    hunks, rows = known.document.hunks, len(known.document.rows)
+    begin = bisect_left(hunks, first, key=lambda hunk: max(hunk.end - 1, shown_line(hunk, rows)))
+    return list(takewhile(lambda hunk: shown_line(hunk, rows) <= last, hunks[begin:]))
+
+
+def shown_line(hunk: Hunk, rows: int) -> int:
+    """The line at which a hunk is shown in a document of so many rows: no cursor gets behind the last one."""
+    return max(0, min(hunk.start, rows - 1))
 
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """Above each change: how large it is, *Keep* and *Undo*."""
-    known = _known(state, params.text_document.uri)
-    found = list[lsp.CodeLens]()
-    for hunk in known.document.hunks if known is not None else ():
-        place = _line(state, params.text_document.uri, hunk)
+    known, found = _known(state, params.text_document.uri), list[lsp.CodeLens]()
+    if known is None:
+        return found
+    for hunk in known.document.hunks:
+        place = _line(known, hunk)
         for title, request in (
             (f"✎ {_size(hunk)}: Keep", protocol.REVIEW_KEEP),
             ("Undo", protocol.REVIEW_UNDO),
@@ -170,15 +179,15 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
 def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
     """At the first line of each change: how large it is."""
     known = _known(state, params.text_document.uri)
-    first, last = params.range.start.line, params.range.end.line
+    if known is None:
+        return []
     return [
         lsp.InlayHint(
-            position=_line(state, params.text_document.uri, hunk).start,
+            position=_line(known, hunk).start,
             label=f"✎ {_size(hunk)} ",
             tooltip="Changed by the agent. Its code actions keep it or undo it.",
         )
-        for hunk in (known.document.hunks if known is not None else ())
-        if first <= hunk.start <= last
+        for hunk in _at(known, params.range.start.line, params.range.end.line)
     ]
 
 
@@ -245,11 +254,9 @@ def _range(state: State, uri: str, hunk: Hunk) -> lsp.Range:
     )
 
 
-def _line(state: State, uri: str, hunk: Hunk) -> lsp.Range:
-    """The line that a hunk is shown at: its first one, or the one that it lies before, or the last one."""
-    document = state.documents.find(uri)
-    last = len(document.lines) - 1 if document is not None else hunk.start
-    place = lsp.Position(line=min(hunk.start, last), character=0)
+def _line(known: Pending, hunk: Hunk) -> lsp.Range:
+    """The line that a hunk is shown at."""
+    place = lsp.Position(line=shown_line(hunk, len(known.document.rows)), character=0)
     return lsp.Range(start=place, end=place)
 
 

@@ -17,6 +17,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
+    state.host.reviews.opened(document.identity)
     if state.host.reviews.pending:
         state.review.touched(document.identity)
         state.begin(state.host.reviews.refresh())  # it may be one of them by another name

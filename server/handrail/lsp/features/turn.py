@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from handrail.agent.review.reviews import Wanted
+from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import Turn
 from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture
 from handrail.core.conversation.prompt import Mode

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.agent.turn.edit.preimage import Held, Left, names
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Change, Landing
+from handrail.core.documents.change import Applied, Change, Delete, Landing
 from handrail.core.documents.text import Text
 from handrail.ports import Document, Ports
 from handrail.ports.review import Made
@@ -31,12 +31,18 @@ async def made(
     found = []
     for files, changes, landings in tried:
         renames = names(changes, landings)
+        removed = {
+            change.uri
+            for change, landing in zip(changes, landings, strict=True)
+            if isinstance(change, Delete) and isinstance(landing, Applied)
+        }
         for file in files:
             mutation = file.parts[0].mutation
             for uri in [change.uri for change in file.changes if change.uri in before]:
                 now_at = renames.get(uri, uri)
                 was, left = before[uri], ours.get(uri)
-                now = await ports.editor.read(now_at) if left is None else left
+                is_removed = uri in removed  # an editor may keep a buffer of it
+                now = await ports.editor.read(now_at) if left is None and not is_removed else left
                 each = Made(
                     uri=now_at,
                     before=was.text if isinstance(was, Document) else None,

@@ -1,0 +1,46 @@
+"""Which pending hunks somebody means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from handrail.agent.turns import UnknownId
+from handrail.core.review.hunks import Hunk
+from handrail.core.review.pending import Pending
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """
+    Which hunks are meant.
+
+    Attributes:
+        hunks: Their ids; None for all that the others leave.
+        uri: Those of one document.
+        turn: Those in which a turn wrote; undone, what it wrote in them.
+    """
+
+    hunks: Sequence[str] | None = None
+    uri: str | None = None
+    turn: str | None = None
+
+
+def meant(documents: Iterable[Pending], wanted: Wanted, identity: str | None) -> dict[str, tuple[Hunk, ...]]:
+    """The hunks that are meant, by the identities of their documents; *identity* is the wanted one's."""
+    ids = None if wanted.hunks is None else set(wanted.hunks)
+    found = dict[str, tuple[Hunk, ...]]()
+    for known in documents:
+        if wanted.uri is not None and known.identity != identity:
+            continue
+        hunks = tuple(
+            hunk
+            for hunk in known.document.hunks
+            if (ids is None or hunk.id in ids) and (wanted.turn is None or wanted.turn in hunk.turns)
+        )
+        if hunks:
+            found[known.identity] = hunks
+    missing = (ids or set()) - {hunk.id for hunks in found.values() for hunk in hunks}
+    if missing:
+        raise UnknownId(f"No hunk {min(missing)!r} is pending: it may have been kept, undone or rewritten.")
+    return found

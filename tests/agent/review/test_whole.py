@@ -1,0 +1,205 @@
+"""Documents that are pending as a whole, with what was pending in them before; and what ends badly."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, ids, told
+from bench import Bench
+from handrail.adapters.files.disk import Disk
+from handrail.adapters.state.review_folder import ReviewFolder
+from handrail.agent.review.undoing import undo
+from handrail.agent.review.wanted import Wanted
+from handrail.core.documents.change import Change, Landing
+from handrail.core.policy.rules import Decision, Rule
+from handrail.ports import Terms
+from handrail.testing import answer, call, lay_out, snapshot
+
+DELETE = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"
+ADD = "*** Begin Patch\n*** Add File: b\n+made\n*** End Patch\n"
+
+
+async def command(bench: Bench, program: str) -> str:
+    """A turn in which a command runs; its id."""
+    bench.terms = Terms(rules=(Rule(tool="terminal", match="*", decision=Decision.ALLOW),))
+    line = f"{shlex.quote(sys.executable)} -c {shlex.quote(program)}"
+    bench.says(answer("", call("terminal", command=line)), answer("Done."))
+    return (await bench.turn()).turn
+
+
+@pytest.mark.parametrize("typed", [b"", b"zero\n"], ids=["", "typed"])
+async def test_below_a_deletion_is_what_was_pending_before(bench: Bench, typed: bytes) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    (bench.root / "a").write_bytes(typed + EDITED)
+    await edited(bench, DELETE)
+    (deleted,) = ids(bench)
+    assert [each[1] for each in await told(bench)] == ["deleted"]
+    await undo(bench.host.reviews, Wanted(hunks=[deleted]))
+    assert snapshot(bench.root) == {"a": typed + EDITED}
+    assert await told(bench) == BOTH
+    await edited(bench, DELETE)
+    done = await undo(bench.host.reviews, Wanted())
+    assert done.conflicts == []
+    assert snapshot(bench.root) == {"a": typed + FIVE}
+    assert await told(bench) == []
+
+
+async def test_what_was_kept_before_a_deletion_stays_kept(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    await bench.host.reviews.keep(Wanted(hunks=ids(bench)[:1]))
+    await edited(bench, DELETE)
+    await undo(bench.host.reviews, Wanted())
+    assert snapshot(bench.root) == {"a": FIVE.replace(b"two", b"TWO")}
+
+
+async def test_below_a_text_that_has_become_binary_is_what_was_pending_before(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    await command(bench, "open('a', 'wb').write(bytes([0, 255, 254, 0]))")
+    assert [each[1] for each in await told(bench)] == ["whole"]
+    await undo(bench.host.reviews, Wanted())
+    assert snapshot(bench.root) == {"a": FIVE}
+
+
+async def test_of_a_document_that_was_made_a_later_turn_is_undone_alone(bench: Bench) -> None:
+    await edited(bench, ADD)
+    later = "*** Begin Patch\n*** Update File: b\n@@\n made\n+more\n*** End Patch\n"
+    turn = await edited(bench, later)
+    done = await undo(bench.host.reviews, Wanted(turn=turn))
+    assert done.conflicts == []
+    assert snapshot(bench.root) == {"b": b"made\n"}
+    assert await told(bench) == [("b", "created", "", "made\n")]
+    await undo(bench.host.reviews, Wanted())
+    assert snapshot(bench.root) == {}
+
+
+async def test_a_made_document_with_several_changes_becomes_binary(bench: Bench) -> None:
+    await edited(bench, ADD)
+    (bench.root / "b").write_text("made\nuser1\nuser2\nuser3\n")
+    await told(bench)
+    await edited(bench, "*** Begin Patch\n*** Update File: b\n@@\n-user3\n+agent\n*** End Patch\n")
+    await command(bench, "open('b', 'wb').write(bytes([0, 255, 254, 0]))")
+    assert {each[:2] for each in await told(bench)} == {("b", "created")}
+
+
+async def test_a_link_that_a_command_makes_leaves_what_is_pending_in_its_target(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    await command(bench, "import os; os.symlink('a', 'l')")
+    assert await told(bench) == BOTH
+
+
+async def test_rows_at_the_end_are_not_joined(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\ntwo"})
+    await command(bench, "open('a', 'a').write('\\nthree\\n')")
+    (bench.root / "a").write_bytes(b"one\ntwo\nthree\nfour\n")
+    await undo(bench.host.reviews, Wanted())
+    assert snapshot(bench.root) == {"a": b"one\ntwo\nfour\n"}
+
+
+async def test_a_made_document_that_goes_and_comes_back_is_pending_again(bench: Bench) -> None:
+    await edited(bench, ADD)
+    (bench.root / "b").rename(bench.root / "c")
+    assert await told(bench) == []
+    (bench.root / "c").rename(bench.root / "b")
+    assert await told(bench) == [("b", "created", "", "made\n")]
+
+
+async def test_what_the_user_has_removed_and_the_agent_makes_anew_is_made(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    (bench.root / "a").unlink()
+    await told(bench)
+    await edited(bench, ADD.replace("File: b", "File: a"))
+    await undo(bench.host.reviews, Wanted())
+    assert snapshot(bench.root) == {}
+
+
+async def test_a_restore_of_a_restore_brings_back_what_was_pending(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    turn = await edited(bench)
+    restored = await bench.restore(turn)
+    assert await told(bench) == []
+    assert restored.checkpoint is not None
+    await bench.restore(restored.checkpoint)
+    assert await told(bench) == BOTH
+    done = await undo(bench.host.reviews, Wanted())
+    assert done.checkpoint is not None
+    await bench.restore(done.checkpoint)
+    assert await told(bench) == BOTH
+
+
+async def test_what_was_decided_by_looking_holds_after_a_restart(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
+    await edited(bench)
+    (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"mine"))
+    assert await told(bench) == BOTH[1:]
+    await bench.host.reviews.settled()
+    (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"TWOmine"))
+    other = Bench(bench.root, bench.state)
+    other.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
+    assert await told(other) == BOTH[1:]
+
+
+class Busy(Disk):
+    """The disk, on which something else happens right after the next change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.then: Callable[[], Awaitable[object]] | None = None
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        found = await super().apply(changes, label)
+        then, self.then = self.then, None
+        if then is not None:
+            await then()
+        return found
+
+
+async def test_what_is_kept_while_another_change_is_undone_stays_kept(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    bench.editor = busy = Busy()
+    await edited(bench)
+    first, second = ids(bench)
+
+    async def keep() -> None:
+        await bench.host.reviews.keep(Wanted(hunks=[second]))
+
+    busy.then = keep
+    await undo(bench.host.reviews, Wanted(hunks=[first]))
+    assert await told(bench) == []
+    assert snapshot(bench.root) == {"a": FIVE.replace(b"four", b"FOUR")}
+
+
+async def test_a_store_that_others_write_to_forgets_nothing(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    folder = tmp_path / "review"
+    bench.host.reviews.store = ReviewFolder(lambda: folder)
+    await edited(bench)
+    (folder / "gone.json.z").symlink_to("nowhere")
+    assert await told(bench) == BOTH
+    await asyncio.to_thread(folder.chmod, 0o000)
+    try:
+        assert await told(bench) == BOTH
+    finally:
+        folder.chmod(0o700)
+
+
+async def test_a_review_that_fails_stops_no_turn(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    lay_out(bench.root, {"a": FIVE})
+
+    async def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(bench.host.reviews, "_landed", broken)
+    await edited(bench, PATCH)
+    assert snapshot(bench.root) == {"a": EDITED}
