@@ -15,8 +15,6 @@ import pytest
 
 from handrail.testing import lay_out
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 FIVE = "one\ntwo\nthree\nfour\nfive\n"
 EDITED = "one\nTWO\nthree\nFOUR\nfive\n"
 REPLY = "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n+TWO\n@@\n-four\n+FOUR\n*** End Patch\n"
