@@ -113,6 +113,35 @@ async def test_a_branch_with_another_text_keeps_nothing(repository: Bench) -> No
     assert await told(repository) == BOTH
 
 
+@pytest.mark.parametrize(
+    "wrong", ["split index", "sparse index", "a damaged blob", "a damaged commit", "SHA-256"]
+)
+async def test_a_repository_that_cannot_be_read_keeps_nothing_and_disturbs_nobody(
+    bench: Bench, wrong: str
+) -> None:
+    root = bench.root
+    lay_out(root, {"a": FIVE, "folder/b": b"b\n"})
+    git(root, "init", "--quiet", *(["--object-format=sha256"] if wrong == "SHA-256" else []))
+    git(root, "add", ".")
+    git(root, "commit", "--quiet", "-m", "first")
+    bench.host.reviews.records = GitRecords()
+    await edited(bench)
+    if wrong == "split index":
+        git(root, "update-index", "--split-index")
+    elif wrong == "sparse index":
+        git(root, "sparse-checkout", "set", "--cone", "--sparse-index", "other")
+    else:
+        git(root, "add", "a")
+    if wrong.startswith("a damaged"):
+        name = git(root, "rev-parse", ":a" if wrong == "a damaged blob" else "HEAD").strip()
+        damaged = root / ".git" / "objects" / name[:2] / name[2:]
+        damaged.chmod(0o600)
+        damaged.write_bytes(b"damaged")
+    assert await told(bench) == BOTH
+    done = await undo(bench.host.reviews, Wanted())
+    assert done.conflicts == []
+
+
 @pytest.mark.parametrize("wrong", ["no commit", "damaged index", "pipe", "work tree"])
 async def test_repositories_of_all_sorts(repository: Bench, wrong: str) -> None:
     root = repository.root

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import struct
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dulwich.errors import NotGitRepository
+from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository
 from dulwich.index import ConflictedIndexEntry, Index
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
@@ -22,17 +23,11 @@ from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.git import layout
 
 LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
-UNREADABLE = (
-    OSError,
-    ValueError,
-    KeyError,
-    AssertionError,
-    struct.error,
-    NotGitRepository,
-    NotImplementedError,
+UNREADABLE = (  # what dulwich says of files that are damaged, or not as it knows them
+    *(OSError, ValueError, KeyError, AssertionError, NotImplementedError),
+    *(struct.error, zlib.error, ChecksumMismatch, FileFormatException, NotGitRepository),
 )
 Blobs = tuple[str, str]
-NONE: Blobs = ("", "")
 
 
 class GitRecords:
@@ -81,9 +76,10 @@ class GitRecords:
         with Repo(os.fspath(top)) as repository:
             index = Path(repository.index_path())
             stamp = (_stamp(index), _head(repository))
-            if stamp == self._stamps.get(top) and not again:
-                return {}
-            self._stamps[top] = stamp
+            if not again:  # else whoever asks for what has changed would not be told of it
+                if stamp == self._stamps.get(top):
+                    return {}
+                self._stamps[top] = stamp
             names = {uri: _name(top, path) for uri, path in files}
             staged = _staged(index, set(names.values()))
             return {uri: (staged.get(name, ""), _committed(repository, name)) for uri, name in names.items()}
