@@ -49,6 +49,7 @@ from handrail.ports import Ports, Provider
 from handrail.testing import answer, call, script
 
 LINES, HUNKS, KEYS = 20_000, 500, 400
+KEY_S = 0.005
 DOCUMENTS = 10  # of the list, with as many hunks each
 ROUNDS = 7
 LIMIT_KEY, LIMIT_ACTIONS, LIMIT_LIST, LIMIT_MEMORY, LIMIT_LANDING = 1.5, 3.0, 20.0, 3.0, 1.1
@@ -148,7 +149,7 @@ class Client:
         self._write({"method": method, "params": params})
 
     def ask(self, method: str, params: Any) -> Any:
-        """A request and its answer; edits that come meanwhile are made."""
+        """Send a request and return its answer. Edits that the server asks for before it answers are made."""
         number = next(self.numbers)
         self._write({"id": number, "method": method, "params": params})
         while True:
@@ -225,7 +226,7 @@ def keystrokes(client: Client, uri: str) -> list[float]:
         document = {"uri": uri, "version": version}
         client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [event]})
         client.ask("handrail/failure/list", {})
-        time.sleep(0.005)
+        time.sleep(KEY_S)  # no state is awaited: this is how fast the user types
         found.append(client.used_s() - began)
     return found
 

@@ -86,13 +86,19 @@ def test_what_was_typed_in_a_change_is_a_conflict_with_both_texts(shell: Shell) 
     shell.handrail("run", REPLY)
     (shell.root / "a.txt").write_text(EDITED.replace("TWO", "TWO, typed"))
     said = shell.handrail("review", "undo", "--all", code=1)
-    assert "You have typed in rows that the agent wrote" in said
+    assert "You changed lines that the agent wrote" in said
     assert "-TWO, typed\n+two\n" in said
     assert shell.text == "one\nTWO, typed\nthree\nfour\nfive\n"
     (left,) = shell.listed()
     assert left["editedByUser"] is True
     shell.handrail("review", "undo", "--typed", left["id"])
     assert shell.text == FIVE
+
+
+def test_a_form_feed_ends_no_line(shell: Shell) -> None:
+    shell.handrail("run", REPLY.replace("+TWO", "+TWO\f2"))
+    (first, _) = shell.listed()
+    assert "a.txt:2  +1 -1" in shell.handrail("review", "show", first["id"])
 
 
 def test_wrong_calls_are_told(shell: Shell) -> None:

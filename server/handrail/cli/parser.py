@@ -134,7 +134,9 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         action.add_argument("--turn", metavar="TURN", help="those of this turn")
     for action in (keep, undo):
         action.add_argument("--all", action="store_true", help="all of them")
-    undo.add_argument("--typed", action="store_true", help="and what you have typed in them; kept aside")
+    undo.add_argument(
+        "--typed", action="store_true", help="undo what you typed in them as well; the checkpoint keeps it"
+    )
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
         action.add_argument("--json", action="store_true", help="print one JSON value")

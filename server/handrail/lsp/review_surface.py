@@ -78,10 +78,16 @@ class ReviewSurface:
             self._watching = asyncio.get_running_loop().call_later(RECORDS_S, self._look_at_records)
 
     def _look_at_records(self) -> None:
-        self._watching = None
-        if any(known.document.hunks for known in self.reviews().pending.values()):
-            self.begin(self.reviews().look_at_records())
-            self._watch_records()
+        self.begin(self._look())
+
+    async def _look(self) -> None:
+        """Look once, and again later as long as something is pending; never twice at the same time."""
+        try:
+            await self.reviews().look_at_records()
+        finally:
+            self._watching = None
+            if any(known.document.hunks for known in self.reviews().pending.values()):
+                self._watch_records()
 
     def _pause(self) -> None:
         """Tell once nothing has been typed for a moment, and now and then while there is typing."""

@@ -26,7 +26,7 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
     if known is not None and known.kind is Kind.CREATED and made.after is None:
         return None
     if known is not None and known.kind is Kind.WHOLE:
-        return _again(known, made)
+        return _with_step(known, _step(made.turn, made.call))
     if made.before is not None and made.after is None:
         return _removed(known, made, place, new_id)
     if known is None or (made.before is None and known.kind is Kind.CHANGED):  # the user had removed it
@@ -74,12 +74,8 @@ def _made_anew(known: Pending) -> Pending:
     return replace(known, kind=Kind.CHANGED, document=document, earlier=None)
 
 
-def _again(known: Pending, made: Made) -> Pending:
-    """A document that is pending as a whole, after one more call."""
-    return _with_step(known, _step(made.turn, made.call))
-
-
 def _with_step(known: Pending, whose: Step) -> Pending:
+    """A document that is pending as a whole, after one more call."""
     first, *_ = known.document.hunks
     hunk = replace(first, steps=(*first.steps, whose))
     return replace(known, document=replace(known.document, hunks=(hunk,)))
@@ -88,7 +84,7 @@ def _with_step(known: Pending, whose: Step) -> Pending:
 def replaced(
     known: Pending | None, change: CommandChange, whose: Step, place: Place, new_id: NewId
 ) -> Pending:
-    """What is pending in a document that is no text, after a command has changed it."""
+    """What is pending in a file that is not text, after a command has changed it."""
     if known is not None and known.kind is Kind.WHOLE:
         return _with_step(known, whose)
     hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whose,))
@@ -106,7 +102,7 @@ def replaced(
 
 
 def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
-    """What a command made of a text; None if it is none, or too large."""
+    """What a command has made of a text file; None if the file is not text, or too large."""
     after = restoration.after
     if after is None or restoration.is_place:
         return None

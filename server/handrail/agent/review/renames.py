@@ -20,8 +20,8 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
     Args:
         known: As it was under the old one.
         ports: The world.
-        new: The identities of the documents that may be it. Of several with its text it is none, as it may be
-            any of them; one that was typed in just now counts only if no other has the very text.
+        new: The identities of the documents that may be it. If several have its text, none of them is
+            taken. A document with nearly its text is taken only if no other has exactly its text.
     """
     alike = list[tuple[Pending, bool]]()
     for other in await ports.editor.opened():

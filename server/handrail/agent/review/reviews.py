@@ -75,7 +75,7 @@ class Reviews:
     # ---- What the agent does ----------------------------------------------------------------------
 
     async def landed(self, made: Sequence[Made]) -> None:
-        """Edits have landed; whatever goes wrong here is no reason to stop a turn."""
+        """Edits have landed. An error is logged, and the turn goes on without these hunks."""
         try:
             await self._landed(made)
         except Exception:
@@ -241,7 +241,7 @@ class Reviews:
         self._opened[identity] = next(self._numbers)
 
     async def closed(self, identity: str) -> None:
-        """The editor holds a document no longer: what it has brought back before is not remembered."""
+        """The editor has closed a document: what is pending in it is written down."""
         self._opened.pop(identity, None)
         async with self._one_at_a_time:
             self._touched.discard(identity)
@@ -335,8 +335,8 @@ class Reviews:
         before = self.pending.pop(identity, None)
         if now is not None and (now.document.hunks or now.document.gone):
             self.pending[identity] = now
-        for old in [each.identity for each in self.pending.values() if not each.document.hunks][:-REMEMBERED]:
-            del self.pending[old]
+            if not now.document.hunks:
+                self._forget()
         hunks = [each.document.hunks if each is not None else () for each in (before, now)]
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)
@@ -350,6 +350,12 @@ class Reviews:
     async def _keep_later(self) -> None:
         await asyncio.sleep(KEEP_S)
         await self.settled()
+
+    def _forget(self) -> None:
+        """Remember only the latest documents in which nothing is pending."""
+        empty = [each.identity for each in self.pending.values() if not each.document.hunks]
+        for identity in empty[:-REMEMBERED]:
+            del self.pending[identity]
 
     async def _keep(self, identities: Iterable[str | None]) -> None:
         both = (*identities, *sorted(self._unkept))

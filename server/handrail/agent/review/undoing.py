@@ -29,9 +29,9 @@ from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Kind, Pending
 from handrail.ports import CheckpointError, Document, Ports, Unreviewed
 
-TYPED = "You have typed in rows that the agent wrote, so the two cannot be told apart. It was kept as it is."
-CHANGED = "The document has changed just now. Ask again."
-UNREADABLE = "{} The change counts as kept."
+TYPED = "You changed lines that the agent wrote, so handrail cannot tell your text from the agent's."
+CHANGED = "The document changed while handrail was about to undo this. Try again."
+UNREADABLE = "{} handrail cannot undo this change any more, and counts it as kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

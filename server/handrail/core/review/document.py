@@ -60,9 +60,9 @@ class Reviewed:
     gone: tuple[Gone, ...] = ()
     states: tuple[tuple[int, tuple[Hunk, ...]], ...] = ()
 
-    def ids(self, turn: str | None = None) -> frozenset[str]:
-        """The ids of all pending hunks, or of those in which a turn wrote."""
-        return frozenset(hunk.id for hunk in self.hunks if turn is None or turn in hunk.turns)
+    def ids(self) -> frozenset[str]:
+        """The ids of all pending hunks."""
+        return frozenset(hunk.id for hunk in self.hunks)
 
 
 def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:

@@ -1,5 +1,6 @@
 """List, show, keep and undo the agent's changes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from handrail.headless.commands.stage import (
     on_stage,
 )
 
+LINE_END = re.compile("\r\n|\n|\r")
 Wish = dict[str, object]  # which changes, as the request's params have it
 
 
@@ -130,7 +132,7 @@ class Hunk:
 
     def shown(self, name: str) -> str:
         """It in one line, with the name of its document."""
-        size = f"+{len(self.after.splitlines())} -{len(self.before.splitlines())}"
+        size = f"+{len(_rows(self.after))} -{len(_rows(self.before))}"
         edited = "  edited by you" if self.is_edited else ""
         where = f"{name}:{self.line}" if self.kind == "changed" else name
         what = size if self.kind == "changed" else f"{self.kind} {size}"
@@ -143,8 +145,13 @@ class Hunk:
 
 
 def _diff(before: str, after: str) -> str:
-    rows = [f"-{row}" for row in before.splitlines()] + [f"+{row}" for row in after.splitlines()]
-    return "\n".join(rows)
+    return "\n".join([*(f"-{row}" for row in _rows(before)), *(f"+{row}" for row in _rows(after))])
+
+
+def _rows(text: str) -> list[str]:
+    """The lines of a text, which end as in LSP: a form feed ends none."""
+    rows = LINE_END.split(text)
+    return rows if rows[-1] else rows[:-1]
 
 
 def _read(json: Any) -> list[Hunk]:

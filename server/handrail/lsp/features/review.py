@@ -134,7 +134,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         size = _size(hunk)
         actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
         actions.append(_action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
-        if hunk.is_typed_in:
+        if hunk.is_typed_in and not known.is_whole:  # a document that was typed in is never removed
             title = "Undo all of it, with what you have typed in it"
             actions.append(_action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
@@ -203,7 +203,7 @@ def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
     known = _known(state, uri)
     return [
         lsp.Diagnostic(
-            range=_range(state, uri, hunk),
+            range=_range(hunk),
             message=f"Changed by the agent ({_size(hunk)}){', and by you' if hunk.is_typed_in else ''}.",
             severity=lsp.DiagnosticSeverity.Hint,
             source="handrail review",
@@ -229,7 +229,7 @@ def _size(hunk: Hunk) -> str:
 
 def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
     uri = state.spelled(known.uri)
-    found = _range(state, uri, hunk)
+    found = _range(hunk)
     is_text = known.kind is not Kind.WHOLE
     return protocol.Hunk(
         id=hunk.id,
@@ -247,7 +247,7 @@ def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
     )
 
 
-def _range(state: State, uri: str, hunk: Hunk) -> lsp.Range:
+def _range(hunk: Hunk) -> lsp.Range:
     """The rows of a hunk, to the beginning of the row after them."""
     return lsp.Range(
         start=lsp.Position(line=hunk.start, character=0), end=lsp.Position(line=hunk.end, character=0)
