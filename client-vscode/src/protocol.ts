@@ -841,6 +841,15 @@ export const REVIEW_NEXT = "handrail/review/next";
 /** Shows the last change before a line, in its document or the one before. */
 export const REVIEW_PREVIOUS = "handrail/review/previous";
 
+/** Writes the review document, which shows all changes, and opens it. Comments are written in it. */
+export const REVIEW_OPEN = "handrail/review/open";
+
+/** Writes a comment on a change or on lines in the review document, or opens it where there is room. */
+export const REVIEW_COMMENT = "handrail/review/comment";
+
+/** Sends all comments as one turn, which begins after those of its session. */
+export const REVIEW_SEND = "handrail/review/send";
+
 export const TURN_UPDATE = "handrail/turn/update";
 
 export const APPROVAL_REQUEST = "handrail/approval/request";

@@ -65,10 +65,13 @@ async def test_a_change_is_undone_at_the_cursor_and_the_other_one_kept(
     assert list(actions) == [
         "Keep this change (+1 −1)",
         "Undo this change (+1 −1)",
+        "Undo this change and say why…",
         "Keep all 2 changes in this document",
         "Undo all 2 changes in this document",
+        "Comment on this change…",
         "Next change",
         "Previous change",
+        "Open the review document",
     ]
     assert [title for title in await at(editor, uri, 0) if "this change" in title] == []
     await editor.choose(actions["Undo this change (+1 −1)"])

@@ -47,6 +47,7 @@ REVIEW = [
     "Undo the change in this document",
     "Next change",
     "Previous change",
+    "Open the review document",
 ]
 ACTIONS = [ACTION, "Show what this would change", "Dismiss", *REVIEW]
 

@@ -166,6 +166,14 @@ class Archive:
             return None
         return session, [each.turn for each in await self._entries(session) if isinstance(each, Begun)]
 
+    async def prompt(self, turn: str) -> str | None:
+        """What the user said to begin a turn; None if no journal knows it."""
+        session = await self.journals.of_turn(turn)
+        if session is None:
+            return None
+        begun = (each for each in await self._entries(session) if isinstance(each, Begun))
+        return next((each.prompt for each in begun if each.turn == turn), None)
+
     async def _entries(self, session: str) -> tuple[Entry, ...]:
         entries = await self.journals.load(session)
         if entries is None:

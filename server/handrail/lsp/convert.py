@@ -55,6 +55,12 @@ def lines(span: protocol.Range) -> tuple[int, int]:
     return first, max(first, last - 1 if span.end.character == 0 else last)
 
 
+def line(number: int) -> lsp.Range:
+    """The beginning of a line, counted from 0."""
+    place = lsp.Position(line=number, character=0)
+    return lsp.Range(start=place, end=place)
+
+
 def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
     """The range of a span."""
     return lsp.Range(start=position(text, span.start, encoding), end=position(text, span.end, encoding))

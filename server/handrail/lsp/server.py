@@ -30,6 +30,7 @@ from handrail.lsp.features import (
     model,
     questions,
     review,
+    review_page,
     session,
     sync,
     turn,
@@ -76,6 +77,9 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.REVIEW_UNDO, review.undo),
     (protocol.REVIEW_NEXT, review.next_),
     (protocol.REVIEW_PREVIOUS, review.previous),
+    (protocol.REVIEW_OPEN, review_page.open_),
+    (protocol.REVIEW_COMMENT, review_page.comment),
+    (protocol.REVIEW_SEND, review_page.send),
 )
 
 # What is said to the user after a command, whose result editors drop.
@@ -90,6 +94,8 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.REVIEW_UNDO: review.tell_undone,
     protocol.REVIEW_NEXT: review.show,
     protocol.REVIEW_PREVIOUS: review.show,
+    protocol.REVIEW_OPEN: review_page.show,
+    protocol.REVIEW_COMMENT: review_page.show_place,
 }
 
 SHOWN_CHARS = 2_000  # of the message of an error
@@ -172,11 +178,16 @@ def _register_places(server: Server) -> None:
             *diagnostics.code_actions(state, params),
             *questions.code_actions(state, params),
             *review.code_actions(state, params),
+            *review_page.code_actions(state, params),
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        return review.lenses(state, params)
+        return [*review.lenses(state, params), *review_page.lenses(state, params)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
+    def document_link(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+        return review_page.links(state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:

@@ -20,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
 from handrail.agent.questions import Questions
+from handrail.agent.review.discussion import Discussion
 from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
@@ -30,7 +31,7 @@ from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
-from handrail.lsp import settings
+from handrail.lsp import chosen, convert, settings
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
@@ -40,19 +41,18 @@ from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
-from handrail.lsp.review_surface import ReviewSurface
+from handrail.lsp.review.page import ReviewPage
+from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.ports import (
     Checkpoints,
     Clock,
     Editor,
     Grants,
-    ModelChoice,
     Ports,
     Process,
     Provider,
     Providers,
-    Reasoning,
     Spills,
     Stamp,
     Terms,
@@ -154,6 +154,7 @@ class State:
         )
         self.editor_model = EditorModel(server, self.secrets)
         self.converter = Converter(encoding=self.documents.encoding)
+        self.review_page = self._review_page()
         self.review = self._review_surface()
         self.host = Host(
             ports=self._ports,
@@ -163,6 +164,12 @@ class State:
             archive=Archive(journals=world.sessions),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
+        )
+        self.discussion = Discussion(
+            reviews=self.host.reviews,
+            archive=self.host.archive,
+            spelled=self.spelled,
+            new_id=self.host.new_id,
         )
         self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
@@ -174,6 +181,10 @@ class State:
         self._tasks: set[asyncio.Task[object]] = set()
         self._identities: dict[str, str] = {}
 
+    def _review_page(self) -> ReviewPage:
+        held, said = (self.documents, self.editor), (self.say, self.begin)
+        return ReviewPage(self.world.served, *held, lambda: self.discussion, *said)
+
     def _review_surface(self) -> ReviewSurface:
         return ReviewSurface(
             server=self.server,
@@ -183,6 +194,7 @@ class State:
             spelled=self.spelled,
             begin=self.begin,
             publish=lambda: self.publish(self, self.host.ledger),
+            page=self.review_page,
         )
 
     def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
@@ -248,7 +260,7 @@ class State:
                 timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
                 longest_s=self.settings.number(settings.TERMINAL_LONGEST),
                 reasons=prompt.reasons(self.settings.text(settings.MODEL)),
-                sees=self.sees(),
+                sees=chosen.sees(self.settings),
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
@@ -267,24 +279,7 @@ class State:
         kind, _, name = model.partition(":")
         if kind == EDITOR:
             return self.editor_model.named(name)
-        return self.world.providers(self.chosen_model())
-
-    def sees(self) -> bool:
-        """Whether the chosen model is shown pictures."""
-        chosen = self.settings.text(settings.PICTURES)
-        return chosen == "always" or (chosen == "auto" and prompt.sees(self.settings.text(settings.MODEL)))
-
-    def chosen_model(self) -> ModelChoice:
-        """The model that the user has chosen."""
-        reasoning = self.settings.text(settings.REASONING)
-        return ModelChoice(
-            model=self.settings.text(settings.MODEL),
-            base_url=self.settings.text(settings.BASE_URL),
-            key_name=self.settings.text(settings.KEY_NAME),
-            output_tokens=self.settings.number(settings.OUTPUT_TOKENS),
-            reasoning=None if reasoning == "auto" else Reasoning(reasoning),
-            window_tokens=self.settings.number(settings.CONTEXT_WINDOW),
-        )
+        return self.world.providers(chosen.model(self.settings))
 
     # ---- Settings ---------------------------------------------------------------------------------
 
@@ -314,10 +309,11 @@ class State:
 
     # ---- Questions --------------------------------------------------------------------------------
 
-    async def open_document(self, uri: str) -> None:
-        """Have the editor show a document, or say where it is."""
+    async def open_document(self, uri: str, line: int | None = None) -> None:
+        """Have the editor show a document, or a line of it, counted from 0; else say where it is."""
         if self.client.shows_documents:
-            params = lsp.ShowDocumentParams(uri=uri, take_focus=True)
+            selection = None if line is None else convert.line(line)
+            params = lsp.ShowDocumentParams(uri=uri, take_focus=True, selection=selection)
             try:
                 shown = await asyncio.wait_for(
                     self.server.window_show_document_async(params), self.patience.answer_s
@@ -326,7 +322,7 @@ class State:
                     return
             except (JsonRpcException, TimeoutError):
                 logger.warning("The client did not show %s", uri)
-        self.say(f"Open {uri}")
+        self.say(f"Open {uri}" if line is None else f"Open {uri} at line {line + 1}")
 
     # ---- Telling ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """
-Documents that the server writes for people to read and act in: questions, outputs, and later reviews.
+Documents that the server writes for people to read and act in: questions, outputs, reviews.
 
-They are views: what they say is kept elsewhere, and what somebody writes into them counts for nothing.
+They are views: what they say is kept elsewhere, also what of it the user wrote.
 """
 
 from __future__ import annotations
@@ -40,6 +40,18 @@ class ServedDocuments(Protocol):
 
     async def holds(self, uri: str, text: str) -> bool:
         """Whether the document at *uri* is there and says *text*."""
+        ...
+
+    async def read(self, name: str) -> tuple[str, str] | None:
+        """The URI and the text of a document; None if it is not there, or not where ours are."""
+        ...
+
+    async def keep(self, name: str, note: str) -> None:
+        """Keep a note about a document, out of the workspace; not if another server writes here."""
+        ...
+
+    async def kept(self, name: str) -> str | None:
+        """The note about a document that was kept last; None if there is none, or it is not ours."""
         ...
 
     async def remove(self, uri: str) -> None:

@@ -8,6 +8,7 @@ of its own. What an earlier server left there is removed.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -22,9 +23,11 @@ from handrail.adapters.state.home import workspace_folder
 from handrail.ports.errors import ServedError
 from handrail.ports.served import Written
 
-LOCK, FOLDER = "served.lock", "served"
+LOCK, FOLDER, NOTE = "served.lock", "served", "served-{}.json"
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 LIMIT_BYTES = 50_000_000
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(kw_only=True)
@@ -43,6 +46,7 @@ class ServedFolder:
     _locks: dict[Path, int] = field(default_factory=dict)
     _noted: set[str] = field(default_factory=set)
     _written: set[Path] = field(default_factory=set)
+    _tidied: set[Path] = field(default_factory=set)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def use_workspace(self, wanted: bool) -> None:
@@ -62,6 +66,46 @@ class ServedFolder:
         if path is None or path not in self._written:
             return False
         return await asyncio.to_thread(read, path.parent, path.name, LIMIT_BYTES) == text
+
+    async def read(self, name: str) -> tuple[str, str] | None:
+        """The URI and the text of a document."""
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._read, name)
+
+    def _read(self, name: str) -> tuple[str, str] | None:
+        try:
+            folder, _ = self._folder(says=False)
+        except OSError:
+            return None
+        text = read(folder, name, LIMIT_BYTES)
+        return None if text is None else (uri_of(folder / name), text)
+
+    async def keep(self, name: str, note: str) -> None:
+        """Keep a note about a document in the state folder."""
+        async with self._one_at_a_time:
+            await asyncio.to_thread(self._keep, name, note)
+
+    def _keep(self, name: str, note: str) -> None:
+        state = workspace_folder(self.state, self.roots())
+        try:
+            state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if self._is_ours(state):
+                write(state, NOTE.format(name), note)
+        except OSError as error:
+            logger.warning("What is known of %s could not be kept: %s", name, error)
+
+    async def kept(self, name: str) -> str | None:
+        """The note about a document."""
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._kept, name)
+
+    def _kept(self, name: str) -> str | None:
+        state = workspace_folder(self.state, self.roots())
+        try:
+            state.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return read(state, NOTE.format(name), LIMIT_BYTES) if self._is_ours(state) else None
+        except OSError:
+            return None
 
     async def remove(self, uri: str) -> None:
         """Remove a document that was written here."""
@@ -86,21 +130,21 @@ class ServedFolder:
         self._written.add(folder / name)
         return Written(uri=uri_of(folder / name), note=note)
 
-    def _folder(self) -> tuple[Path, str]:
-        """Where to write now, and what to say of it."""
+    def _folder(self, *, says: bool = True) -> tuple[Path, str]:
+        """Where to write now, and what to say of it, if anything is to be said."""
         roots = self.roots()
         state = workspace_folder(self.state, roots)
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        is_first = state not in self._locks
         if not self._is_ours(state):
             return _private(state / f"{FOLDER}-{os.getpid()}"), ""
         if not self._in_workspace:
             return _private(state / FOLDER), ""
         found = own_folder(roots[0] if roots else None, state)
         folder = _private(state / FOLDER) if isinstance(found, Foreign) else found
-        if is_first:
+        if folder not in self._tidied:
+            self._tidied.add(folder)
             _tidy(folder)
-        return folder, self._note(found, folder) if isinstance(found, Foreign) else ""
+        return folder, self._note(found, folder) if says and isinstance(found, Foreign) else ""
 
     def _is_ours(self, state: Path) -> bool:
         if state in self._locks:

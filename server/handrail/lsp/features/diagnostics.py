@@ -6,7 +6,7 @@ Each publish carries the whole set of a document; a document without failures ge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
@@ -15,7 +15,7 @@ from handrail.core.ledger import offer, report
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.lsp import protocol
-from handrail.lsp.features import review
+from handrail.lsp.features import actions, review
 from handrail.lsp.state import State
 
 TITLE_CHARS = 200
@@ -58,23 +58,17 @@ def _send(
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The quick fixes for the failures that are shown in the range that the client asks about."""
-    if params.context.only and not any(_wants(kind) for kind in params.context.only):
-        return []
-    if not state.shows_diagnostics():
+    if not actions.wanted(params) or not state.shows_diagnostics():
         return []
     uri = state.spelled(params.text_document.uri)
     shown = {each.failure: each for each in _by_uri(state, state.host.ledger).get(uri, ())}
-    actions: list[lsp.CodeAction] = []
+    found: list[lsp.CodeAction] = []
     for known in state.host.ledger.open:
         if known.id in shown:
             diagnostic = state.converter.diagnostic(shown[known.id])
             if _meets(diagnostic.range, params.range):
-                actions += _fixes(known, diagnostic)
-    return actions
-
-
-def _wants(kind: lsp.CodeActionKind | str) -> bool:
-    return lsp.CodeActionKind.QuickFix.value.startswith(str(getattr(kind, "value", kind)))
+                found += _fixes(known, diagnostic)
+    return found
 
 
 def _meets(one: lsp.Range, other: lsp.Range) -> bool:
@@ -85,24 +79,19 @@ def _fixes(known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeActio
     """One action for each place, one that shows what they would write, and one that closes the failure."""
     offers = offer.offers(known)
     failure = {"failure": known.id}
-    actions = [
-        _action(each.title, protocol.FAILURE_APPLY, {**failure, "candidate": each.candidate}, diagnostic)
+    fixes = [
+        actions.action(
+            surfaces.line(each.title, TITLE_CHARS),
+            protocol.FAILURE_APPLY,
+            {**failure, "candidate": each.candidate},
+            diagnostic,
+        )
         for each in offers
     ]
     if len(offers) == 1 and offers[0].is_sure:
-        actions[0].is_preferred = True  # editors make the preferred one without showing the others
+        fixes[0].is_preferred = True  # editors make the preferred one without showing the others
     if offers:
-        actions.append(_action("Show what this would change", protocol.FAILURE_DIFF, failure, diagnostic))
-    return [*actions, _action("Dismiss", protocol.FAILURE_DISMISS, failure, diagnostic)]
-
-
-def _action(
-    title: str, request: protocol.Request, argument: Mapping[str, object], diagnostic: lsp.Diagnostic
-) -> lsp.CodeAction:
-    title = surfaces.line(title, TITLE_CHARS)
-    return lsp.CodeAction(
-        title=title,
-        kind=lsp.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic],
-        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
-    )
+        fixes.append(
+            actions.action("Show what this would change", protocol.FAILURE_DIFF, failure, diagnostic)
+        )
+    return [*fixes, actions.action("Dismiss", protocol.FAILURE_DISMISS, failure, diagnostic)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.lsp import protocol
+from handrail.lsp import chosen, protocol
 from handrail.lsp.features import configuration
 from handrail.lsp.state import State
 
@@ -10,7 +10,7 @@ from handrail.lsp.state import State
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """The chosen model, and those beside it."""
     await configuration.settled(state)
-    choice = state.chosen_model()
+    choice = chosen.model(state.settings)
     found = [
         protocol.ModelInfo(
             model=each.model,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from lsprotocol import types as lsp
 
 from handrail.agent import outputs, rules
 from handrail.agent.questions import OpenQuestion
 from handrail.core import surfaces
 from handrail.lsp import protocol
+from handrail.lsp.features import actions
 from handrail.lsp.questions import words
 from handrail.lsp.state import State, Wrong
 from handrail.ports import DENY
@@ -56,22 +55,17 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     The document of a question has its choices, no first; every document has *Show* and *No* for each
     question. A yes is offered only where the whole question is in front of the user.
     """
-    kinds = params.context.only
-    if kinds and not any(_wants(kind) for kind in kinds):
+    if not actions.wanted(params):
         return []
     shown = state.question_documents.of(params.text_document.uri)
-    actions: list[lsp.CodeAction] = []
+    found: list[lsp.CodeAction] = []
     for asked in state.questions.open[:LIMIT_SHOWN]:
         if asked.id == shown and state.question_documents.shows_all(asked):
-            actions = [*_choices(asked), *actions]
+            found = [*_choices(asked), *found]
         else:
             state.begin(state.question_documents.restore(asked))
-            actions += _elsewhere(asked)
-    return actions
-
-
-def _wants(kind: lsp.CodeActionKind | str) -> bool:
-    return lsp.CodeActionKind.QuickFix.value.startswith(str(getattr(kind, "value", kind)))
+            found += _elsewhere(asked)
+    return found
 
 
 def _choices(asked: OpenQuestion) -> list[lsp.CodeAction]:
@@ -83,20 +77,14 @@ def _choices(asked: OpenQuestion) -> list[lsp.CodeAction]:
 
 def _elsewhere(asked: OpenQuestion) -> list[lsp.CodeAction]:
     title = words.title(asked.question)
-    shows = _command(f"Show handrail's question: {title}", protocol.APPROVAL_SHOW, {"approval": asked.id})
+    shows = actions.action(
+        f"Show handrail's question: {title}", protocol.APPROVAL_SHOW, {"approval": asked.id}
+    )
     return [shows, _action(f"{words.no(asked.question)}: {title}", asked, DENY)]
 
 
 def _action(title: str, asked: OpenQuestion, choice: str) -> lsp.CodeAction:
-    return _command(title, protocol.APPROVAL_ANSWER, {"approval": asked.id, "choice": choice})
-
-
-def _command(title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeAction:
-    return lsp.CodeAction(
-        title=title,
-        kind=lsp.CodeActionKind.QuickFix,
-        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
-    )
+    return actions.action(title, protocol.APPROVAL_ANSWER, {"approval": asked.id, "choice": choice})
 
 
 # ---- What answers leave behind ------------------------------------------------------------------------

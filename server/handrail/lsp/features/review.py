@@ -1,13 +1,13 @@
 """
 List, keep and undo the agent's changes, at their places in documents.
 
-Places are brought up to date when a client asks, or a moment after it has told of typing (`review_surface`).
+Places are brought up to date when a client asks, or a moment after it has told of typing (`lsp/review`).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 
 from lsprotocol import types as lsp
@@ -19,6 +19,8 @@ from handrail.core import surfaces
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Kind, Pending
 from handrail.lsp import protocol, settings
+from handrail.lsp.features import actions, review_page
+from handrail.lsp.features.actions import action
 from handrail.lsp.state import State, Wrong
 
 CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
@@ -42,8 +44,11 @@ async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.Revi
 async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.ReviewUndone:
     """Undo changes."""
     wanted = _wanted(params)
+    await state.host.reviews.refresh()
+    subjects = review_page.subjects(state, wanted) if params.say_why else []
     with state.slow("Undoing changes"):
         found = await undone(state.host.reviews, wanted, forced=params.typed)
+    why = await review_page.said_why(state, subjects, found)
     return protocol.ReviewUndone(
         hunks=found.hunks,
         conflicts=[
@@ -57,6 +62,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
             for each in found.conflicts
         ],
         checkpoint=found.checkpoint,
+        why=why,
     )
 
 
@@ -68,6 +74,8 @@ def tell_undone(state: State, found: protocol.ReviewUndone) -> None:
         state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
     if more := len(found.conflicts[CONFLICTS_SHOWN:]):
         state.say(f"{more} more changes were not undone.")
+    if found.why is not None:
+        review_page.show_place(state, found.why)
 
 
 def _short(text: str) -> str:
@@ -123,29 +131,34 @@ def show(state: State, found: protocol.Hunk) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """What can be done with the changes at the cursor, and with all of the document."""
-    kinds = params.context.only
     known = _known(state, params.text_document.uri)
-    if known is None or (kinds and not any(_wants(kind) for kind in kinds)):
+    if known is None or not actions.wanted(params):
         return []
     uri, here = params.text_document.uri, {"uri": params.text_document.uri}
-    actions = list[lsp.CodeAction]()
-    for hunk in _at(known, params.range.start.line, params.range.end.line):
+    found = list[lsp.CodeAction]()
+    here_are = _at(known, params.range.start.line, params.range.end.line)
+    for hunk in here_are:
         one = {"hunks": [hunk.id]}
         size = _size(hunk)
-        actions.append(_action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
-        actions.append(_action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
+        found.append(action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
+        found.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
+        found.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
         if hunk.is_typed_in and not known.is_whole:  # a document that was typed in is never removed
             title = "Undo all of it, with what you have typed in it"
-            actions.append(_action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
+            found.append(action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
-    if count > 1 or not actions:
+    if count > 1 or not found:
         what = "the change" if count == 1 else f"all {count} changes"
-        actions.append(_action(f"Keep {what} in this document", protocol.REVIEW_KEEP, here))
-        actions.append(_action(f"Undo {what} in this document", protocol.REVIEW_UNDO, here))
+        found.append(action(f"Keep {what} in this document", protocol.REVIEW_KEEP, here))
+        found.append(action(f"Undo {what} in this document", protocol.REVIEW_UNDO, here))
+    found += [
+        action("Comment on this change…", protocol.REVIEW_COMMENT, {"hunk": hunk.id}) for hunk in here_are
+    ]
     at = {"uri": uri, "line": params.range.start.line}
-    actions.append(_action("Next change", protocol.REVIEW_NEXT, at))
-    actions.append(_action("Previous change", protocol.REVIEW_PREVIOUS, at))
-    return actions
+    found.append(action("Next change", protocol.REVIEW_NEXT, at))
+    found.append(action("Previous change", protocol.REVIEW_PREVIOUS, at))
+    found.append(action("Open the review document", protocol.REVIEW_OPEN, {}))
+    return found
 
 
 def _at(known: Pending, first: int, last: int) -> Sequence[Hunk]:
@@ -258,15 +271,3 @@ def _line(known: Pending, hunk: Hunk) -> lsp.Range:
     """The line that a hunk is shown at."""
     place = lsp.Position(line=shown_line(hunk, len(known.document.rows)), character=0)
     return lsp.Range(start=place, end=place)
-
-
-def _wants(kind: lsp.CodeActionKind | str) -> bool:
-    return lsp.CodeActionKind.QuickFix.value.startswith(str(getattr(kind, "value", kind)))
-
-
-def _action(title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeAction:
-    return lsp.CodeAction(
-        title=title,
-        kind=lsp.CodeActionKind.QuickFix,
-        command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
-    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from lsprotocol import types as lsp
 
 from handrail.core.failure import Failure
+from handrail.lsp.review.page import NAME as REVIEW
 from handrail.lsp.state import State
 
 
@@ -18,6 +19,8 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
     state.host.reviews.opened(document.identity)
+    if document.uri.endswith(REVIEW):
+        state.begin(state.review_page.found(document.uri))
     if state.host.reviews.pending:
         state.review.touched(document.identity)
         state.begin(state.host.reviews.refresh())  # it may be one of them by another name
@@ -30,6 +33,8 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     if document is not None:
         state.editor.changed(document)
         state.review.touched(document.identity)
+        if state.review_page.is_it(document.uri):
+            state.review_page.look()
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
 
@@ -40,6 +45,8 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
     if document is not None:
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
         state.editor.in_step(document)
+        if state.review_page.is_it(document.uri):
+            state.review_page.saved()
 
 
 def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:

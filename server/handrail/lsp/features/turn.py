@@ -14,7 +14,7 @@ from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Pic
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import binary
 from handrail.core.failure import Failure
-from handrail.lsp import convert, protocol, settings
+from handrail.lsp import chosen, convert, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State, Wrong
 
@@ -74,7 +74,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     if not images:
         return ()
     await configuration.settled(state)
-    if not state.sees():
+    if not chosen.sees(state.settings):
         model = state.settings.text(settings.MODEL)
         raise Wrong(
             f"params.images: {model} is not known to see pictures. If it does, set handrail.pictures: always."
@@ -88,7 +88,7 @@ async def _pointed_at(state: State, context: Sequence[protocol.TurnContext]) -> 
     """The pictures among what the user points at, for a model that sees."""
     found = []
     for each in context:
-        if state.sees() and isinstance(await state.editor.read(each.uri), Failure):
+        if chosen.sees(state.settings) and isinstance(await state.editor.read(each.uri), Failure):
             with suppress(Wrong):  # what else cannot be read is left out
                 found.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
     return tuple(found[:LIMIT_IMAGES])

@@ -60,9 +60,14 @@ from handrail.lsp.protocol.questions import (
 from handrail.lsp.protocol.review import (
     Hunk,
     ReviewChanged,
+    ReviewCommentParams,
     ReviewKeepParams,
     ReviewKept,
     ReviewListParams,
+    ReviewOpenParams,
+    ReviewPlace,
+    ReviewSendParams,
+    ReviewSent,
     ReviewStepParams,
     ReviewUndone,
     ReviewUndoParams,
@@ -304,6 +309,24 @@ REVIEW_PREVIOUS = Request(
     result=Hunk,
     does="Shows the last change before a line, in its document or the one before.",
 )
+REVIEW_OPEN = Request(
+    name="review.open",
+    params=ReviewOpenParams,
+    result=ServedDocument,
+    does="Writes the review document, which shows all changes, and opens it. Comments are written in it.",
+)
+REVIEW_COMMENT = Request(
+    name="review.comment",
+    params=ReviewCommentParams,
+    result=ReviewPlace,
+    does="Writes a comment on a change or on lines in the review document, or opens it where there is room.",
+)
+REVIEW_SEND = Request(
+    name="review.send",
+    params=ReviewSendParams,
+    result=ReviewSent,
+    does="Sends all comments as one turn, which begins after those of its session.",
+)
 
 REQUESTS = (
     TURN_START,
@@ -339,6 +362,9 @@ REQUESTS = (
     REVIEW_UNDO,
     REVIEW_NEXT,
     REVIEW_PREVIOUS,
+    REVIEW_OPEN,
+    REVIEW_COMMENT,
+    REVIEW_SEND,
 )
 
 TURN_UPDATE = "handrail/turn/update"

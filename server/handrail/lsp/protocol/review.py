@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from handrail.lsp.protocol.values import Range
+from handrail.lsp.protocol.values import Mode, Range
 
 HunkKind = Literal["changed", "created", "deleted", "whole"]
 
@@ -67,6 +67,7 @@ class ReviewUndoParams:
 
     Attributes:
         typed: Whether what you have typed in them goes as well; the checkpoint has it.
+        say_why: Whether the review document makes room below them to say why.
     """
 
     hunks: list[str] | None = None
@@ -74,6 +75,15 @@ class ReviewUndoParams:
     turn: str | None = None
     all: bool = False
     typed: bool = False
+    say_why: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewPlace:
+    """A line of the review document, counted from 0."""
+
+    uri: str
+    line: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,11 +110,13 @@ class ReviewUndone:
     Attributes:
         hunks: The ids of the changes that were undone; of a turn's, its part of them.
         checkpoint: Has what was there before; null if nothing was touched.
+        why: Where you can say why; null if you did not ask for that, or nothing was undone.
     """
 
     hunks: list[str]
     conflicts: list[ReviewConflict]
     checkpoint: str | None
+    why: ReviewPlace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +125,51 @@ class ReviewStepParams:
 
     uri: str | None = None
     line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewOpenParams:
+    """Nothing has to be said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewCommentParams:
+    """
+    A comment on a change, or on lines of any document.
+
+    Attributes:
+        hunk: The id of the change.
+        uri, range: The lines; those that the range touches.
+        text: The comment; without it, the review document makes room for one.
+    """
+
+    hunk: str | None = None
+    uri: str | None = None
+    range: Range | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSendParams:
+    """
+    How the comments are sent.
+
+    Attributes:
+        session: The session that answers; by default the one whose changes they are about.
+        mode: Of the turn; by default the setting `mode`.
+    """
+
+    session: str | None = None
+    mode: Mode | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewSent:
+    """The turn that answers, and how many comments it was sent."""
+
+    session: str
+    turn: str
+    comments: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from handrail.agent.review.reviews import Reviews
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
+from handrail.lsp.review.page import ReviewPage
 from handrail.ports.review import Records, ReviewStore
 
 AGAIN_S = 0.2
@@ -35,6 +36,7 @@ class ReviewSurface:
         spelled: Gives the URI by which the client knows a document.
         begin: Does something beside all else.
         publish: Shows the diagnostics anew, if changes are among them.
+        page: The review document.
     """
 
     server: LanguageServer
@@ -44,6 +46,7 @@ class ReviewSurface:
     spelled: Callable[[str], str]
     begin: Callable[[Coroutine[object, object, object]], None]
     publish: Callable[[], None]
+    page: ReviewPage
     _touched: set[str] = field(default_factory=set)
     _changed: set[str] = field(default_factory=set)
     _timer: asyncio.TimerHandle | None = None
@@ -121,4 +124,5 @@ class ReviewSurface:
             self.server.workspace_code_lens_refresh(None)
         if client.refreshes_hints:
             self.server.workspace_inlay_hint_refresh(None)
+        self.page.changed()
         self.publish()

@@ -1,0 +1,147 @@
+"""The review document: turns, documents and changes, with what was said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from handrail.core import surfaces
+from handrail.core.documents.page import Part
+from handrail.core.review.comments import Sent, Status, Subject
+from handrail.core.review.pending import Kind
+
+LIMIT_SHOWN = 1_000  # changes; editors get slow with more
+LIMIT_ANSWERED = 50
+PATH_CHARS = 200
+HOW = (
+    "Write below a change to comment on it. Code actions on its lines keep it, undo it or go to it; "
+    "*Send comments* sends all that is written here as one turn."
+)
+STATUS = {Status.UNDONE: " · undone", Status.GONE: " · not pending any more"}
+KINDS = {Kind.CREATED: " · created", Kind.DELETED: " · deleted", Kind.WHOLE: " · not a text"}
+ENDS = {
+    "": "is being answered by",
+    "finished": "was answered by",
+    "cancelled": "was sent to a turn that was stopped,",
+    "stopped": "was sent to a turn that was stopped,",
+    "failed": "was sent to a turn that failed,",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A place that a row names: from one of its characters to another, a line of a document."""
+
+    start: int
+    end: int
+    uri: str
+    line: int
+
+
+@dataclass(kw_only=True)
+class View:
+    """
+    What the review document shows.
+
+    Attributes:
+        parts: In order.
+        links: By the key of a part; the link is in its first row.
+        subjects: What its parts are about, by their keys.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    links: dict[str, Link] = field(default_factory=dict)
+    subjects: dict[str, Subject] = field(default_factory=dict)
+
+    def add(self, key: str, *texts: str) -> None:
+        """Add a part of some blocks of text, with an empty line behind each."""
+        rows = [f"{row}\n" for text in texts for row in (*text.split("\n"), "")]
+        self.parts.append(Part(key=key, rows=tuple(rows)))
+
+
+def view(
+    subjects: Sequence[Subject], sent: Sequence[Sent], labels: Mapping[str, str], *, is_on: bool = True
+) -> View:
+    """
+    What the review document shows.
+
+    Args:
+        subjects: Changes and lines, in order; those of a document together.
+        sent: Comments that were sent, in order.
+        labels: What turns are called, by their ids.
+        is_on: Whether changes are noted at all.
+    """
+    found = View()
+    pending = [each for each in subjects if each.status is Status.PENDING]
+    found.add("top", "# Review", _count(pending, is_on=is_on), HOW)
+    for turn in dict.fromkeys(turn for each in pending for turn in each.turns):
+        own = [each for each in pending if turn in each.turns]
+        found.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {_changes(len(own))}")
+    below = dict[str, list[Sent]]()
+    for each in sent:
+        below.setdefault(each.on, []).append(each)
+    path = ""
+    for subject in subjects[:LIMIT_SHOWN]:
+        if subject.path != path:
+            path = subject.path
+            found.add(f"document:{path}", f"## {code(path)}")
+        _add(found, subject, labels)
+        _add_sent(found, below.pop(subject.key, ()), labels, named=False)
+    if len(subjects) > LIMIT_SHOWN:
+        found.add("more", f"{len(subjects) - LIMIT_SHOWN:,} more changes are not shown here.")
+    answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
+    if answered:
+        found.add("answered", "## Comments that were sent")
+        _add_sent(found, answered, labels, named=True)
+    return found
+
+
+def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
+    if not is_on:
+        return "The setting `handrail.review.mode` is `off`: changes are not noted."
+    if not pending:
+        return "Nothing is pending."
+    documents = len({each.path for each in pending})
+    where = "one document" if documents == 1 else f"{documents:,} documents"
+    return f"{_changes(len(pending))} in {where}."
+
+
+def _changes(count: int) -> str:
+    return "1 change" if count == 1 else f"{count:,} changes"
+
+
+def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
+    what = STATUS.get(subject.status) or KINDS.get(subject.kind, "")
+    size = "" if subject.status is Status.LINES else f" · +{len(subject.rows)} −{len(subject.before)}"
+    place = f"{subject.path}:{subject.place}" if subject.kind is Kind.CHANGED else subject.path
+    shown = code(place)
+    blocks = [f"### {shown}{'' if subject.kind is Kind.WHOLE else size}{what}"]
+    if subject.calls:
+        calls = ", ".join(map(code, subject.calls))
+        turns = ", ".join(_turn(turn, labels) for turn in subject.turns)
+        blocks.append(f"Made by {turns} in call {calls}.")
+    if subject.kind is not Kind.WHOLE:
+        blocks.append(surfaces.block(subject.diff, subject.language))
+    found.add(subject.key, *blocks)
+    found.subjects[subject.key] = subject
+    if subject.kind is not Kind.DELETED:
+        link = Link(start=len("### "), end=len("### ") + len(shown), uri=subject.uri, line=subject.start)
+        found.links[subject.key] = link
+
+
+def _add_sent(found: View, sent: Iterable[Sent], labels: Mapping[str, str], *, named: bool) -> None:
+    for each in sent:
+        said = "\n".join(f"> {surfaces.markdown(row)}" for row in each.text.split("\n"))
+        on = f"On {code(f'{each.path}:{each.place}')}:\n\n" if named and each.path else ""
+        end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
+        found.add(each.key, on + said, end)
+
+
+def _turn(turn: str, labels: Mapping[str, str]) -> str:
+    return f"*{surfaces.markdown(labels[turn])}*" if labels.get(turn) else f"turn {code(turn)}"
+
+
+def code(text: str) -> str:
+    """A text as code in a line of Markdown."""
+    shown = surfaces.line(text, PATH_CHARS)
+    return surfaces.markdown(text, PATH_CHARS) if "`" in shown or not shown.strip() else f"`{shown}`"

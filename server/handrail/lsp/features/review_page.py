@@ -1,0 +1,229 @@
+"""The review document: open it, comment in it, send the comments; what can be done at its lines."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from lsprotocol import types as lsp
+
+from handrail.agent.review.undoing import Undone
+from handrail.agent.review.wanted import Wanted
+from handrail.core.documents import page as pages
+from handrail.core.results.redact import redact
+from handrail.core.review import comments
+from handrail.core.review.comments import Status, Subject
+from handrail.lsp import protocol
+from handrail.lsp.documents import to_units
+from handrail.lsp.features import actions, turn
+from handrail.lsp.features.actions import action, lens
+from handrail.lsp.state import State, Wrong
+from handrail.ports import HandrailError
+
+logger = logging.getLogger(__name__)
+
+CONTEXT = "Comment on these lines…"
+
+
+async def open_(state: State, params: protocol.ReviewOpenParams) -> protocol.ServedDocument:
+    """Write the review document."""
+    uri = await state.review_page.bring()
+    return protocol.ServedDocument(uri=uri, text=state.discussion.page.text)
+
+
+async def comment(state: State, params: protocol.ReviewCommentParams) -> protocol.ReviewPlace:
+    """Write a comment on a change or on lines, or make room for one."""
+    discussion = state.discussion
+    if params.hunk is not None:
+        key = await discussion.on_hunk(params.hunk)
+    elif params.uri is not None and params.range is not None:
+        first, last = params.range.start.line, params.range.end.line
+        if params.range.end.character == 0 and last > first:
+            last -= 1  # a selection of whole lines ends at the beginning of the next one
+        key = await discussion.on_lines(params.uri, first, last)
+    else:
+        raise Wrong("params needs hunk, or uri and range: say what the comment is on.")
+    return await _room(state, key, params.text or "")
+
+
+async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
+    """Where *text* was written below a part, or where there is room for it."""
+    await state.review_page.bring()
+    place = pages.room(state.discussion.page, key)
+    uri = await state.review_page.bring(lambda page: pages.with_remark(page, key, text))
+    return protocol.ReviewPlace(uri=uri, line=place)
+
+
+async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:
+    """Send all comments as one turn."""
+    await state.review_page.bring()
+    discussion = state.discussion
+    found = discussion.comments()
+    if not found:
+        raise Wrong("no comment is written. Write below a change in the review document, then send.")
+    session = params.session or await _known(state, await discussion.session(found))
+    prompt = redact(comments.prompt(found), state.secrets())
+    begun = await turn.queue(
+        state, protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
+    )
+    discussion.took(found, begun.turn)
+    state.begin(_answered(state, begun.turn))
+    await state.review_page.bring(lambda page: pages.without(page, [each.remark for each in found]))
+    return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(found))
+
+
+async def _known(state: State, session: str | None) -> str | None:
+    """A session, taken up again if this server does not know it yet; None if that cannot be."""
+    if session is None or session in state.host.sessions:
+        return session
+    try:
+        await state.host.resume(session)
+    except HandrailError as error:
+        logger.warning("The comments begin a new session: %s", error)
+        return None
+    return session
+
+
+async def _answered(state: State, begun: str) -> None:
+    """Show in the document what became of the turn that answers."""
+    report = await state.host.wait(begun)
+    state.discussion.ended(begun, report.state.value)
+    await state.review_page.bring()
+
+
+async def said_why(state: State, wanted: Sequence[Subject], undone: Undone) -> protocol.ReviewPlace | None:
+    """Make room to say why changes were undone, below the first of them; None if none was."""
+    found = [each for each in wanted if each.hunk in undone.hunks]
+    for each in found:
+        state.discussion.undone(each)
+    return await _room(state, found[0].key, "") if found else None
+
+
+def subjects(state: State, wanted: Wanted) -> list[Subject]:
+    """The changes that are meant, as they are now. Raises UnknownId."""
+    reviews = state.host.reviews
+    return [
+        comments.of_hunk(reviews.pending[identity], hunk, state.spelled(reviews.pending[identity].uri))
+        for identity, hunks in reviews.hunks(wanted).items()
+        for hunk in hunks
+    ]
+
+
+def show(state: State, found: protocol.ServedDocument) -> None:
+    """Have the editor open the document: it drops the result of a command."""
+    state.begin(state.open_document(found.uri))
+
+
+def show_place(state: State, found: protocol.ReviewPlace) -> None:
+    """Have the editor open the document where there is room for a comment."""
+    state.begin(state.open_document(found.uri, found.line))
+
+
+# ---- At its lines ---------------------------------------------------------------------------------------
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """What can be done at a line of the review document; in other documents, a comment on the selection."""
+    if not actions.wanted(params):
+        return []
+    uri = params.text_document.uri
+    if not state.review_page.is_it(uri):
+        is_empty = params.range.start == params.range.end
+        if is_empty or not state.host.reviews.shown:
+            return []
+        place = {"uri": uri, "range": _json(params.range)}
+        return [action(CONTEXT, protocol.REVIEW_COMMENT, place)]
+    state.review_page.look()
+    key, _ = state.discussion.page.part_at(params.range.start.line)
+    found = _of_part(state, key)
+    if count := len(state.discussion.comments()):
+        what = "this comment" if count == 1 else f"these {count} comments"
+        found.append(action(f"Send {what}", protocol.REVIEW_SEND, {}))
+    if any(each.status is Status.PENDING for each in state.discussion.shown.subjects.values()):
+        found.append(action("Keep all changes in all documents", protocol.REVIEW_KEEP, {"all": True}))
+        found.append(action("Undo all changes in all documents", protocol.REVIEW_UNDO, {"all": True}))
+    return found
+
+
+def _of_part(state: State, key: str) -> list[lsp.CodeAction]:
+    shown = state.discussion.shown
+    subject, (kind, _, name) = shown.subjects.get(key), key.partition(":")
+    if kind == "turn":
+        wanted = {"turn": name}
+        return [
+            action("Keep the changes of this turn", protocol.REVIEW_KEEP, wanted),
+            action("Undo the changes of this turn", protocol.REVIEW_UNDO, wanted),
+        ]
+    if kind == "document" and (uris := _uris(list(shown.subjects.values()), name)):
+        return [
+            action("Keep the changes in this document", protocol.REVIEW_KEEP, {"uri": uris[0]}),
+            action("Undo the changes in this document", protocol.REVIEW_UNDO, {"uri": uris[0]}),
+        ]
+    if subject is None:
+        return []
+    found = []
+    if subject.status is Status.PENDING:
+        one = {"hunks": [subject.hunk]}
+        found = [
+            action("Keep this change", protocol.REVIEW_KEEP, one),
+            action("Undo this change", protocol.REVIEW_UNDO, one),
+            action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}),
+            action("Go to this change", protocol.REVIEW_NEXT, _before(subject)),
+        ]
+    return found
+
+
+def _uris(found: Sequence[Subject], path: str) -> list[str]:
+    return [each.uri for each in found if each.path == path and each.status is Status.PENDING]
+
+
+def _before(subject: Subject) -> dict[str, object]:
+    """A place from which the change is the next one."""
+    return {"uri": subject.uri, "line": subject.start - 1}
+
+
+def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """In the review document: *Send* at its top, and what can be done above each change."""
+    if not state.review_page.is_it(params.text_document.uri):
+        return []
+    state.review_page.look()
+    discussion, found = state.discussion, list[lsp.CodeLens]()
+    for at, line in enumerate(discussion.page.lines):
+        if line.number or line.part is None:
+            continue
+        subject = discussion.shown.subjects.get(line.part)
+        if line.part == "top" and (count := len(discussion.comments())):
+            found.append(lens(at, f"Send comments ({count})", protocol.REVIEW_SEND, {}))
+        if subject is not None and subject.status is Status.PENDING:
+            one = {"hunks": [subject.hunk]}
+            found.append(lens(at, "Keep", protocol.REVIEW_KEEP, one))
+            found.append(lens(at, "Undo", protocol.REVIEW_UNDO, one))
+            found.append(lens(at, "Undo and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
+            found.append(lens(at, "Go to", protocol.REVIEW_NEXT, _before(subject)))
+    return found
+
+
+def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+    """The places that the review document names."""
+    if not state.review_page.is_it(params.text_document.uri):
+        return []
+    state.review_page.look()
+    found, shown = list[lsp.DocumentLink](), state.discussion.shown
+    encoding = state.documents.encoding
+    for at, line in enumerate(state.discussion.page.lines):
+        link = shown.links.get(line.part) if line.part is not None and not line.number else None
+        if link is not None:
+            ends = [
+                lsp.Position(line=at, character=to_units(line.text, each, encoding))
+                for each in (link.start, link.end)
+            ]
+            target = f"{link.uri}#L{link.line + 1}"
+            found.append(lsp.DocumentLink(range=lsp.Range(start=ends[0], end=ends[1]), target=target))
+    return found
+
+
+def _json(place: lsp.Range) -> dict[str, object]:
+    return {
+        "start": {"line": place.start.line, "character": place.start.character},
+        "end": {"line": place.end.line, "character": place.end.character},
+    }

@@ -1,0 +1,188 @@
+"""A page that two write: nothing of the user's is ever touched, and all of ours is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.core.documents import page as pages
+from handrail.core.documents.edit import apply
+from handrail.core.documents.page import Page, Part, Remark
+from handrail.core.documents.text import split_lines
+
+HUNK = ("### a.txt:2", "", "```diff", "-two", "+TWO", "```", "")
+
+
+def part(key: str, *rows: str) -> Part:
+    return Part(key=key, rows=tuple(f"{row}\n" for row in rows))
+
+
+TOP, ONE, TWO = part("top", "# Review", ""), part("one", *HUNK), part("two", *HUNK)
+
+
+def shown(*parts: Part) -> Page:
+    return pages.updated(Page(), parts)
+
+
+def typed(page: Page, text: str) -> Page:
+    return pages.observed(page, split_lines(text))
+
+
+def remarks(page: Page) -> list[tuple[str, str]]:
+    return [(each.part, each.text) for each in pages.remarks(page)]
+
+
+def brought(page: Page, *parts: Part) -> Page:
+    """The page with these parts, as the edits make it in the editor."""
+    now = pages.updated(page, parts)
+    text = apply(page.text, pages.edits(page, now))
+    assert text == now.text
+    return pages.observed(now, split_lines(text))
+
+
+def test_what_is_written_below_a_part_belongs_to_it() -> None:
+    page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "Why?\n\n" + shown(TWO).text + "Nice.")
+    assert remarks(page) == [("one", "Why?"), ("two", "Nice.")]
+
+
+def test_what_is_written_in_the_midst_of_a_part_knows_the_line_above() -> None:
+    page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("+TWO\n", "+TWO\nwhy so loud?\n"))
+    assert pages.remarks(page) == [Remark(part="one", row="+TWO", number=4, text="why so loud?")]
+    assert brought(page, TOP, ONE).text == page.text
+
+
+def test_what_is_written_in_a_line_of_ours_is_told_apart() -> None:
+    page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("a.txt:2", "a.txt:2 rename it"))
+    assert remarks(page) == [("top", " rename it".strip())]
+    assert brought(page, TOP, ONE).text.count("### a.txt:2\n") == 1
+
+
+def test_ours_is_made_anew_and_theirs_stays() -> None:
+    page = typed(shown(TOP, ONE, TWO), "mine\n")
+    now = brought(page, TOP, ONE, TWO)
+    assert "".join(line.text for line in now.lines if line.part is not None) == shown(TOP, ONE, TWO).text
+    assert "mine\n" in now.text
+
+
+def test_a_part_that_goes_stays_while_something_is_written_below_it() -> None:
+    page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "Why?\n" + shown(TWO).text)
+    page = brought(page, TOP, TWO)
+    assert page.text == shown(TOP, ONE).text + "Why?\n" + shown(TWO).text
+    assert brought(pages.without(page, pages.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
+
+
+def test_blank_lines_keep_no_part() -> None:
+    page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "\n\n" + shown(TWO).text)
+    assert brought(page, TOP, TWO).text == shown(TOP, TWO).text
+
+
+def test_a_formatter_writes_nothing() -> None:
+    text = shown(TOP, ONE).text.replace("# Review", "#  Review  ").replace("### a.txt:2", "### a\\.txt:2")
+    page = typed(shown(TOP, ONE), text.replace("\n\n", "\n\n\n"))
+    assert remarks(page) == []
+
+
+def test_a_last_line_without_an_end_gets_one_when_ours_follows() -> None:
+    page = typed(shown(TOP), shown(TOP).text + "mine")
+    assert brought(page, TOP, ONE).text == shown(TOP).text + "mine\n" + shown(ONE).text
+
+
+def test_a_remark_is_written_below_what_is_there() -> None:
+    page = pages.with_remark(shown(TOP, ONE, TWO), "one", "first\nsecond")
+    page = pages.with_remark(page, "one", "third")
+    assert remarks(page) == [("one", "first\nsecond\nthird")]
+    assert pages.read(pages.as_json(page)) == page
+
+
+def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
+    earlier, latest = shown(TOP, ONE, TWO), shown(TOP, TWO)
+    page = pages.likest(
+        [latest, earlier], split_lines(earlier.text.replace("# Review\n", "# Review\nmine\n"))
+    )
+    assert remarks(page) == [("top", "mine")]
+
+
+def test_nonsense_is_no_page() -> None:
+    assert [pages.read(text) for text in ("", "{}", "[1]", '[["a"]]', "[" * 100_000)] == [
+        None,
+        Page(),
+        None,
+        None,
+        None,
+    ]
+
+
+# ---- Whatever the two do --------------------------------------------------------------------------------
+
+KEYS = st.lists(st.sampled_from("abcde"), unique=True, max_size=5)
+SIZES = st.integers(0, 3)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("show"), KEYS, SIZES),
+        st.tuples(st.just("write"), st.integers(0, 40), st.booleans()),
+        st.tuples(st.just("remove"), st.integers(0, 40), SIZES),
+        st.tuples(st.just("say"), st.sampled_from("abcde"), SIZES),
+    ),
+    max_size=14,
+)
+
+
+@dataclass
+class Both:
+    """A page, with what its user has written and not removed."""
+
+    page: Page = field(default_factory=Page)
+    written: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def word(self) -> str:
+        self.count += 1
+        return f"mine{self.count}"
+
+    def show(self, keys: Sequence[str], size: int) -> None:
+        parts = [part(key, f"## {key}", "", *(f"+{key}{n}" for n in range(size)), "```", "") for key in keys]
+        before = [line.text for line in self.page.lines if line.part is None and line.text.strip()]
+        self.page = brought(self.page, *parts)
+        ours = [(line.part, line.text) for line in self.page.lines if line.part in keys]
+        assert [row for key in keys for row in ours if row[0] == key] == [
+            (each.key, row) for each in parts for row in each.rows
+        ]
+        after = [line.text for line in self.page.lines if line.part is None and line.text.strip()]
+        assert [row.rstrip("\n") for row in after] == [row.rstrip("\n") for row in before]
+
+    def write(self, at: int, is_new: bool) -> None:
+        rows, word = list(self.page.rows), self.word()
+        at = min(at, len(rows))
+        if is_new or at == len(rows):
+            rows.insert(at, f"{word}\n")
+        else:
+            rows[at] = f"{rows[at].rstrip()} {word}\n"
+        self.page = typed(self.page, "".join(rows))
+
+    def remove(self, at: int, size: int) -> None:
+        rows = list(self.page.rows)
+        del rows[at : at + size]
+        self.page = typed(self.page, "".join(rows))
+
+    def say(self, key: str, size: int) -> None:
+        word = self.word()
+        self.page = pages.with_remark(self.page, key, "\n".join([word] * (size + 1)))
+
+    @property
+    def words(self) -> set[str]:
+        return {word for row in self.page.rows for word in row.split() if word.startswith("mine")}
+
+
+@settings(max_examples=400, deadline=None)
+@given(STEPS)
+def test_nothing_of_the_users_is_touched_whatever_the_two_do(steps: list[tuple[str, object, object]]) -> None:
+    both = Both()
+    for name, first, second in steps:
+        before = both.words
+        getattr(both, name)(first, second)
+        assert name == "remove" or before <= both.words
+        said = {word for each in pages.remarks(both.page) for word in each.text.split()}
+        assert {word for word in said if word.startswith("mine")} == both.words

@@ -1,0 +1,290 @@
+"""The review document in every editor: what it shows, comments in it, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import EVERY_EDITOR, VSCODE, Habits
+from e2e.prompts import v4a
+from e2e.texts import Json
+from handrail.testing import answer, call
+
+every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
+vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+INVALID_PARAMS = -32602
+LABEL = "Make it loud."
+FIVE = "one\ntwo\nthree\nfour\nfive\n"
+EDITED = "one\nTWO\nthree\nFOUR\nfive\n"
+PATCH = v4a("*** Update File: a.txt", "@@", "-two", "+TWO", "@@", "-four", "+FOUR")
+HUNKS = ["### `a.txt:2` · +1 −1", "### `a.txt:4` · +1 −1"]
+
+
+@pytest.fixture
+async def editor(stage: Stage, habits: Habits) -> Editor:
+    """An editor in which a turn has made two changes."""
+    stage.put("a.txt", FIVE)
+    model = stage.script(
+        answer("", call("patch", mode="v4a", patch=PATCH)), answer("Done."), answer("I see."), answer("Yes.")
+    )
+    found = await stage.start(habits, settings=model)
+    found.desk.open(stage.root / "a.txt")
+    await found.turn(LABEL)
+    return found
+
+
+async def opened(editor: Editor) -> str:
+    """The review document, opened in the editor: its URI."""
+    found = await editor.request("review.open")
+    uri: str = found["uri"]
+    if uri not in editor.desk.documents:
+        editor.desk.open(uri)
+        assert editor.desk[uri] == found["text"]
+    return uri
+
+
+async def shows(editor: Editor, uri: str, *rows: str) -> str:
+    """The text of the review document once it has these rows."""
+    await editor.until(lambda: all(f"{row}\n" in editor.desk[uri] for row in rows))
+    return editor.desk[uri]
+
+
+def headings(text: str) -> list[str]:
+    return [row for row in text.splitlines() if row.startswith("#")]
+
+
+async def actions(editor: Editor, uri: str, row: str) -> dict[str, Json]:
+    """The code actions at the first row that begins so, by their titles."""
+    line = next(at for at, each in enumerate(editor.desk[uri].splitlines()) if each.startswith(row))
+    place = {"line": line, "character": 0}
+    return {each["title"]: each for each in await editor.quick_fixes(uri, {"start": place, "end": place})}
+
+
+def asked(stage: Stage, editor: Editor) -> str:
+    """What the user's latest message was, as the session has it."""
+    journals = sorted(stage.state.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+    entries = [json.loads(row) for row in journals[-1].read_text("utf-8").splitlines()]
+    return str([each["prompt"] for each in entries if each.get("type") == "begun" or "prompt" in each][-1])
+
+
+@every_editor
+async def test_it_shows_turns_documents_and_changes(editor: Editor) -> None:
+    text = editor.desk[await opened(editor)]
+    assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
+    assert "2 changes in one document.\n" in text
+    assert "- *Make it loud\\.*: 2 changes\n" in text
+    assert "```diff\n-two\n+TWO\n```\n" in text
+
+
+@every_editor
+async def test_its_actions_keep_and_undo_and_it_follows(editor: Editor, stage: Stage) -> None:
+    a, uri = (stage.root / "a.txt").as_uri(), await opened(editor)
+    found = await actions(editor, uri, "-two")
+    assert list(found) == [
+        "Keep this change",
+        "Undo this change",
+        "Undo this change and say why…",
+        "Go to this change",
+        "Keep all changes in all documents",
+        "Undo all changes in all documents",
+    ]
+    await editor.choose(found["Undo this change"])
+    await editor.until(lambda: editor.desk[a] == EDITED.replace("TWO", "two"))
+    await editor.until(lambda: headings(editor.desk[uri]) == ["# Review", "## `a.txt`", HUNKS[1]])
+    await editor.choose((await actions(editor, uri, "- *Make"))["Keep the changes of this turn"])
+    await shows(editor, uri, "Nothing is pending.")
+    assert editor.desk[a] == EDITED.replace("TWO", "two")
+    assert await editor.request("review.list") == []
+
+
+@every_editor
+async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
+    editor: Editor, stage: Stage
+) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "\nWhy so loud?\n", after="+TWO\n```\n")
+    editor.desk.type(uri, "A constant, please.\n", after="+FOUR\n")
+    editor.desk.tell()
+    sent = await editor.choose((await actions(editor, uri, "Why so"))["Send these 2 comments"])
+    assert sent["comments"] == 2
+    report = await editor.request("turn.wait", turn=sent["turn"])
+    assert (report["state"], report["answer"]) == ("finished", "I see.")
+    text = await shows(editor, uri, "> Why so loud?", "> A constant, please\\.")
+    await editor.until(lambda: editor.desk[uri].count("This was answered by") == 2)
+    assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
+    prompt = asked(stage, editor)
+    assert (
+        "## 1. a.txt, line 2\n\nYour change:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nWhy so" in prompt
+    )
+    assert "My comment on the line `+FOUR`:\n\nA constant, please." in prompt
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_the_turn_that_made_a_change_has_the_session_that_answers(editor: Editor) -> None:
+    (session,) = await editor.request("session.list")
+    hunk = (await editor.request("review.list"))[0]
+    place = await editor.request("review.comment", hunk=hunk["id"], text="Why?")
+    uri = await opened(editor)
+    assert editor.desk[uri].splitlines()[place["line"]] == "Why?"
+    sent = await editor.request("review.send")
+    assert sent["session"] == session["session"]
+
+
+@every_editor
+async def test_what_is_typed_is_never_touched(editor: Editor, stage: Stage) -> None:
+    a, uri = (stage.root / "a.txt").as_uri(), await opened(editor)
+    editor.desk.type(uri, "not d", after="+FOUR\n```\n")
+    editor.desk.tell()
+    editor.desk.type(a, "zero\n", before="one")
+    editor.desk.tell()
+    text = await shows(editor, uri, "### `a.txt:3` · +1 −1", "### `a.txt:5` · +1 −1")
+    assert "+FOUR\n```\nnot d\n" in text
+    editor.desk.type(uri, "one", after="not d")
+    await editor.request("review.keep", all=True)
+    text = await shows(editor, uri, "### `a.txt:5` · +1 −1 · not pending any more")
+    assert "+FOUR\n```\nnot done\n" in text
+    assert "TWO" not in text
+
+
+@every_editor
+async def test_an_undo_in_the_editor_writes_no_comment(editor: Editor) -> None:
+    uri = await opened(editor)
+    before = editor.desk[uri]
+    await editor.request("review.keep", all=True)
+    await shows(editor, uri, "Nothing is pending.")
+    while editor.desk[uri] != before:
+        editor.desk.undo(uri)
+    editor.desk.tell()
+    assert not [title for title in await actions(editor, uri, "# Review") if title.startswith("Send")]
+    await editor.request("review.open")
+    assert headings(await shows(editor, uri, "Nothing is pending.")) == ["# Review"]
+
+
+@every_editor
+async def test_undo_and_say_why(editor: Editor, stage: Stage) -> None:
+    a = (stage.root / "a.txt").as_uri()
+    line = {"line": 1, "character": 0}
+    found = {each["title"]: each for each in await editor.quick_fixes(a, {"start": line, "end": line})}
+    await editor.choose(found["Undo this change and say why…"])
+    await editor.until(lambda: editor.desk[a] == EDITED.replace("TWO", "two"))
+    shown = await editor.until(lambda: editor.documents_opened[-1:])
+    uri = await opened(editor)
+    assert shown == [uri]
+    text = editor.desk[uri]
+    assert headings(text) == ["# Review", "## `a.txt`", "### `a.txt:2` · +1 −1 · undone", HUNKS[1]]
+    editor.desk.type(uri, "Too loud.", after="+TWO\n```\n")
+    editor.desk.tell()
+    sent = await editor.request("review.send")
+    await editor.request("turn.wait", turn=sent["turn"])
+    assert (
+        "Your change, which I have undone:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nToo loud."
+        in asked(stage, editor)
+    )
+    text = await shows(editor, uri, "## Comments that were sent", "On `a.txt:2`:", "> Too loud\\.")
+    assert headings(text) == ["# Review", "## `a.txt`", HUNKS[1], "## Comments that were sent"]
+
+
+@every_editor
+async def test_lines_of_any_document_are_commented_on(editor: Editor, stage: Stage) -> None:
+    b = editor.desk.open(stage.put("b.txt", "x\ny\nz\n"))
+    place = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
+    (action,) = await editor.quick_fixes(b, place)
+    assert action["title"] == "Comment on these lines…"
+    await editor.choose(action)
+    uri = await opened(editor)
+    assert "### `b.txt:2`\n\n```text\ny\n```\n\n" in editor.desk[uri]
+    editor.desk.type(uri, "Why y?", after="```text\ny\n```\n")
+    editor.desk.tell()
+    editor.desk.type(b, "w\n", before="x")
+    editor.desk.tell()
+    await editor.request("review.send")
+    assert "## 1. b.txt, line 3\n\nThese lines:\n\n```text\ny\n```\n\nMy comment:\n\nWhy y?" in asked(
+        stage, editor
+    )
+
+
+@every_editor
+async def test_it_is_the_same_after_its_server_was_killed(
+    editor: Editor, stage: Stage, habits: Habits
+) -> None:
+    uri = await opened(editor)
+    editor.desk.save((stage.root / "a.txt").as_uri())
+    editor.desk.type(uri, "Why so loud?\n", after="+TWO\n```\n")
+    editor.desk.tell()
+    before = editor.desk[uri]
+    await editor.request("review.list")
+    stage.running[-1].kill()
+    await editor.ended_quietly()
+    editor.has_left = True
+    again = await stage.start(habits, settings=stage.script(answer("I see.")))
+    again.desk.open(uri, before)
+    again.desk.open(stage.root / "a.txt")
+    await again.request("review.open")
+    assert headings(again.desk[uri]) == ["# Review", "## `a.txt`", *HUNKS]
+    sent = await again.choose((await actions(again, uri, "Why so"))["Send this comment"])
+    assert sent["comments"] == 1
+    await shows(again, uri, "> Why so loud?")
+
+
+@every_editor
+async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why so loud?\n", after="+TWO\n```\n")
+    editor.desk.tell()
+    await editor.request("review.keep", all=True)
+    await shows(editor, uri, "### `a.txt:2` · +1 −1 · not pending any more")
+    editor.desk.close(uri)
+    text = editor.desk[await opened(editor)]
+    assert headings(text) == ["# Review"]
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_saved_and_closed_its_comments_are_there(editor: Editor) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why so loud?\n", after="+TWO\n```\n")
+    editor.desk.tell()
+    editor.desk.save(uri)
+    editor.desk.close(uri)
+    sent = await editor.request("review.send")
+    assert sent["comments"] == 1
+    text = editor.desk[await opened(editor)]
+    assert "Why so loud?" not in text.replace("> Why so loud?", "")
+
+
+@vscode
+async def test_lenses_and_links_stand_at_its_places(editor: Editor, stage: Stage) -> None:
+    uri = await opened(editor)
+    lenses = await editor.call("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    rows = editor.desk[uri].splitlines()
+    assert [(rows[each["range"]["start"]["line"]], each["command"]["title"]) for each in lenses] == [
+        (heading, title) for heading in HUNKS for title in ("Keep", "Undo", "Undo and say why…", "Go to")
+    ]
+    links = await editor.call("textDocument/documentLink", {"textDocument": {"uri": uri}})
+    a = (stage.root / "a.txt").as_uri()
+    assert [each["target"] for each in links] == [f"{a}#L2", f"{a}#L4"]
+    start, end = (links[0]["range"][each]["character"] for each in ("start", "end"))
+    assert rows[links[0]["range"]["start"]["line"]][start:end] == "`a.txt:2`"
+    await editor.choose(await _titled(lenses, "Go to"))
+    assert await editor.until(lambda: editor.documents_shown[-1:]) == [a]
+
+
+async def _titled(found: list[Json], title: str) -> Any:
+    return next(each for each in found if each["command"]["title"] == title)
+
+
+@vscode
+async def test_wrong_calls_are_told(editor: Editor) -> None:
+    with refused(INVALID_PARAMS, "hunk, or uri and range"):
+        await editor.request("review.comment", text="Why?")
+    with refused(-32803, "No change 'h-1' is pending"):
+        await editor.request("review.comment", hunk="h-1", text="Why?")
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
