@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -165,12 +166,6 @@ class State:
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
-        self.discussion = Discussion(
-            reviews=self.host.reviews,
-            archive=self.host.archive,
-            spelled=self.spelled,
-            new_id=self.host.new_id,
-        )
         self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
         self.look: Callable[[str], None] = lambda uri: None
@@ -180,6 +175,12 @@ class State:
         self.settled = asyncio.Event()
         self._tasks: set[asyncio.Task[object]] = set()
         self._identities: dict[str, str] = {}
+
+    @cached_property
+    def discussion(self) -> Discussion:
+        """What is said of pending changes."""
+        host = self.host
+        return Discussion(host.reviews, host.archive, spelled=self.spelled, new_id=host.new_id)
 
     def _review_page(self) -> ReviewPage:
         held, said = (self.documents, self.editor), (self.say, self.begin)

@@ -27,7 +27,7 @@ from handrail.core.review.pending import ReviewMode
 LIMIT_SENT = 50  # comments that are remembered after they were sent
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Discussion:
     """
     All that is said.
