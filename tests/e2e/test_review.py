@@ -221,6 +221,26 @@ async def test_what_is_pending_survives_the_server(
 
 
 @every_editor
+async def test_what_is_pending_in_unsaved_text_survives_the_server(
+    stage: Stage, habits: Habits, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    """The file does not have it, and is looked at before the editor has opened the document again."""
+    editor.desk.type(uri, ", typed", after="TWO")
+    editor.desk.tell()
+    await listed(editor)
+    held = editor.desk[uri]
+    stage.running[-1].kill()
+    editor.has_left = True
+    await editor.ended_quietly()
+    later = await stage.start(habits)
+    assert await listed(later) == []
+    later.desk.open(uri, held)
+    found = await listed(later)
+    assert [each["id"] for each in found] == [each["id"] for each in pending]
+    assert [each["editedByUser"] for each in found] == [True, False]
+
+
+@every_editor
 async def test_changes_go_with_a_document_that_is_renamed(
     stage: Stage, editor: Editor, uri: str, pending: list[Json]
 ) -> None:

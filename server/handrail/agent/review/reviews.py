@@ -64,6 +64,9 @@ class Reviews:
     pending: dict[str, Pending] = field(default_factory=dict)
     commands: int = 0
     _away: set[str] = field(default_factory=set)
+    _aside: dict[str, Pending] = field(
+        default_factory=dict
+    )  # what a file does not have, as the editor had it
     _touched: set[str] = field(default_factory=set)
     _unkept: set[str] = field(default_factory=set)
     _keeping: asyncio.Task[None] | None = None
@@ -180,7 +183,7 @@ class Reviews:
             if isinstance(found, Failure):
                 await self._missing(known, found)
             else:
-                self._observed(known, split_lines(found.text.content))
+                self._observed_on_disk(known, split_lines(found.text.content))
 
     def touched(self, identity: str) -> bool:
         """A document has changed in the editor; whether anything is pending in it."""
@@ -199,8 +202,19 @@ class Reviews:
         if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE):
             return False  # a buffer of a removed document says nothing of its file
         self._touched.discard(identity)
+        aside = self._aside.pop(identity, None)
+        if aside is not None and one.keeps_more(aside.document, known.document, rows):
+            known = aside
         self._observed(known, rows)
         return True
+
+    def _observed_on_disk(self, known: Pending, rows: Sequence[str]) -> None:
+        """Compare a document with its file; the editor may open it with text that was not saved."""
+        before = self._aside.get(known.identity, known)
+        self._observed(known, rows)
+        now = self.pending.get(known.identity)
+        if now is not None and not before.document.ids() <= now.document.ids():
+            self._aside[known.identity] = before
 
     def _observed(self, known: Pending, rows: Sequence[str]) -> None:
         self._seen[known.identity] = next(self._numbers)
@@ -333,6 +347,7 @@ class Reviews:
 
     def _set(self, identity: str, now: Pending | None) -> None:
         before = self.pending.pop(identity, None)
+        self._aside.pop(identity, None)
         if now is not None and (now.document.hunks or now.document.gone):
             self.pending[identity] = now
             if not now.document.hunks:

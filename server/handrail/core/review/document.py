@@ -97,6 +97,11 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
     return at
 
 
+def keeps_more(one: Reviewed, other: Reviewed, now: Sequence[str]) -> bool:
+    """Whether more is pending in the rows *now* if they come from *one* than if they come from *other*."""
+    return len(observed(one, now).hunks) > len(observed(other, now).hunks)
+
+
 def is_like(before: Reviewed, now: Reviewed) -> bool:
     """Whether a document may be the other one a moment later: nothing has gone that was pending in it."""
     blocks = _blocks(before.rows, now.rows)
