@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from editors import four_patches, installed, waiting
+from editors import four_patches, installed, review_story, waiting
 from editors.four_patches import replace
 from editors.terminal import on_terminal
 
@@ -119,6 +119,16 @@ def test_a_turn_with_four_patches(emacs: Emacs) -> None:
     assert files(seen["restored"], "buffers") == before
     assert disk("restored") == {**saved, **landed}
     assert disk("rewritten") == {**saved, **before}
+
+
+def test_changes_are_typed_in_undone_commented_on_and_committed(emacs: Emacs) -> None:
+    review_story.write_workspace(emacs.workspace)
+    seen = emacs.run("review", review_story.MESSAGES, **review_story.values())
+    assert files(seen["landed"], "buffers") == {
+        "poem.txt": review_story.LOUD_POEM,
+        "price.txt": review_story.LOUD_PRICE,
+    }
+    review_story.check(seen, files(seen["written"], "disk"))
 
 
 def test_typing_on_while_edits_arrive(emacs: Emacs) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from editors import four_patches, installed, waiting
+from editors import four_patches, installed, review_story, waiting
 from editors.four_patches import replace
 from editors.terminal import on_terminal
 
@@ -187,6 +187,16 @@ def test_a_turn_with_four_patches(neovim: Neovim) -> None:
     assert buffers(seen["restored"]) == before
     assert disk(seen["restored"]) == {**saved, **landed}
     assert disk(seen["rewritten"]) == {**saved, **before}
+
+
+def test_changes_are_typed_in_undone_commented_on_and_committed(neovim: Neovim) -> None:
+    review_story.write_workspace(neovim.workspace)
+    seen = neovim.run("review", messages=review_story.MESSAGES, values=review_story.values())
+    assert buffers(seen["landed"]) == {
+        "poem.txt": review_story.LOUD_POEM,
+        "price.txt": review_story.LOUD_PRICE,
+    }
+    review_story.check(seen, disk(seen["written"]))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

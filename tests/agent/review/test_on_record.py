@@ -64,6 +64,15 @@ async def test_of_two_changes_one_is_staged(repository: Bench) -> None:
     assert await told(repository) == BOTH[:1]
 
 
+async def test_a_file_that_is_recorded_as_it_is_is_kept_as_a_whole(repository: Bench) -> None:
+    """The row that the agent has removed was never on record, so nothing of that change is in the commit."""
+    (repository.root / "a").write_bytes(FIVE.replace(b"three", b"typed\nthree"))
+    await edited(repository, PATCH.replace("-two\n+TWO", " two\n-typed"))
+    assert await told(repository) == [("a", "changed", "typed\n", ""), BOTH[1]]
+    commit(repository)
+    assert await told(repository) == []
+
+
 async def test_what_was_staged_before_and_other_files_are_no_matter(repository: Bench) -> None:
     (repository.root / "a").write_bytes(b"zero\n" + FIVE)
     git(repository.root, "add", "a")

@@ -395,7 +395,3 @@ class Reviews:
     def _identity(self, uri: str) -> str | None:
         place = self.ports().workspace.resolve(uri)
         return None if isinstance(place, Failure) else place.identity
-
-    def _path(self, uri: str) -> str:
-        place = self.ports().workspace.resolve(uri)
-        return uri if isinstance(place, Failure) else place.path

@@ -26,6 +26,8 @@ def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str
         now: The rows of the record now; ends of rows do not count.
     """
     rows = _bare(document.rows)
+    if rows == _bare(now):  # also what was never on record, such as rows of the user's that have gone
+        return kept(document, document.ids())
     near = Near.of(opcodes(rows, _bare(now)))
     earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
     found, ids = list[Hunk](), set[str]()
