@@ -36,16 +36,20 @@ class Paper:
         base: What they would be without what is pending.
         past: What both were, for each text that the editor's undo may bring back.
         typed: Rows of hunks that the user has typed, or typed in.
+        removed: Rows that the agent has removed; they may have come back. If the user removes one of them
+            then, that is what the agent did, and its change is there again.
     """
 
     now: list[str]
     base: list[str]
     past: list[tuple[list[str], list[str]]] = field(default_factory=list)
     typed: set[str] = field(default_factory=set)
+    removed: set[str] = field(default_factory=set)
 
     def edited(self, start: int, end: int, new: Sequence[str]) -> None:
         """The agent has replaced rows: what would be there without is as it was."""
         self.past.append((list(self.now), list(self.base)))
+        self.removed.update(self.now[start:end])
         self.now[start:end] = new
 
     def typed_outside(self, start: int, end: int, new: Sequence[str]) -> None:

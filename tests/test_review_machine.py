@@ -208,6 +208,8 @@ class Machine(RuleBasedStateMachine):
         if not found:
             return
         at = found[pick % len(found)]
+        if what != "insert" and paper.now[at] in paper.removed:
+            return
         new = [] if what == "delete" else [self.words.row("u")]
         paper.typed_outside(at, at + (what != "insert"), new)
         self.becomes(name, paper.now)
@@ -237,6 +239,7 @@ class Machine(RuleBasedStateMachine):
             place
             for place in places
             if place.start - 1 in own and any(row.startswith("a") for row in place.after[1:])
+            if paper.removed.isdisjoint(paper.now[place.start - 1 : place.start + 1])
         ]
         if not found:
             return
@@ -249,7 +252,10 @@ class Machine(RuleBasedStateMachine):
     @rule(name=names, pick=picks, removes=st.booleans())
     def rewrites_a_hunk(self, name: str, pick: int, removes: bool) -> None:
         """What the user writes anew, or removes, is the user's."""
-        paper, found = self.papers[name], [place for place in self.places(name) if place.after]
+        paper = self.papers[name]
+        found = [
+            place for place in self.places(name) if place.after and paper.removed.isdisjoint(place.after)
+        ]
         if not found:
             return
         place = found[pick % len(found)]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.documents import page as pages
+from handrail.core.documents import remarks as on_page
 from handrail.core.documents.edit import apply
-from handrail.core.documents.page import Page, Part, Remark
+from handrail.core.documents.page import Page, Part
+from handrail.core.documents.remarks import Remark
 from handrail.core.documents.text import split_lines
 
 HUNK = ("### a.txt:2", "", "```diff", "-two", "+TWO", "```", "")
@@ -32,7 +35,7 @@ def typed(page: Page, text: str) -> Page:
 
 
 def remarks(page: Page) -> list[tuple[str, str]]:
-    return [(each.part, each.text) for each in pages.remarks(page)]
+    return [(each.part, each.text) for each in on_page.remarks(page)]
 
 
 def brought(page: Page, *parts: Part) -> Page:
@@ -50,13 +53,15 @@ def test_what_is_written_below_a_part_belongs_to_it() -> None:
 
 def test_what_is_written_in_the_midst_of_a_part_knows_the_line_above() -> None:
     page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("+TWO\n", "+TWO\nwhy so loud?\n"))
-    assert pages.remarks(page) == [Remark(part="one", row="+TWO", number=4, text="why so loud?")]
+    assert on_page.remarks(page) == [
+        Remark(part="one", row="+TWO", number=4, text="why so loud?", is_code=True)
+    ]
     assert brought(page, TOP, ONE).text == page.text
 
 
 def test_what_is_written_in_a_line_of_ours_is_told_apart() -> None:
     page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("a.txt:2", "a.txt:2 rename it"))
-    assert remarks(page) == [("top", " rename it".strip())]
+    assert remarks(page) == [("one", "rename it")]
     assert brought(page, TOP, ONE).text.count("### a.txt:2\n") == 1
 
 
@@ -71,12 +76,50 @@ def test_a_part_that_goes_stays_while_something_is_written_below_it() -> None:
     page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "Why?\n" + shown(TWO).text)
     page = brought(page, TOP, TWO)
     assert page.text == shown(TOP, ONE).text + "Why?\n" + shown(TWO).text
-    assert brought(pages.without(page, pages.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
+    assert brought(on_page.without(page, on_page.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
 
 
 def test_blank_lines_keep_no_part() -> None:
     page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "\n\n" + shown(TWO).text)
     assert brought(page, TOP, TWO).text == shown(TOP, TWO).text
+
+
+@pytest.mark.parametrize("new", ["+TW0", "+two", "+x = -1", "+TWO(a, *b)", "TWO???", "+TWO and three"])
+def test_a_row_of_a_diff_that_was_edited_is_a_remark_on_it(new: str) -> None:
+    page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text.replace("+TWO", new) + shown(TWO).text)
+    assert on_page.remarks(page) == [Remark(part="one", row="+TWO", number=4, text=new, is_code=True)]
+    assert f"-two\n+TWO\n{new}\n```" in brought(page, TOP, ONE, TWO).text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("-two\n+TWO\n", "+TWO\n-two\n"),
+        ("-two\n+TWO\n", "-two +TWO\n"),
+        ("### a.txt:2", "### a.\ntxt:2"),
+        ("```diff", "~~~diff"),
+        ("\n", "\n> "),
+        ("\n", "\n    "),
+        ("### a.txt:2", "### a.txt\\:2"),
+    ],
+)
+def test_what_an_editor_does_to_our_lines_is_no_remark(old: str, new: str) -> None:
+    page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace(old, new))
+    assert remarks(page) == []
+    now = brought(page, TOP, ONE)
+    assert "".join(line.text for line in now.lines if line.part is not None) == shown(TOP, ONE).text
+
+
+def test_a_remark_stays_at_its_row_when_the_row_changes() -> None:
+    page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("+TWO\n", "+TWO\nwhy?\n"))
+    now = part("one", *(row.replace("+TWO", "+more TWO") for row in HUNK))
+    assert "+more TWO\nwhy?\n```" in brought(page, TOP, now).text
+
+
+def test_a_remark_is_written_where_the_page_is_shown() -> None:
+    page = shown(TOP, ONE)
+    now = on_page.with_remark(page, "one", "why?")
+    assert apply(page.text, pages.edits(page, now)) == now.text
 
 
 def test_a_formatter_writes_nothing() -> None:
@@ -91,8 +134,8 @@ def test_a_last_line_without_an_end_gets_one_when_ours_follows() -> None:
 
 
 def test_a_remark_is_written_below_what_is_there() -> None:
-    page = pages.with_remark(shown(TOP, ONE, TWO), "one", "first\nsecond")
-    page = pages.with_remark(page, "one", "third")
+    page = on_page.with_remark(shown(TOP, ONE, TWO), "one", "first\nsecond")
+    page = on_page.with_remark(page, "one", "third")
     assert remarks(page) == [("one", "first\nsecond\nthird")]
     assert pages.read(pages.as_json(page)) == page
 
@@ -169,7 +212,7 @@ class Both:
 
     def say(self, key: str, size: int) -> None:
         word = self.word()
-        self.page = pages.with_remark(self.page, key, "\n".join([word] * (size + 1)))
+        self.page = on_page.with_remark(self.page, key, "\n".join([word] * (size + 1)))
 
     @property
     def words(self) -> set[str]:
@@ -184,5 +227,5 @@ def test_nothing_of_the_users_is_touched_whatever_the_two_do(steps: list[tuple[s
         before = both.words
         getattr(both, name)(first, second)
         assert name == "remove" or before <= both.words
-        said = {word for each in pages.remarks(both.page) for word in each.text.split()}
+        said = {word for each in on_page.remarks(both.page) for word in each.text.split()}
         assert {word for word in said if word.startswith("mine")} == both.words

@@ -66,6 +66,14 @@ def test_what_was_kept_stays_kept_whatever_the_editor_undoes() -> None:
     assert told(document) == [SECOND]
 
 
+def test_typing_in_what_was_restored_is_not_taken_for_what_was_there_before_the_restore() -> None:
+    document = observed(agent(agent(reviewed(), "abXefgZ", "t2"), "abXefgZ"), rows(AFTER))
+    assert told(document) == [FIRST, SECOND]
+    document = observed(document, rows("abX-YefgZ"))
+    assert told(document) == [("t1.0", "cd", "X-Y"), SECOND]
+    assert document.hunks[0].turns == ("t1",)
+
+
 def test_what_comes_back_was_moved_by_typing_above() -> None:
     document = observed(reviewed(), rows("ab" + "ef" + "gZ"))
     assert told(document) == [SECOND]

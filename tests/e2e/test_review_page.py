@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
 import pytest
 
+from e2e.behaviours import Reaction, Says
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits
@@ -147,7 +149,7 @@ async def test_what_is_typed_is_never_touched(editor: Editor, stage: Stage) -> N
     assert "+FOUR\n```\nnot d\n" in text
     editor.desk.type(uri, "one", after="not d")
     await editor.request("review.keep", all=True)
-    text = await shows(editor, uri, "### `a.txt:5` · +1 −1 · not pending any more")
+    text = await shows(editor, uri, "### `a.txt:5` · +1 −1 · kept")
     assert "+FOUR\n```\nnot done\n" in text
     assert "TWO" not in text
 
@@ -238,7 +240,7 @@ async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
     editor.desk.type(uri, "Why so loud?\n", after="+TWO\n```\n")
     editor.desk.tell()
     await editor.request("review.keep", all=True)
-    await shows(editor, uri, "### `a.txt:2` · +1 −1 · not pending any more")
+    await shows(editor, uri, "### `a.txt:2` · +1 −1 · kept")
     editor.desk.close(uri)
     text = editor.desk[await opened(editor)]
     assert headings(text) == ["# Review"]
@@ -256,7 +258,170 @@ async def test_saved_and_closed_its_comments_are_there(editor: Editor) -> None:
     sent = await editor.request("review.send")
     assert sent["comments"] == 1
     text = editor.desk[await opened(editor)]
-    assert "Why so loud?" not in text.replace("> Why so loud?", "")
+    assert "\n> Why so loud?\n" in text
+    assert "\nWhy so loud?\n" not in text
+
+
+CHANGES = "+TWO\n```\n"
+
+
+async def sent(editor: Editor) -> Json:
+    """What was sent, once it is answered."""
+    found: Json = await editor.request("review.send")
+    await editor.request("turn.wait", turn=found["turn"])
+    return found
+
+
+@every_editor
+async def test_room_is_made_in_the_open_document(editor: Editor, stage: Stage) -> None:
+    first, second = await editor.request("review.list")
+    uri = await opened(editor)
+    place = await editor.request("review.comment", hunk=first["id"], text="Why?")
+    await shows(editor, uri, "Why?")
+    assert editor.desk[uri].splitlines()[place["line"]] == "Why?"
+    done = await editor.request("review.undo", hunks=[second["id"]], sayWhy=True)
+    rows = editor.desk[uri].split("\n")
+    assert rows[done["why"]["line"] - 2 :][:3] == ["+FOUR", "```", ""]
+    assert "### `a.txt:4` · +1 −1 · undone" in rows
+
+
+@every_editor
+async def test_a_comment_is_sent_once_however_often_it_is_sent(editor: Editor, stage: Stage) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why?\n", after=CHANGES)
+    editor.desk.tell()
+    calls = [editor.request("review.send") for _ in range(3)]
+    found = await asyncio.gather(*calls, return_exceptions=True)
+    assert len([each for each in found if isinstance(each, dict)]) == 1
+
+
+@every_editor
+@pytest.mark.parametrize("says", [Says.FALSE, Says.ERROR])
+async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(editor: Editor, says: Says) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why?\n", after=CHANGES)
+    editor.desk.tell()
+    editor.behaviours = [Reaction(applies=asyncio.Event(), says=says)] * 9
+    await sent(editor)
+    editor.behaviours = []
+    await editor.request("review.open")
+    text = await shows(editor, uri, "> Why?")
+    assert "\nWhy?\n" not in text
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_an_undo_in_the_editor_sends_nothing_again(editor: Editor) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why?\n", after=CHANGES)
+    editor.desk.tell()
+    await sent(editor)
+    await shows(editor, uri, "> Why?")
+    while "> Why?" in editor.desk[uri]:
+        editor.desk.undo(uri)
+    editor.desk.tell()
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_a_saved_comment_is_not_sent_again(editor: Editor) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why?\n", after=CHANGES)
+    editor.desk.tell()
+    editor.desk.save(uri)
+    await sent(editor)
+    editor.desk.close(uri)
+    with refused(INVALID_PARAMS, "no comment is written"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_what_no_model_has_read_is_a_draft_again(editor: Editor, stage: Stage) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Why?\n", after=CHANGES)
+    editor.desk.tell()
+    stage.script()  # the model has nothing more to say, and fails
+    (stage.folder / "script.json").write_text("[]")
+    begun = await editor.request("review.send")
+    report = await editor.request("turn.wait", turn=begun["turn"])
+    assert report["state"] != "finished"
+    await editor.until(lambda: any("drafts again" in each.message for each in editor.messages))
+    assert "\nWhy?\n" in editor.desk[uri]
+    assert "> Why?" not in editor.desk[uri]
+    assert "Send this comment" in await actions(editor, uri, "Why?")
+
+
+@vscode
+async def test_a_model_that_only_takes_pasted_replies_is_sent_nothing(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    await opened(editor)
+    with refused(INVALID_PARAMS, "`handrail.model` is `paste`"):
+        await editor.request("review.send")
+
+
+@every_editor
+async def test_a_general_comment_is_answered_where_the_changes_were_made(
+    editor: Editor, stage: Stage
+) -> None:
+    (session,) = await editor.request("session.list")
+    uri = await opened(editor)
+    editor.desk.type(uri, "Please mind the docs.\n", after="# Review\n")
+    editor.desk.tell()
+    assert (await sent(editor))["session"] == session["session"]
+    assert "## 1. In general\n\nPlease mind the docs." in asked(stage, editor)
+
+
+@every_editor
+async def test_an_edited_row_of_a_diff_is_a_comment_on_that_row(editor: Editor, stage: Stage) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "+Four", instead="+FOUR")
+    editor.desk.tell()
+    await sent(editor)
+    prompt = asked(stage, editor)
+    assert "## 1. a.txt, line 4\n" in prompt
+    assert "My comment on the line `+FOUR`:\n\n+Four" in prompt
+
+
+@every_editor
+async def test_lines_that_have_changed_are_said_to_have(editor: Editor, stage: Stage) -> None:
+    b = editor.desk.open(stage.put("b.txt", "x\ny\nz\n"))
+    place = {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 1}}
+    await editor.request("review.comment", uri=b, range=place, text="About all")
+    editor.desk.type(b, "YY", instead="y")
+    editor.desk.tell()
+    await sent(editor)
+    assert "## 1. b.txt\n\nThese lines, which have changed since" in asked(stage, editor)
+
+
+@vscode
+async def test_the_text_of_a_protected_file_is_shown_to_no_one(stage: Stage, habits: Habits) -> None:
+    stage.put(".env", "KEY=hunter2\n")
+    model = stage.script(
+        answer("", call("write_file", path=".env", content="KEY=new\n")), answer("Done."), answer("I see.")
+    )
+    editor = await stage.start(habits, settings=model)
+    await stage.turn(editor, "Write it.", "allow")
+    (hunk,) = await editor.request("review.list")
+    await editor.request("review.comment", hunk=hunk["id"], text="Why?")
+    uri = await opened(editor)
+    assert "hunter2" not in editor.desk[uri]
+    await sent(editor)
+    prompt = asked(stage, editor)
+    assert "## 1. .env, line 1" in prompt
+    assert "hunter2" not in prompt
+
+
+@vscode
+async def test_a_folder_in_its_place_is_told(editor: Editor, stage: Stage) -> None:
+    await editor.request("review.open")
+    (stage.root / ".handrail" / "review.md").unlink()
+    (stage.root / ".handrail" / "review.md").mkdir()
+    with refused(-32803, "The document review.md cannot be written"):
+        await editor.request("review.open")
+    await editor.request("review.keep", all=True)
+    assert [each.message for each in editor.messages if "internal" in each.message] == []
 
 
 @vscode

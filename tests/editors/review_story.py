@@ -1,7 +1,7 @@
 """
-A story that real editors are taken through, with nothing but what every client of LSP has: a turn changes three
-documents in five places; one change is typed in, one is undone, one is commented on; the comment is answered,
-and what is committed is kept.
+A story that real editors are taken through, with nothing but what every client of LSP has: a turn changes
+three documents in five places; one change is typed in, one is undone, one is commented on; the comment is
+answered, and what is committed is kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from git_user import git
 PROMPT = "Make them loud"
 COMMENT = "Please make it LOUDER."
 ANSWER = "It is louder now."
-SENT = "These are my comments"  # how the turn begins that answers
+SENT = "One comment from my review"  # how the turn begins that answers
 
 POEM = b"one\ntwo\nthree\nfour\nfive\n"  # open, with a line that is not saved
 PRICE = b"net = 1\r\ntax = 2\r\nsum = 3\r\n"  # open, with CRLF
@@ -44,6 +44,7 @@ MORE_POEM = LOUD_POEM.replace(b"TWO", b"TWO and more")
 LOUD_PRICE = PRICE.replace(b"tax", b"TAX")
 LOUD_NOTE = b"FIRST\nsecond\nTHIRD\n"
 LOUDER_NOTE = b"FIRST\nsecond\nTHIRD!!!\n"
+WRITTEN = {"poem.txt": MORE_POEM, "price.txt": PRICE, "note.txt": LOUDER_NOTE}
 
 HEADINGS = [
     "# Review",
@@ -84,7 +85,6 @@ def check(seen: Mapping[str, Any], written: Mapping[str, bytes]) -> None:
     assert headings(seen["review"]) == HEADINGS
     assert "> Please make it LOUDER\\.\n" in seen["answered"]
     assert f"This was answered by *{SENT}" in seen["answered"]
-    found = {name: written[name] for name in ("poem.txt", "price.txt", "note.txt")}
-    assert found == {"poem.txt": MORE_POEM, "price.txt": PRICE, "note.txt": LOUDER_NOTE}
+    assert {name: written[name] for name in WRITTEN} == WRITTEN
     assert seen["git"] == ""
     assert headings(seen["committed"]) == ["# Review", "## Comments that were sent"]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from editors import installed, waiting
+from editors import four_patches, installed, review_story, waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "client-vscode"
@@ -270,6 +270,21 @@ def test_questions_in_vscode(code: VSCode) -> None:
 
 def test_questions_left_alone_in_vscode(code: VSCode) -> None:
     code.run("left_alone", scenario={"clock": str(code.folder / "clock")}, **code.own_server)
+
+
+def test_changes_are_typed_in_undone_commented_on_and_committed(code: VSCode) -> None:
+    code.workspace.rmdir()
+    review_story.write_workspace(code.workspace)
+    written = {name: base64.b64encode(data).decode() for name, data in review_story.WRITTEN.items()}
+    told = {
+        **review_story.values(),
+        "price": review_story.PRICE.decode(),
+        "headings": review_story.HEADINGS,
+        "louder": written["note.txt"],
+        "disk": written,
+    }
+    model = four_patches.write_script(code.folder / "script.json", review_story.MESSAGES)
+    code.run("review", scenario=told, **code.own_server, **{"handrail.model": model})
 
 
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:

@@ -92,10 +92,11 @@ def read(folder: Path, name: str, limit_bytes: int = LIMIT_BYTES) -> str | None:
         handle = os.open(folder / name, os.O_RDONLY | NOFOLLOW | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > limit_bytes:
+        os.close(handle)
+        return None
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > limit_bytes:
-            return None
         return file.read().decode("utf-8", "replace")
 
 

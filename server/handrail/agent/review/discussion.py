@@ -7,7 +7,7 @@ in it alone. They are sent together, as one turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.archive import Archive
@@ -16,13 +16,16 @@ from handrail.agent.review.view import View, view
 from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core.conversation.label import label_of
-from handrail.core.documents import page as pages
-from handrail.core.documents.page import Page, Remark
+from handrail.core.documents import remarks as on_page
+from handrail.core.documents.page import Page
+from handrail.core.documents.remarks import Remark
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Failure
+from handrail.core.policy.place import Place, Standing
 from handrail.core.review import comments
 from handrail.core.review.comments import Comment, Sent, Status, Subject
-from handrail.core.review.pending import ReviewMode
+from handrail.core.review.hunks import Hunk
+from handrail.core.review.pending import Pending, ReviewMode
 
 LIMIT_SENT = 50  # comments that are remembered after they were sent
 
@@ -61,7 +64,7 @@ class Discussion:
     async def bring(self, page: Page) -> None:
         """Work out what the page is to show, as far as that follows from what the user has written in it."""
         await self.reviews.refresh()
-        commented = {each.part for each in pages.remarks(page)} | self.waiting
+        commented = {each.part for each in on_page.remarks(page)} | self.waiting
         pending = {each.key: each for each in self._pending()}
         for key in commented:
             known = self.subjects.get(key) or self.shown.subjects.get(key)
@@ -76,22 +79,23 @@ class Discussion:
         for turn in sorted(turns - set(self._labels)):
             self._labels[turn] = label_of(await self.archive.prompt(turn) or "")
         is_on = self.reviews.mode() != ReviewMode.OFF
-        self.shown = view(subjects, self.sent, self._labels, is_on=is_on)
+        self.shown = view(subjects, self.sent, self._labels, commented, is_on=is_on)
 
     def _pending(self) -> list[Subject]:
-        return [
-            comments.of_hunk(known, hunk, self.spelled(known.uri))
-            for known in self.reviews.shown
-            for hunk in known.document.hunks
-        ]
+        return [self._of(known, hunk) for known in self.reviews.shown for hunk in known.document.hunks]
+
+    def _of(self, known: Pending, hunk: Hunk) -> Subject:
+        place = self.reviews.ports().workspace.resolve(known.uri)
+        is_protected = isinstance(place, Place) and place.standing is Standing.PROTECTED
+        return comments.of_hunk(known, hunk, self.spelled(known.uri), is_protected=is_protected)
 
     async def _found(self, subject: Subject) -> Subject:
         """Lines where they stand now."""
-        if subject.status is not Status.LINES:
+        if subject.is_change:
             return subject
         document = await self.reviews.ports().editor.read(subject.uri)
         if isinstance(document, Failure):
-            return subject
+            return replace(subject, status=Status.CHANGED)
         return comments.found(subject, split_lines(document.text.content))
 
     # ---- Comments ---------------------------------------------------------------------------------
@@ -115,8 +119,7 @@ class Discussion:
         first = max(0, min(first, len(rows) - 1))
         wanted = tuple(rows[first : max(first, last) + 1])
         for each in self.subjects.values():
-            is_same = (each.path, each.start, each.rows) == (place.path, first, wanted)
-            if is_same and each.status is Status.LINES:
+            if (each.path, each.start, each.rows, each.status) == (place.path, first, wanted, Status.LINES):
                 self.waiting.add(each.key)
                 return each.key
         key = self.new_id("lines")
@@ -129,54 +132,90 @@ class Discussion:
             before=wanted,
             rows=wanted,
             status=Status.LINES,
+            is_protected=place.standing is Standing.PROTECTED,
         )
         self.waiting.add(key)
         return key
 
-    def undone(self, hunk: Subject) -> None:
-        """A hunk was undone, and the user is about to say why."""
-        self.subjects[hunk.key] = replace(hunk, status=Status.UNDONE)
-        self.waiting.add(hunk.key)
+    def subjects_of(self, wanted: Wanted) -> list[Subject]:
+        """The hunks that are meant, as they are now. Raises UnknownId."""
+        found = self.reviews.hunks(wanted)
+        return [
+            self._of(self.reviews.pending[identity], hunk) for identity in found for hunk in found[identity]
+        ]
+
+    def decided(self, subjects: Iterable[Subject], status: Status, *, says_why: bool = False) -> None:
+        """The user has kept or undone hunks, and may be about to say why."""
+        for each in subjects:
+            self.subjects[each.key] = replace(each, status=status)
+            if says_why:
+                self.waiting.add(each.key)
 
     def comments(self) -> list[Comment]:
         """What was written and has not been sent."""
-        return [self._comment(each) for each in pages.remarks(self.page)]
+        old = set(self.old())
+        return [self._comment(each) for each in on_page.remarks(self.page) if each not in old]
+
+    def old(self) -> list[Remark]:
+        """What stands on the page again, or still, although it was sent."""
+        sent = {(each.part, each.text) for each in self.sent}
+        return [each for each in on_page.remarks(self.page) if (each.part, each.text) in sent]
 
     def _comment(self, remark: Remark) -> Comment:
-        on = next((each.on for each in self.sent if each.key == remark.part), remark.part)
-        kind, _, name = on.partition(":")
+        answered = next((each for each in self.sent if each.key == remark.part), None)
+        kind, _, name = remark.part.partition(":")
         about = {"document": name, "turn": self._labels.get(name, "")}.get(kind, "")
-        subject = self.subjects.get(on) or self.shown.subjects.get(on)
+        subject = self.subjects.get(remark.part) or self.shown.subjects.get(remark.part)
+        if answered is not None and answered.subject is not None:
+            key = answered.subject.key
+            subject = self.subjects.get(key) or self.shown.subjects.get(key) or answered.subject
         return Comment(subject=subject, remark=remark, about=about)
 
-    async def session(self, found: Sequence[Comment]) -> str | None:
-        """The session in which comments are to be answered: that of the latest turn that they are about."""
-        turns = [turn for each in found if each.subject is not None for turn in each.subject.turns]
-        for turn in reversed(turns):
+    async def session(self, found: Sequence[Comment]) -> tuple[str | None, set[str]]:
+        """
+        Where comments are to be answered: the latest session that made one of the changes.
+
+        Returns:
+            The session, None for a new one; and its turns.
+        """
+        turns = {turn for each in found if each.subject is not None for turn in each.subject.turns}
+        turns = turns or {turn for each in self.shown.subjects.values() for turn in each.turns}
+        of = dict[str, set[str]]()
+        for turn in turns | {each.turn for each in self.sent}:
             known = await self.archive.of_turn(turn)
             if known is not None:
-                return known[0]
-        return None
+                of[known[0]] = set(known[1])
+        latest = [each.id for each in await self.archive.journals.list() if each.id in of]
+        return (latest[0], of[latest[0]]) if latest else (None, set())
 
     def took(self, found: Sequence[Comment], turn: str) -> None:
         """Comments were sent, and *turn* answers them: they are not the user's draft any more."""
-        for each in found:
-            subject = each.subject
-            sent = Sent(
+        self.sent += [
+            Sent(
                 key=self.new_id("sent"),
-                on=subject.key if subject is not None else "",
-                path=subject.path if subject is not None else "",
-                place=subject.place if subject is not None else "",
+                part=each.remark.part,
+                subject=each.subject,
                 text=each.remark.text,
                 turn=turn,
             )
-            self.sent.append(sent)
+            for each in found
+        ]
         del self.sent[:-LIMIT_SENT]
         self.waiting.clear()
 
     def ended(self, turn: str, state: str) -> None:
         """The turn that answers comments has ended."""
         self.sent = [replace(each, state=state) if each.turn == turn else each for each in self.sent]
+
+    def gives_back(self, turn: str) -> list[Sent]:
+        """What was sent to a turn that has read none of it is the user's draft again."""
+        back = [each for each in self.sent if each.turn == turn]
+        self.sent = [each for each in self.sent if each.turn != turn]
+        for each in back:
+            if each.subject is not None:
+                self.subjects[each.subject.key] = each.subject
+                self.waiting.add(each.subject.key)
+        return back
 
 
 def _in_order(subjects: Sequence[Subject]) -> list[Subject]:

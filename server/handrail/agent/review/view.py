@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from handrail.core import surfaces
@@ -13,11 +13,16 @@ from handrail.core.review.pending import Kind
 LIMIT_SHOWN = 1_000  # changes; editors get slow with more
 LIMIT_ANSWERED = 50
 PATH_CHARS = 200
-HOW = (
-    "Write below a change to comment on it. Code actions on its lines keep it, undo it or go to it; "
-    "*Send comments* sends all that is written here as one turn."
-)
-STATUS = {Status.UNDONE: " · undone", Status.GONE: " · not pending any more"}
+HOW = """\
+Write below a change to comment on it. Code actions send the comments,
+keep and undo changes, and go to their places."""
+STATUS = {
+    Status.KEPT: " · kept",
+    Status.UNDONE: " · undone",
+    Status.GONE: " · not pending any more",
+    Status.CHANGED: " · these lines have changed",
+}
+PROTECTED = "This file is protected, so its text is not shown here."
 KINDS = {Kind.CREATED: " · created", Kind.DELETED: " · deleted", Kind.WHOLE: " · not a text"}
 ENDS = {
     "": "is being answered by",
@@ -60,7 +65,12 @@ class View:
 
 
 def view(
-    subjects: Sequence[Subject], sent: Sequence[Sent], labels: Mapping[str, str], *, is_on: bool = True
+    subjects: Sequence[Subject],
+    sent: Sequence[Sent],
+    labels: Mapping[str, str],
+    needed: Set[str] = frozenset(),
+    *,
+    is_on: bool = True,
 ) -> View:
     """
     What the review document shows.
@@ -69,26 +79,28 @@ def view(
         subjects: Changes and lines, in order; those of a document together.
         sent: Comments that were sent, in order.
         labels: What turns are called, by their ids.
+        needed: The keys of those that are shown whatever their number.
         is_on: Whether changes are noted at all.
     """
     found = View()
     pending = [each for each in subjects if each.status is Status.PENDING]
-    found.add("top", "# Review", _count(pending, is_on=is_on), HOW)
+    found.add("top", "# Review", _count(pending, is_on=is_on), *((HOW,) if subjects else ()))
     for turn in dict.fromkeys(turn for each in pending for turn in each.turns):
         own = [each for each in pending if turn in each.turns]
         found.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {_changes(len(own))}")
     below = dict[str, list[Sent]]()
     for each in sent:
-        below.setdefault(each.on, []).append(each)
+        below.setdefault(each.subject.key if each.subject is not None else "", []).append(each)
     path = ""
-    for subject in subjects[:LIMIT_SHOWN]:
+    shown = [each for at, each in enumerate(subjects) if at < LIMIT_SHOWN or each.key in needed]
+    for subject in shown:
         if subject.path != path:
             path = subject.path
             found.add(f"document:{path}", f"## {code(path)}")
         _add(found, subject, labels)
         _add_sent(found, below.pop(subject.key, ()), labels, named=False)
-    if len(subjects) > LIMIT_SHOWN:
-        found.add("more", f"{len(subjects) - LIMIT_SHOWN:,} more changes are not shown here.")
+    if more := len(subjects) - len(shown):
+        found.add("more", f"{_changes(more)} more: keep or undo some of these, and they are shown.")
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
         found.add("answered", "## Comments that were sent")
@@ -112,7 +124,7 @@ def _changes(count: int) -> str:
 
 def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
     what = STATUS.get(subject.status) or KINDS.get(subject.kind, "")
-    size = "" if subject.status is Status.LINES else f" · +{len(subject.rows)} −{len(subject.before)}"
+    size = f" · +{len(subject.rows)} −{len(subject.before)}" if subject.is_change else ""
     place = f"{subject.path}:{subject.place}" if subject.kind is Kind.CHANGED else subject.path
     shown = code(place)
     blocks = [f"### {shown}{'' if subject.kind is Kind.WHOLE else size}{what}"]
@@ -120,8 +132,10 @@ def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
         calls = ", ".join(map(code, subject.calls))
         turns = ", ".join(_turn(turn, labels) for turn in subject.turns)
         blocks.append(f"Made by {turns} in call {calls}.")
-    if subject.kind is not Kind.WHOLE:
+    if subject.has_text:
         blocks.append(surfaces.block(subject.diff, subject.language))
+    elif subject.is_protected:
+        blocks.append(PROTECTED)
     found.add(subject.key, *blocks)
     found.subjects[subject.key] = subject
     if subject.kind is not Kind.DELETED:
@@ -132,7 +146,8 @@ def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
 def _add_sent(found: View, sent: Iterable[Sent], labels: Mapping[str, str], *, named: bool) -> None:
     for each in sent:
         said = "\n".join(f"> {surfaces.markdown(row)}" for row in each.text.split("\n"))
-        on = f"On {code(f'{each.path}:{each.place}')}:\n\n" if named and each.path else ""
+        subject = each.subject
+        on = f"On {code(f'{subject.path}:{subject.place}')}:\n\n" if named and subject is not None else ""
         end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
         found.add(each.key, on + said, end)
 

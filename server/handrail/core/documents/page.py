@@ -9,17 +9,18 @@ there is ours. No line is ours because of what it says.
 from __future__ import annotations
 
 import json
-import textwrap
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import groupby
+from typing import Any
 
 from handrail.core.documents.edit import TextEdit, between, opcodes
 from handrail.core.documents.spelling import common
 from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
+FENCE = re.compile(r"(`{3,}|~{3,})\w*")
 TOP = ""  # the part of what stands above all parts
 
 
@@ -46,42 +47,30 @@ class Line:
         text: With its end, which the very last line may lack.
         part: The key of the part that it belongs to; None if the user wrote it.
         number: Which row of the part it is.
-        over: The line of ours in which the user wrote it, if it was one.
+        is_code: Whether it is a row of a fenced block, of which every character counts.
+        over: The line of ours in the place of which the user wrote it, if it was one.
     """
 
     text: str
     part: str | None
     number: int = 0
-    over: str = ""
+    is_code: bool = False
+    over: Line | None = None
 
     @property
     def typed(self) -> str:
-        """What of it the user wrote."""
-        row, ours = self.text.rstrip(), self.over.rstrip()
-        if not ours:
+        """What of it the user wrote; in a fenced block, and in the place of another line, all of it."""
+        row = self.text.rstrip()
+        if self.over is None or self.over.is_code:
             return row
+        ours = self.over.text.rstrip()
         head = common(row, ours)
         left, rest = row[head:], ours[head:]
         tail = common(left[::-1], rest[::-1])
-        return left[: len(left) - tail]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
-    """
-    What the user wrote at one place.
-
-    Attributes:
-        part: The part above it.
-        row: The line of ours right above it; empty if there is none.
-        number: Which row of the part that is.
-        text: Without what is indented in all lines.
-    """
-
-    part: str
-    row: str
-    number: int
-    text: str
+        if (head + tail) * 2 < len(ours):
+            return row
+        found = left[: len(left) - tail]
+        return found if any(map(str.isalnum, found)) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,43 +108,58 @@ class Page:
 def observed(page: Page, now: Sequence[str]) -> Page:
     """The page after its user, or an editor, has changed it to the rows *now*."""
     before, after = [line.text.rstrip() for line in page.lines], [row.rstrip() for row in now]
+    blocks = opcodes(before, after)
+    gone = Counter(before[at] for i, j, _, _ in blocks for at in range(i, j) if before[at])
+    of = {line.text.rstrip(): line for line in reversed(page.lines) if line.part is not None}
     lines, done, at = list[Line](), 0, 0
-    for i, j, k, m in [*opcodes(before, after), (len(before), len(before), len(after), len(after))]:
+    for i, j, k, m in [*blocks, (len(before), len(before), len(after), len(after))]:
         lines += (replace(line, text=row) for line, row in zip(page.lines[done:i], now[at:k], strict=True))
-        lines += _changed(page.lines[i:j], now[k:m])
+        for line in _changed(page.lines[i:j], now[k:m]):
+            row = line.text.rstrip()
+            is_moved = line.part is None and row in of and gone[row] > 0
+            gone[row] -= 1
+            lines.append(replace(of[row], text=line.text) if is_moved else line)
         done, at = j, m
     return Page(lines=tuple(lines))
 
 
 def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
-    """The lines of a stretch that has changed: what differs in blanks and signs only is as it was."""
+    """The lines of a stretch that has changed: what a formatter has made of ours is ours."""
+    ours = [line for line in before if line.part is not None]
+    if ours and _bare("".join(line.text for line in ours)) == _bare("".join(now)):  # wrapped, or joined
+        return [replace(ours[min(at, len(ours) - 1)], text=row) for at, row in enumerate(now)]
     there, at, is_paired = dict[str, list[int]](), 0, len(before) == len(now)
     for number, line in enumerate(before):
-        there.setdefault(_said(line.text), []).append(number)
+        there.setdefault(_plain(line.text, is_code=line.is_code), []).append(number)
     found = list[Line]()
     for number, row in enumerate(now):
-        same = there.get(_said(row), []) if _said(row) else []
-        if (first := bisect_left(same, at)) < len(same):
-            at = same[first] + 1
-            found.append(replace(before[same[first]], text=row))
+        same = [
+            n for code in (True, False) if (said := _plain(row, is_code=code)) for n in there.get(said, ())
+        ]
+        first = next((each for each in sorted(same) if each >= at), None)
+        if first is not None:
+            at = first + 1
+            found.append(replace(before[first], text=row))
         else:
-            found.append(Line(text=row, part=None, over=_over(before[number], row) if is_paired else ""))
+            found.append(Line(text=row, part=None, over=_over(before[number]) if is_paired else None))
     return found
 
 
-def _said(row: str) -> str:
-    """What a formatter of Markdown leaves of a line."""
-    return "".join(filter(str.isalnum, row))
+def _plain(row: str, *, is_code: bool) -> str:
+    """What formatters leave of a line; of a row of a fenced block they may change the blanks around it."""
+    row = row.strip().lstrip("> \t")
+    if FENCE.fullmatch(row):
+        return "```"
+    return row if is_code else _bare(row.replace("\\", "").replace("*", "").replace("_", ""))
 
 
-def _over(before: Line, row: str) -> str:
-    """The line of ours in which the user has written *row*, if that is what it is."""
-    if before.part is None:
-        return before.over
-    ours, theirs = before.text.rstrip(), row.rstrip()
-    head = common(ours, theirs)
-    tail = common(ours[head:][::-1], theirs[head:][::-1])
-    return before.text if ours and (head + tail) * 2 >= len(ours) else ""
+def _bare(text: str) -> str:
+    return "".join(text.split())
+
+
+def _over(before: Line) -> Line | None:
+    """The line of ours in the place of which the user wrote, as far as it was one."""
+    return before.over if before.part is None else before if before.text.strip() else None
 
 
 def updated(page: Page, parts: Sequence[Part]) -> Page:
@@ -166,16 +170,22 @@ def updated(page: Page, parts: Sequence[Part]) -> Page:
     """
     written = _written(page, {part.key for part in parts})
     ours = _ours(page)
-    lines = [line for _, line in written.get(TOP, ())]
-    for part in _ordered(page, parts, written, ours):
-        known = ours.get(part.key, ())
-        place = _places(known, part)
-        below = dict[int, list[Line]]()
-        for number, line in written.get(part.key, ()):
-            below.setdefault(place(number), []).append(line)
+    ordered = _ordered(page, parts, {key for key, _, _ in written}, ours)
+    places = {part.key: (at, _places(ours.get(part.key, ()), part)) for at, part in enumerate(ordered)}
+    below, latest = dict[tuple[int, int], list[Line]](), (-1, 0)
+    for key, number, line in written:  # in their order, whatever became of ours around them
+        if key in places:
+            at, place = places[key]
+            latest = max(latest, (at, place(number)))
+        below.setdefault(latest, []).append(line)
+    lines = below.get((-1, 0), [])
+    for at, part in enumerate(ordered):
+        is_code = False
         for number, row in enumerate(part.rows):
-            lines.append(Line(text=row, part=part.key, number=number))
-            lines += below.get(number, ())
+            is_fence = FENCE.fullmatch(row.strip()) is not None
+            is_code = is_code != is_fence
+            lines.append(Line(text=row, part=part.key, number=number, is_code=is_code and not is_fence))
+            lines += below.get((at, number), ())
     return Page(lines=tuple(lines))
 
 
@@ -188,29 +198,28 @@ def _ours(page: Page) -> dict[str, list[Line]]:
     return found
 
 
-def _written(page: Page, parts: Set[str]) -> dict[str, list[tuple[int, Line]]]:
+def _written(page: Page, parts: Set[str]) -> list[tuple[str, int, Line]]:
     """
-    The user's lines by the part above them, each with the row of it that is right above.
+    The user's lines in their order, each with the part and the row that it is below or in the place of.
 
     Below a part that has gone nothing but blank lines counts as nothing.
     """
-    found, part, number = dict[str, list[tuple[int, Line]]](), TOP, 0
+    found, part, number = list[tuple[str, int, Line]](), TOP, 0
     for line in page.lines:
         if line.part is not None:
             part, number = line.part, line.number
+        elif line.over is not None and line.over.part is not None:
+            found.append((line.over.part, line.over.number, line))
         else:
-            found.setdefault(part, []).append((number, line))
-    return {
-        key: lines
-        for key, lines in found.items()
-        if key in parts or key == TOP or any(line.text.strip() for _, line in lines)
-    }
+            found.append((part, number, line))
+    said = {key for key, _, line in found if line.text.strip()} | parts | {TOP}
+    return [each for each in found if each[0] in said]
 
 
 def _ordered(
     page: Page,
     parts: Sequence[Part],
-    written: Mapping[str, Sequence[object]],
+    written: Set[str],
     ours: Mapping[str, Sequence[Line]],
 ) -> list[Part]:
     """The parts so that the user's lines keep their order, and none of them loses the part above it."""
@@ -239,16 +248,19 @@ def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
     after = [row.rstrip() for row in part.rows]
     said = [number for number, row in enumerate(after) if row]
     place, done, at = dict[int, int](), 0, 0
-    for i, j, _, m in [*opcodes(before, after), (len(before), len(before), len(after), len(after))]:
+    for i, j, k, m in [*opcodes(before, after), (len(before), len(before), len(after), len(after))]:
         place |= {line.number: at + n for n, line in enumerate(known[done:i])}
+        place |= {line.number: min(k + n, m - 1) for n, line in enumerate(known[i:j]) if m > k}
         done, at = j, m
 
     def found(number: int) -> int:
-        earlier = [place[each] for each in place if each <= number]
+        earlier = [each for each in place if each <= number]
+        later = [place[each] for each in place if each > number]
         if earlier:
-            return max(earlier)
-        if place:
-            return max(0, min(place.values()) - 1)
+            last = max(earlier)
+            return max(place[last], min(place[last] + number - last, min(later, default=len(after)) - 1))
+        if later:
+            return max(0, min(later) - 1)
         return said[-1] if said else len(after) - 1
 
     return found
@@ -256,7 +268,8 @@ def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
 
 def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     """The edits that make *after* of *before*; none of them touches a line of the user's that is in both."""
-    kept = {id(line) for line in after.lines if line.part is None}
+    there = {id(line) for line in before.lines if line.part is None}
+    kept = there.intersection(id(line) for line in after.lines)
     old, new = _cut(before, kept), _cut(after, kept)
     found, start = list[TextEdit](), 0
     for (ours, line), (now, _) in zip(old, new, strict=True):
@@ -280,62 +293,6 @@ def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
     return [*found, (text, "")]
 
 
-def remarks(page: Page) -> list[Remark]:
-    """What the user has written, place by place."""
-    found = (_remark(above, lines) for above, lines in _runs(page) if above is not None)
-    return [each for each in found if each is not None]
-
-
-def _runs(page: Page) -> Iterator[tuple[Line | None, list[Line]]]:
-    """The lines, in runs of ours and of the user's; before a run of the user's the line of ours above it."""
-    above = Line(text="", part=TOP)
-    for is_ours, group in groupby(page.lines, key=lambda line: line.part is not None):
-        lines = list(group)
-        yield None if is_ours else above, lines
-        above = lines[-1]
-
-
-def _remark(above: Line, lines: Sequence[Line]) -> Remark | None:
-    """What a run of the user's lines says; None for nothing."""
-    text = textwrap.dedent("\n".join(line.typed for line in lines)).strip("\n")
-    if not text.strip() or above.part is None:
-        return None
-    return Remark(part=above.part, row=above.text.rstrip(), number=above.number, text=text)
-
-
-def with_remark(page: Page, key: str, text: str) -> Page:
-    """The page with *text* written by the user below the part *key*, and what is written there already."""
-    at = room(page, key)
-    if not text and at < len(page.lines) and page.lines[at].part is None:
-        return page
-    new = tuple(Line(text=f"{row}\n", part=None) for row in text.split("\n"))
-    return Page(lines=(*page.lines[:at], *new, *page.lines[at:]))
-
-
-def room(page: Page, key: str) -> int:
-    """The line, counted from 0, below a part and what is written there, at which there is room for more."""
-    at = page.end_of(key)
-    while at < len(page.lines) and page.lines[at].part is None and page.lines[at].text.strip():
-        at += 1
-    return at
-
-
-def without(page: Page, gone: Collection[Remark]) -> Page:
-    """The page without some remarks, and without the user's blank lines around them."""
-    places = set(map(_place, gone))
-    lines = list[Line]()
-    for above, group in _runs(page):
-        is_gone = (
-            above is not None and (remark := _remark(above, group)) is not None and _place(remark) in places
-        )
-        lines += () if is_gone else group
-    return Page(lines=tuple(lines))
-
-
-def _place(remark: Remark) -> tuple[str, int, str]:
-    return remark.part, remark.number, remark.text
-
-
 def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:
     """The page *now*, as it follows from that of *pages* that leaves least of it to the user."""
     found = [observed(page, now) for page in pages] or [observed(Page(), now)]
@@ -347,16 +304,28 @@ def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:
 
 def as_json(page: Page) -> str:
     """The page as JSON."""
-    return json.dumps([[line.text, line.part, line.number, line.over] for line in page.lines])
+    return json.dumps([_written_down(line) for line in page.lines])
+
+
+def _written_down(line: Line) -> list[object]:
+    over = None if line.over is None else _written_down(line.over)
+    return [line.text, line.part, line.number, line.is_code, over]
 
 
 def read(text: str) -> Page | None:
     """What `as_json` has written; None if it is nothing of the kind."""
     try:
-        lines = tuple(
-            Line(text=str(row), part=None if part is None else str(part), number=int(number), over=str(over))
-            for row, part, number, over in json.loads(text)
-        )
+        return Page(lines=tuple(map(_read, json.loads(text))))
     except (ValueError, TypeError, RecursionError):
         return None
-    return Page(lines=lines)
+
+
+def _read(value: Sequence[Any]) -> Line:
+    text, part, number, is_code, over = value
+    return Line(
+        text=str(text),
+        part=None if part is None else str(part),
+        number=int(number),
+        is_code=bool(is_code),
+        over=None if over is None else _read(over),
+    )

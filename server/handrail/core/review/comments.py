@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from handrail.core.documents.page import Remark
+from handrail.core.documents.remarks import Remark
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
 
-BEGINNING = (
-    "These are my comments from reviewing your changes. Answer each of them, and change what it asks for."
-)
+BEGINNING = "I have reviewed your changes. Answer each of these comments, and change what it asks for."
+LABEL_CHARS = 50  # of the first comment, in the first line
 LIMIT_ROWS = 200  # of what a comment is on; the rest is only counted
 
 
@@ -23,9 +22,11 @@ class Status(StrEnum):
     """What became of the lines that a comment is on."""
 
     PENDING = "pending"
+    KEPT = "kept"
     UNDONE = "undone"
-    GONE = "gone"  # kept, rewritten, or undone by other means
+    GONE = "gone"  # rewritten, committed, or undone by other means
     LINES = "lines"  # they are no change of the agent's
+    CHANGED = "changed"  # such lines, of which some are not there any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,7 @@ class Subject:
         before, rows: What would be there without the change, and what is there; for lines both are the same.
         kind: What the change is.
         turns, calls: Which turns and calls wrote in it.
+        is_protected: Whether its text is for nobody but the user.
     """
 
     key: str
@@ -54,6 +56,17 @@ class Subject:
     turns: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     status: Status = Status.PENDING
+    is_protected: bool = False
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it is a change of the agent's."""
+        return self.status not in (Status.LINES, Status.CHANGED)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether its text can be shown."""
+        return self.kind is not Kind.WHOLE and not self.is_protected
 
     @property
     def place(self) -> str:
@@ -64,7 +77,7 @@ class Subject:
     @property
     def diff(self) -> str:
         """What of it people and models are shown."""
-        if self.status is Status.LINES:
+        if not self.is_change:
             rows = [_bare(row) for row in self.rows]
         else:
             rows = [f"-{_bare(row)}" for row in self.before] + [f"+{_bare(row)}" for row in self.rows]
@@ -74,7 +87,7 @@ class Subject:
     @property
     def language(self) -> str:
         """Of a fenced block with it."""
-        return "text" if self.status is Status.LINES else "diff"
+        return "diff" if self.is_change else "text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,15 +112,15 @@ class Sent:
 
     Attributes:
         key: Names it; the key of its part in the review document.
-        on: The key of what it is on.
+        part: The part below which it was written.
+        subject: What it is on; None for no lines.
         turn: The one that answers it.
         state: What became of that turn; empty while it runs.
     """
 
     key: str
-    on: str
-    path: str
-    place: str
+    part: str
+    subject: Subject | None
     text: str
     turn: str
     state: str = ""
@@ -118,7 +131,7 @@ def key_of(hunk: str) -> str:
     return f"hunk:{hunk}"
 
 
-def of_hunk(known: Pending, hunk: Hunk, uri: str) -> Subject:
+def of_hunk(known: Pending, hunk: Hunk, uri: str, *, is_protected: bool = False) -> Subject:
     """A hunk as what a comment is on."""
     is_text = known.kind is not Kind.WHOLE
     return Subject(
@@ -132,6 +145,7 @@ def of_hunk(known: Pending, hunk: Hunk, uri: str) -> Subject:
         kind=known.kind,
         turns=hunk.turns,
         calls=tuple(dict.fromkeys(step.call for step in hunk.steps)),
+        is_protected=is_protected,
     )
 
 
@@ -144,45 +158,66 @@ def found(subject: Subject, now: Sequence[str]) -> Subject:
         at for at, row in enumerate(rows) if wanted and row == wanted[0] and rows[at : at + size] == wanted
     ]
     if not places:
-        return subject
-    return replace(subject, start=min(places, key=lambda at: abs(at - subject.start)))
+        return replace(subject, status=Status.CHANGED)
+    nearest = min(places, key=lambda at: abs(at - subject.start))
+    return replace(subject, start=nearest, status=Status.LINES)
 
 
-def prompt(comments: Sequence[Comment]) -> str:
-    """What the model reads: each comment with its document, its lines, and what stands there."""
-    texts = [_said(number, each) for number, each in enumerate(comments, 1)]
-    return "\n\n".join([BEGINNING, *texts])
+def prompt(comments: Sequence[Comment], own: Set[str]) -> str:
+    """
+    What the model reads: each comment with its document, its lines, and what stands there.
+
+    Args:
+        own: The turns of the session that reads it; it knows nothing of others.
+    """
+    first = " ".join(comments[0].remark.text.split())
+    short = first if len(first) <= LABEL_CHARS else f"{first[: LABEL_CHARS - 1]}…"
+    count = "One comment" if len(comments) == 1 else f"{len(comments)} comments"
+    texts = [_said(number, each, own) for number, each in enumerate(comments, 1)]
+    return "\n\n".join([f"{count} from my review: {short}", BEGINNING, *texts])
 
 
-def _said(number: int, comment: Comment) -> str:
+def _said(number: int, comment: Comment, own: Set[str]) -> str:
     subject, remark = comment.subject, comment.remark
     if subject is None:
         return f"## {number}. {comment.about or 'In general'}\n\n{remark.text}"
-    lines = [f"## {number}. {subject.path}, line {subject.place}", _what(subject)]
-    if subject.kind is not Kind.WHOLE:
+    is_own = not subject.turns or not own.isdisjoint(subject.turns)
+    lines = [f"## {number}. {subject.path}{_where(subject)}", _what(subject, is_own=is_own)]
+    if subject.has_text:
         lines.append(_fenced(subject.diff, subject.language))
-    is_inside = remark.row[:1] in ("+", "-", " ") and remark.row[1:] in map(
-        _bare, subject.rows + subject.before
-    )
+    elif subject.is_protected:
+        lines.append("The file is protected, so its text is not shown to you.")
+    is_inside = remark.is_code and subject.has_text
     lines += [f"My comment on the line `{remark.row}`:" if is_inside else "My comment:", remark.text]
     return "\n\n".join(lines)
 
 
-def _what(subject: Subject) -> str:
-    match subject.status, subject.kind:
-        case Status.LINES, _:
+def _where(subject: Subject) -> str:
+    """The lines, where there are lines that can be named."""
+    if subject.kind in (Kind.DELETED, Kind.WHOLE) or subject.status in (Status.GONE, Status.CHANGED):
+        return ""
+    return f", {'lines' if '-' in subject.place else 'line'} {subject.place}"
+
+
+def _what(subject: Subject, *, is_own: bool) -> str:
+    whose = "Your change" if is_own else "A change of another session"
+    match subject.status:
+        case Status.LINES:
             return "These lines:"
-        case Status.UNDONE, _:
-            return "Your change, which I have undone:"
-        case Status.GONE, _:
-            return "Your change, which is not pending any more:"
-        case _, Kind.CREATED:
-            return "You created this document:"
-        case _, Kind.DELETED:
-            return "You deleted this document:"
-        case _, Kind.WHOLE:
-            return "You changed this file, which is not text."
-    return "Your change:"
+        case Status.CHANGED:
+            return "These lines, which have changed since I wrote the comment:"
+        case Status.KEPT:
+            return f"{whose}, which I have kept:"
+        case Status.UNDONE:
+            return f"{whose}, which I have undone:"
+        case Status.GONE:
+            return f"{whose}, as it was when I wrote the comment:"
+    what = {
+        Kind.CREATED: ", which created this document",
+        Kind.DELETED: ", which deleted this document",
+        Kind.WHOLE: " of this file, which is not text",
+    }
+    return f"{whose}{what.get(subject.kind, '')}{':' if subject.has_text else '.'}"
 
 
 def _fenced(text: str, language: str) -> str:
@@ -209,9 +244,14 @@ def read(text: str) -> tuple[list[Subject], list[Sent]]:
     """What `as_json` has written; nothing if it is nothing of the kind."""
     try:
         value = json.loads(text)
-        return [_subject(each) for each in value["subjects"]], [Sent(**each) for each in value["sent"]]
+        return [_subject(each) for each in value["subjects"]], [_sent(each) for each in value["sent"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return [], []
+
+
+def _sent(value: dict[str, Any]) -> Sent:
+    subject = value["subject"]
+    return Sent(**{**value, "subject": None if subject is None else _subject(subject)})
 
 
 def _subject(value: dict[str, Any]) -> Subject:

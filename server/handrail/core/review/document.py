@@ -225,7 +225,7 @@ def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) 
     for hunk in before:
         now = left.get(hunk.id)
         if now is None or len(now.steps) < len(hunk.steps):
-            start, end = near.place(hunk.start, hunk.end)
+            start, end = (now.start, now.end) if now is not None else near.place(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
             gone.append(Gone(hunk=hunk, start=start, rows=found.rows[start:end]))
     return replace(found, gone=tuple(gone[-LIMIT_GONE:]))

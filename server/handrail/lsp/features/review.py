@@ -16,6 +16,7 @@ from handrail.agent.review.undoing import undo as undone
 from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core import surfaces
+from handrail.core.review.comments import Status
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Kind, Pending
 from handrail.lsp import protocol, settings
@@ -38,17 +39,23 @@ async def list_(state: State, params: protocol.ReviewListParams) -> list[protoco
 async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.ReviewKept:
     """Keep changes: they are yours from now on."""
     wanted = _wanted(params)
-    return protocol.ReviewKept(hunks=list(await state.host.reviews.keep(wanted)))
+    await state.host.reviews.refresh()
+    subjects = state.discussion.subjects_of(wanted)
+    found = await state.host.reviews.keep(wanted)
+    state.discussion.decided([each for each in subjects if each.hunk in found], Status.KEPT)
+    return protocol.ReviewKept(hunks=list(found))
 
 
 async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.ReviewUndone:
     """Undo changes."""
     wanted = _wanted(params)
     await state.host.reviews.refresh()
-    subjects = review_page.subjects(state, wanted) if params.say_why else []
+    subjects = state.discussion.subjects_of(wanted)
     with state.slow("Undoing changes"):
         found = await undone(state.host.reviews, wanted, forced=params.typed)
-    why = await review_page.said_why(state, subjects, found)
+    gone = [each for each in subjects if each.hunk in found.hunks]
+    state.discussion.decided(gone, Status.UNDONE)
+    why = await review_page.said_why(state, gone) if params.say_why else None
     return protocol.ReviewUndone(
         hunks=found.hunks,
         conflicts=[

@@ -7,22 +7,24 @@ from collections.abc import Sequence
 
 from lsprotocol import types as lsp
 
-from handrail.agent.review.undoing import Undone
-from handrail.agent.review.wanted import Wanted
-from handrail.core.documents import page as pages
+from handrail.core.documents import remarks as on_page
+from handrail.core.documents.page import Page
+from handrail.core.ledger.report import State as End
 from handrail.core.results.redact import redact
 from handrail.core.review import comments
 from handrail.core.review.comments import Status, Subject
-from handrail.lsp import protocol
+from handrail.lsp import protocol, settings
 from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions, turn
 from handrail.lsp.features.actions import action, lens
 from handrail.lsp.state import State, Wrong
 from handrail.ports import HandrailError
+from handrail.ports.errors import ServedError
 
 logger = logging.getLogger(__name__)
 
 CONTEXT = "Comment on these lines…"
+PASTE = "paste"  # the setting `model` where replies are pasted
 
 
 async def open_(state: State, params: protocol.ReviewOpenParams) -> protocol.ServedDocument:
@@ -49,26 +51,30 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
 async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
     """Where *text* was written below a part, or where there is room for it."""
     await state.review_page.bring()
-    place = pages.room(state.discussion.page, key)
-    uri = await state.review_page.bring(lambda page: pages.with_remark(page, key, text))
+    place = on_page.room(state.discussion.page, key)
+    uri = await state.review_page.bring(lambda page: on_page.with_remark(page, key, text))
     return protocol.ReviewPlace(uri=uri, line=place)
 
 
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:
     """Send all comments as one turn."""
-    await state.review_page.bring()
-    discussion = state.discussion
-    found = discussion.comments()
-    if not found:
-        raise Wrong("no comment is written. Write below a change in the review document, then send.")
-    session = params.session or await _known(state, await discussion.session(found))
-    prompt = redact(comments.prompt(found), state.secrets())
-    begun = await turn.queue(
-        state, protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
-    )
-    discussion.took(found, begun.turn)
+    if state.settings.text(settings.MODEL) == PASTE:
+        raise Wrong("no model answers comments: `handrail.model` is `paste`. Set it to a model, then send.")
+    async with state.review_page.sending:
+        await state.review_page.bring()
+        discussion = state.discussion
+        found = discussion.comments()
+        if not found:
+            raise Wrong("no comment is written. Write below a change in the review document, then send.")
+        latest, own = await discussion.session(found)
+        session = params.session or await _known(state, latest)
+        prompt = redact(comments.prompt(found, own), state.secrets())
+        wish = protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
+        begun = await turn.queue(state, wish)
+        discussion.took(found, begun.turn)
+        await state.review_page.keep()
     state.begin(_answered(state, begun.turn))
-    await state.review_page.bring(lambda page: pages.without(page, [each.remark for each in found]))
+    await state.review_page.bring()
     return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(found))
 
 
@@ -85,28 +91,32 @@ async def _known(state: State, session: str | None) -> str | None:
 
 
 async def _answered(state: State, begun: str) -> None:
-    """Show in the document what became of the turn that answers."""
+    """Show what became of the turn that answers; if it has read nothing, the comments are drafts again."""
     report = await state.host.wait(begun)
+    is_unread = report.state is not End.FINISHED and not report.answer and not report.outcomes
+    back = state.discussion.gives_back(begun) if is_unread else []
     state.discussion.ended(begun, report.state.value)
-    await state.review_page.bring()
+
+    def written(page: Page) -> Page:
+        for each in back:
+            page = on_page.with_remark(page, each.part, each.text)
+        return page
+
+    try:
+        await state.review_page.bring()
+        if back:
+            await state.review_page.bring(written)
+            state.say(
+                "The comments were not sent: the turn ended before it read them. They are drafts again."
+            )
+    except ServedError as error:
+        logger.warning("%s", error)
 
 
-async def said_why(state: State, wanted: Sequence[Subject], undone: Undone) -> protocol.ReviewPlace | None:
+async def said_why(state: State, undone: Sequence[Subject]) -> protocol.ReviewPlace | None:
     """Make room to say why changes were undone, below the first of them; None if none was."""
-    found = [each for each in wanted if each.hunk in undone.hunks]
-    for each in found:
-        state.discussion.undone(each)
-    return await _room(state, found[0].key, "") if found else None
-
-
-def subjects(state: State, wanted: Wanted) -> list[Subject]:
-    """The changes that are meant, as they are now. Raises UnknownId."""
-    reviews = state.host.reviews
-    return [
-        comments.of_hunk(reviews.pending[identity], hunk, state.spelled(reviews.pending[identity].uri))
-        for identity, hunks in reviews.hunks(wanted).items()
-        for hunk in hunks
-    ]
+    state.discussion.decided(undone, Status.UNDONE, says_why=True)
+    return await _room(state, undone[0].key, "") if undone else None
 
 
 def show(state: State, found: protocol.ServedDocument) -> None:

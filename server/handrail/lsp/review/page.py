@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from handrail.agent.review.discussion import Discussion
 from handrail.core.documents import page as pages
+from handrail.core.documents import remarks as on_page
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.page import Line, Page
 from handrail.core.documents.text import split_lines
@@ -50,6 +51,7 @@ class ReviewPage:
         say: Tells the user something.
         begin: Does something beside all else.
         uri: Where it is, once it was opened.
+        sending: Held while comments are sent, so that none is sent twice.
     """
 
     served: ServedDocuments
@@ -59,6 +61,7 @@ class ReviewPage:
     say: Callable[[str], None]
     begin: Callable[[Coroutine[object, object, object]], None]
     uri: str | None = None
+    sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     _saved: Page | None = None
     _states: dict[int, Page] = field(default_factory=dict)
     _note: str = ""
@@ -80,7 +83,8 @@ class ReviewPage:
         there = await self.served.read(NAME) if uri.endswith(NAME) else None
         if there is not None and (document := self.opened.find(there[0])) is not None:
             self.uri = document.uri
-            await self.bring()
+            if problem := await self._tried():
+                logger.warning("%s", problem)
 
     def look(self) -> None:
         """Take over what the user has written, if the client holds the document."""
@@ -102,8 +106,16 @@ class ReviewPage:
     async def _bring_later(self) -> None:
         await asyncio.sleep(PAUSE_S)
         self._is_waiting = False
-        if self._open() is not None:
+        if self._open() is not None and (problem := await self._tried()):
+            logger.warning("%s", problem)
+
+    async def _tried(self) -> str:
+        """Bring it up to date; what is wrong if that cannot be."""
+        try:
             await self.bring()
+        except ServedError as error:
+            return str(error)
+        return ""
 
     # ---- Bringing it up to date -------------------------------------------------------------------
 
@@ -127,7 +139,7 @@ class ReviewPage:
                 self.look()
             elif there is not None:
                 self._observed(split_lines(there[1]))
-            await discussion.bring(edit(discussion.page))
+            await discussion.bring(edit(on_page.without(discussion.page, discussion.old())))
             await self._write(edit, None if there is None else there[1])
             await self._keep()
             return self.uri or ""
@@ -136,7 +148,7 @@ class ReviewPage:
         self.look()  # it may have been typed in since
         discussion, document = self.discussion(), self._open()
         before = discussion.page
-        now = pages.updated(edit(before), discussion.shown.parts)
+        now = pages.updated(edit(on_page.without(before, discussion.old())), discussion.shown.parts)
         if document is None or on_disk is None:
             written = await self.served.write(NAME, now.text)
             if written.note:
@@ -212,6 +224,11 @@ class ReviewPage:
         if document is not None:
             self._observed(_rows(document))
 
+    async def keep(self) -> None:
+        """Write down what is known of it."""
+        async with self._one_at_a_time:
+            await self._keep()
+
     async def _keep(self) -> None:
         discussion = self.discussion()
         latest = pages.as_json(discussion.page)
@@ -222,14 +239,6 @@ class ReviewPage:
         if note != self._note:
             self._note = note
             await self.served.keep(NAME, note)
-
-    async def open(self) -> str | None:
-        """Write it and bring it up to date; its URI, or None after the user was told that this cannot be."""
-        try:
-            return await self.bring()
-        except ServedError as error:
-            self.say(str(error))
-            return None
 
 
 def _rows(document: OpenDocument) -> tuple[str, ...]:
