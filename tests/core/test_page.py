@@ -110,6 +110,13 @@ def test_what_an_editor_does_to_our_lines_is_no_remark(old: str, new: str) -> No
     assert "".join(line.text for line in now.lines if line.part is not None) == shown(TOP, ONE).text
 
 
+def test_a_copy_of_a_sentence_of_ours_is_ours() -> None:
+    said = part("said", "> Why?", "", "This was answered by `One comment`.", "")
+    page = typed(shown(TOP, said, ONE), shown(TOP).text + said.rows[2] + shown(said, ONE).text)
+    assert remarks(page) == []
+    assert brought(page, TOP, said, ONE).text == shown(TOP, said, ONE).text
+
+
 def test_a_remark_stays_at_its_row_when_the_row_changes() -> None:
     page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("+TWO\n", "+TWO\nwhy?\n"))
     now = part("one", *(row.replace("+TWO", "+more TWO") for row in HUNK))

@@ -241,6 +241,21 @@ async def test_what_is_pending_in_unsaved_text_survives_the_server(
 
 
 @every_editor
+async def test_what_a_restore_has_left_pending_survives_the_server(
+    stage: Stage, habits: Habits, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    report = await editor.turn(v4a("*** Update File: a.txt", "@@", "-one", "-TWO"))
+    await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert told(await listed(editor)) == BOTH
+    held = editor.desk[uri]
+    await editor.leave()
+    editor.hang_up()
+    later = await stage.start(habits)
+    later.desk.open(uri, held)
+    assert told(await listed(later)) == BOTH
+
+
+@every_editor
 async def test_changes_go_with_a_document_that_is_renamed(
     stage: Stage, editor: Editor, uri: str, pending: list[Json]
 ) -> None:

@@ -78,7 +78,7 @@ async def test_it_shows_turns_documents_and_changes(editor: Editor) -> None:
     text = editor.desk[await opened(editor)]
     assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
     assert "2 changes in one document.\n" in text
-    assert "- *Make it loud\\.*: 2 changes\n" in text
+    assert "- `Make it loud.`: 2 changes\n" in text
     assert "```diff\n-two\n+TWO\n```\n" in text
 
 
@@ -97,7 +97,7 @@ async def test_its_actions_keep_and_undo_and_it_follows(editor: Editor, stage: S
     await editor.choose(found["Undo this change"])
     await editor.until(lambda: editor.desk[a] == EDITED.replace("TWO", "two"))
     await editor.until(lambda: headings(editor.desk[uri]) == ["# Review", "## `a.txt`", HUNKS[1]])
-    await editor.choose((await actions(editor, uri, "- *Make"))["Keep the changes of this turn"])
+    await editor.choose((await actions(editor, uri, "- `Make"))["Keep the changes of this turn"])
     await shows(editor, uri, "Nothing is pending.")
     assert editor.desk[a] == EDITED.replace("TWO", "two")
     assert await editor.request("review.list") == []
@@ -115,7 +115,7 @@ async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
     assert sent["comments"] == 2
     report = await editor.request("turn.wait", turn=sent["turn"])
     assert (report["state"], report["answer"]) == ("finished", "I see.")
-    text = await shows(editor, uri, "> Why so loud?", "> A constant, please\\.")
+    text = await shows(editor, uri, "> Why so loud?", "> A constant, please.")
     await editor.until(lambda: editor.desk[uri].count("This was answered by") == 2)
     assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
     prompt = asked(stage, editor)
@@ -188,7 +188,7 @@ async def test_undo_and_say_why(editor: Editor, stage: Stage) -> None:
         "Your change, which I have undone:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nToo loud."
         in asked(stage, editor)
     )
-    text = await shows(editor, uri, "## Comments that were sent", "On `a.txt:2`:", "> Too loud\\.")
+    text = await shows(editor, uri, "## Comments that were sent", "On `a.txt:2`:", "> Too loud.")
     assert headings(text) == ["# Review", "## `a.txt`", HUNKS[1], "## Comments that were sent"]
 
 

@@ -184,7 +184,10 @@ class State:
 
     def _review_page(self) -> ReviewPage:
         held, said = (self.documents, self.editor), (self.say, self.begin)
-        return ReviewPage(self.world.served, *held, lambda: self.discussion, *said)
+        return ReviewPage(self.world.served, *held, lambda: self.discussion, *said, self._refresh_lenses)
+
+    def _refresh_lenses(self) -> None:
+        self.review.refresh()
 
     def _review_surface(self) -> ReviewSurface:
         return ReviewSurface(

@@ -225,7 +225,7 @@ class Reviews:
             return
         now = one.observed(known.document, rows)
         self._set(known.identity, replace(known, document=now))
-        if now.ids() != known.document.ids():  # what was decided here is known after a restart as well
+        if now.steps != known.document.steps:  # what was decided here is known after a restart as well
             self._keep_soon([known.identity])
 
     async def _missing(self, known: Pending, failure: Failure) -> None:

@@ -145,7 +145,7 @@ def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
 
 def _add_sent(found: View, sent: Iterable[Sent], labels: Mapping[str, str], *, named: bool) -> None:
     for each in sent:
-        said = "\n".join(f"> {surfaces.markdown(row)}" for row in each.text.split("\n"))
+        said = "\n".join(f"> {surfaces.inert(surfaces.visible(row))}" for row in each.text.split("\n"))
         subject = each.subject
         on = f"On {code(f'{subject.path}:{subject.place}')}:\n\n" if named and subject is not None else ""
         end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
@@ -153,7 +153,7 @@ def _add_sent(found: View, sent: Iterable[Sent], labels: Mapping[str, str], *, n
 
 
 def _turn(turn: str, labels: Mapping[str, str]) -> str:
-    return f"*{surfaces.markdown(labels[turn])}*" if labels.get(turn) else f"turn {code(turn)}"
+    return code(labels[turn]) if labels.get(turn) else f"turn {code(turn)}"
 
 
 def code(text: str) -> str:

@@ -11,16 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-from handrail.core.documents.edit import TextEdit, between, opcodes
+from handrail.core.documents.edit import TextEdit, opcodes
 from handrail.core.documents.spelling import common
+from handrail.core.documents.text import split_lines
 from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
 FENCE = re.compile(r"(`{3,}|~{3,})\w*")
+SENTENCE_CHARS = 16
 TOP = ""  # the part of what stands above all parts
 
 
@@ -116,11 +119,16 @@ def observed(page: Page, now: Sequence[str]) -> Page:
         lines += (replace(line, text=row) for line, row in zip(page.lines[done:i], now[at:k], strict=True))
         for line in _changed(page.lines[i:j], now[k:m]):
             row = line.text.rstrip()
-            is_moved = line.part is None and row in of and gone[row] > 0
+            is_moved = row in of and (gone[row] > 0 or _is_a_sentence(of[row]))
             gone[row] -= 1
-            lines.append(replace(of[row], text=line.text) if is_moved else line)
+            lines.append(replace(of[row], text=line.text) if line.part is None and is_moved else line)
         done, at = j, m
     return Page(lines=tuple(lines))
+
+
+def _is_a_sentence(line: Line) -> bool:
+    """Whether nobody writes such a line by chance: if there are two of them, one is a copy of ours."""
+    return not line.is_code and len(_bare(line.text)) >= SENTENCE_CHARS
 
 
 def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
@@ -275,10 +283,22 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     for (ours, line), (now, _) in zip(old, new, strict=True):
         found += (
             replace(each, span=Span(start=each.span.start + start, end=each.span.end + start))
-            for each in between(ours, now)
+            for each in _whole_rows(ours, now)
         )
         start += len(ours) + len(line)
     return tuple(found)
+
+
+def _whole_rows(old: str, new: str) -> Iterator[TextEdit]:
+    """
+    The edits between two texts, each of whole rows.
+
+    A client that does not compare versions may make one elsewhere: what is there then are rows of ours.
+    """
+    before, after = split_lines(old), split_lines(new)
+    starts = [0, *accumulate(map(len, before))]
+    for i, j, k, m in opcodes(before, after):
+        yield TextEdit(span=Span(start=starts[i], end=starts[j]), new="".join(after[k:m]))
 
 
 def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:

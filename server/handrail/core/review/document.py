@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.review import carry, undo
-from handrail.core.review.hunks import Hunk, Rows, is_all_new, without
+from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new, without
 
 LIMIT_GONE = 200  # hunks of one document that are remembered
 LIKE = 5  # one row of so many may have changed while a document was renamed
@@ -59,6 +59,11 @@ class Reviewed:
     hunks: tuple[Hunk, ...] = ()
     gone: tuple[Gone, ...] = ()
     states: tuple[tuple[int, tuple[Hunk, ...]], ...] = ()
+
+    @property
+    def steps(self) -> dict[str, tuple[Step, ...]]:
+        """The steps of all pending hunks, by the hunks' ids."""
+        return {hunk.id: hunk.steps for hunk in self.hunks}
 
     def ids(self) -> frozenset[str]:
         """The ids of all pending hunks."""

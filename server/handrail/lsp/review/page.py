@@ -50,6 +50,7 @@ class ReviewPage:
         discussion: What it shows.
         say: Tells the user something.
         begin: Does something beside all else.
+        shown: Has the client ask anew what stands at its lines.
         uri: Where it is, once it was opened.
         sending: Held while comments are sent, so that none is sent twice.
     """
@@ -60,6 +61,7 @@ class ReviewPage:
     discussion: Callable[[], Discussion]
     say: Callable[[str], None]
     begin: Callable[[Coroutine[object, object, object]], None]
+    shown: Callable[[], None]
     uri: str | None = None
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     _saved: Page | None = None
@@ -167,6 +169,8 @@ class ReviewPage:
             self._remember(now)  # it may show at any time from now on
             await self.editor.apply([update], "handrail: review")
         self.look()
+        if edits:
+            self.shown()
         if edits and was_clean and self._open() is document:
             await self.editor.save([document.uri])
 

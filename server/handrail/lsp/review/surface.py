@@ -106,6 +106,11 @@ class ReviewSurface:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(AGAIN_S, self._tell)
 
+    def refresh(self) -> None:
+        """Have the client ask for its lenses again."""
+        if self.client().refreshes_lenses:
+            self.server.workspace_code_lens_refresh(None)
+
     def _tell(self) -> None:
         touched, self._touched = self._touched, set()
         for identity in touched:
@@ -120,8 +125,7 @@ class ReviewSurface:
             pending = sum(len(known.document.hunks) for known in self.reviews().shown)
             params = protocol.ReviewChanged(uris=uris, pending=pending)
             self.server.protocol.notify(protocol.REVIEW_CHANGED, wire.write(params))
-        if client.refreshes_lenses:
-            self.server.workspace_code_lens_refresh(None)
+        self.refresh()
         if client.refreshes_hints:
             self.server.workspace_inlay_hint_refresh(None)
         self.page.changed()

@@ -68,7 +68,7 @@ module.exports = {
     await user({ sees: "Send comments (1)", does: [["clickText", "Send comments (1)"]], picture: "sent" });
     await until("it is answered", () => page.getText().includes("This was answered by"));
     await until("the answer has landed", () => onDisk("note.txt") === scenario.louder);
-    editor.revealRange(page.lineAt(lineOf(page, "> Please make it LOUDER\\.")).range, vscode.TextEditorRevealType.InCenter);
+    editor.revealRange(page.lineAt(lineOf(page, "> Please make it LOUDER.")).range, vscode.TextEditorRevealType.InCenter);
     await user({ sees: "was answered by", picture: "answered" });
   },
   "what is committed is kept": async () => {
