@@ -8,18 +8,19 @@ machine. Run as a program it takes the number of steps: `python tests/test_revie
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -69,6 +70,7 @@ class Machine(RuleBasedStateMachine):
         self.words = Words()
         self.files = {name: name for name in NAMES}  # what each is called by now
         self.papers = dict[str, Paper]()
+        self.typed = set[str]()  # documents that were typed in since all was written down
         self.held = dict[str, str]()  # what the editor holds, while no server runs
 
     @initialize(habits=st.sampled_from(EVERY_EDITOR))
@@ -147,6 +149,7 @@ class Machine(RuleBasedStateMachine):
 
     def becomes(self, name: str, rows: Sequence[str]) -> None:
         """The user's editor, or another program where it is not open, has a document hold these rows."""
+        self.typed.add(name)
         if name == "c.txt":
             self.path(name).write_bytes(self.raw(name, rows))
         else:
@@ -160,6 +163,7 @@ class Machine(RuleBasedStateMachine):
         script(self.base / "script.json", *(answer("", each) for each in calls), answer("Done."))
         report: dict[str, Any] = self.runner.run(self.editor.turn("Do it."))
         assert {each["status"] for each in report["outcomes"]} == {"landed"}, report["outcomes"]
+        self.typed.clear()
         return report
 
     @rule(
@@ -353,6 +357,7 @@ class Machine(RuleBasedStateMachine):
             return
         self.editor.desk.undo(self.uri(name))
         self.editor.desk.tell()
+        self.typed.add(name)
         rows = self.rows(name)
         bases = [base for now, base in paper.past if now == rows]
         if rows == paper.now:
@@ -414,6 +419,10 @@ class Machine(RuleBasedStateMachine):
         else:
             self.runner.run(self.stop())
         self.runner.run(self.start())
+        if kills:  # how typing has changed a hunk in the last seconds is found by comparing texts anew
+            for name in self.typed:
+                self.papers[name].base = without(self.papers[name].now, self.places(name))
+        self.typed.clear()
 
     # ---- What always holds ------------------------------------------------------------------------
 
@@ -429,8 +438,8 @@ class Machine(RuleBasedStateMachine):
             assert without(paper.now, places) == paper.base, (name, paper, places)
 
 
-def run(seconds: float, steps: int) -> int:
-    """Machines until the time is over or there were enough steps; returns how many."""
+def run(seconds: float, steps: int, first: int = 0) -> int:
+    """Machines, of one seed after the other, until the time is over or there were enough steps; how many."""
     kinds = settings(
         max_examples=2 if seconds < 10 else 5,  # the first is always a short one
         stateful_step_count=STEPS,
@@ -440,8 +449,11 @@ def run(seconds: float, steps: int) -> int:
         suppress_health_check=list(HealthCheck),
     )
     Machine.taken, end = 0, time.monotonic() + seconds
-    while Machine.taken < steps and time.monotonic() < end:
-        run_state_machine_as_test(Machine, settings=kinds)
+    for number in count(first):
+        if Machine.taken >= steps or time.monotonic() >= end:
+            break
+        print("seed", number)
+        run_state_machine_as_test(seed(number)(Machine), settings=kinds)
     return Machine.taken
 
 
@@ -450,8 +462,11 @@ def test_any_order() -> None:
 
 
 if __name__ == "__main__":
-    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", type=int, nargs="?", default=2000)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    wanted = parser.parse_args()
     began = time.monotonic()
-    done = run(seconds=float("inf"), steps=wanted)
+    done = run(seconds=float("inf"), steps=wanted.steps, first=wanted.seed)
     print(f"{done} steps in {time.monotonic() - began:.0f} s, no difference")
     servers().close()

@@ -228,6 +228,7 @@ def _register_standard(server: Server) -> None:
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:
         await state.host.close()
+        await state.host.reviews.settled()
         await checkpoint.tidy(state)
         state.world.watch.close()
         state.world.served.close()

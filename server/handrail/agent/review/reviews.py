@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 REMEMBERED = 20  # documents in which nothing is pending any more, and may be again after an undo
 KEEP_S = 0.3  # what a server that is killed may lose of its last edits
+TYPED_S = 5.0  # and of how typing has moved and changed them; it compares texts then
 Held = Callable[[str], Sequence[str] | None]
 
 
@@ -69,7 +70,8 @@ class Reviews:
     )  # what a file does not have, as the editor had it
     _touched: set[str] = field(default_factory=set)
     _unkept: set[str] = field(default_factory=set)
-    _keeping: asyncio.Task[None] | None = None
+    _typed: set[str] = field(default_factory=set)
+    _keeping: dict[bool, asyncio.Task[None]] = field(default_factory=dict)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
     _seen: dict[str, int] = field(default_factory=dict)
     _opened: dict[str, int] = field(default_factory=dict)
@@ -225,8 +227,7 @@ class Reviews:
             return
         now = one.observed(known.document, rows)
         self._set(known.identity, replace(known, document=now))
-        if now.steps != known.document.steps:  # what was decided here is known after a restart as well
-            self._keep_soon([known.identity])
+        self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
 
     async def _missing(self, known: Pending, failure: Failure) -> None:
         """A document cannot be read: its hunks are not pending as long as that is so."""
@@ -289,7 +290,8 @@ class Reviews:
 
     def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
         """The hunks that are meant, by the identities of their documents. Raises UnknownId."""
-        return meant(self.shown, wanted, None if wanted.uri is None else self._identity(wanted.uri))
+        place = self.ports().workspace.resolve(wanted.uri) if wanted.uri is not None else None
+        return meant(self.shown, wanted, place.identity if isinstance(place, Place) else None)
 
     @property
     def shown(self) -> list[Pending]:
@@ -356,14 +358,17 @@ class Reviews:
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)
 
-    def _keep_soon(self, identities: Iterable[str]) -> None:
+    def _keep_soon(self, identities: Iterable[str], *, is_typing: bool = False) -> None:
         """Keep documents in a moment: a turn may edit them again and again, and each time all is written."""
-        self._unkept.update(identities)
-        if self._keeping is None or self._keeping.done():
-            self._keeping = asyncio.ensure_future(self._keep_later())
+        (self._typed if is_typing else self._unkept).update(identities)
+        task = self._keeping.get(is_typing)
+        if task is None or task.done():
+            self._keeping[is_typing] = asyncio.ensure_future(
+                self._keep_later(TYPED_S if is_typing else KEEP_S)
+            )
 
-    async def _keep_later(self) -> None:
-        await asyncio.sleep(KEEP_S)
+    async def _keep_later(self, delay_s: float) -> None:
+        await asyncio.sleep(delay_s)
         await self.settled()
 
     def _forget(self) -> None:
@@ -373,8 +378,9 @@ class Reviews:
             del self.pending[identity]
 
     async def _keep(self, identities: Iterable[str | None]) -> None:
-        both = (*identities, *sorted(self._unkept))
+        both = (*identities, *sorted(self._unkept | self._typed))
         self._unkept.clear()
+        self._typed.clear()
         wanted = [identity for identity in dict.fromkeys(both) if identity is not None]
         if not wanted:
             return
@@ -391,7 +397,3 @@ class Reviews:
             identity = each if isinstance(each, str) else each.identity
             if identity not in self._unkept:
                 self._set(identity, None if isinstance(each, str) else each)
-
-    def _identity(self, uri: str) -> str | None:
-        place = self.ports().workspace.resolve(uri)
-        return None if isinstance(place, Failure) else place.identity
