@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import random
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,6 +22,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -349,8 +352,8 @@ class Machine(RuleBasedStateMachine):
             paper.past.append((list(paper.now), list(paper.base)))
             paper.now = list(paper.base)
 
-    @rule(name=opened)
-    def undoes_in_the_editor(self, name: str) -> None:
+    @rule(name=opened, redoes=st.booleans())
+    def undoes_in_the_editor(self, name: str, redoes: bool) -> None:
         """What returns is pending as it was; it is not asked what becomes of a text that never was one."""
         paper, document = self.papers[name], self.editor.desk.documents[self.uri(name)]
         if not document.past:
@@ -362,11 +365,16 @@ class Machine(RuleBasedStateMachine):
         bases = [base for now, base in paper.past if now == rows]
         if rows == paper.now:
             return
+        before = list(paper.now), list(paper.base)
         paper.now = rows
         if bases:
             paper.base = list(bases[-1])
         else:
             paper.base = without(rows, self.places(name))
+        if redoes:
+            self.all_is_what_the_model_says()
+            paper.now, paper.base = before
+            self.becomes(name, paper.now)
 
     # ---- Files and processes ----------------------------------------------------------------------
 
@@ -438,6 +446,47 @@ class Machine(RuleBasedStateMachine):
             assert without(paper.now, places) == paper.base, (name, paper, places)
 
 
+def undo_all(rounds: int, turns: int, habits: Habits, chance: random.Random, *, inside: bool) -> None:
+    """
+    Turns with typing between them, and then an undo of all that is pending.
+
+    Args:
+        rounds: How often.
+        turns: In one round.
+        inside: Whether it is typed in hunks as well: then some are conflicts, with both texts.
+    """
+    machine = Machine()
+    machine.begin(habits)
+    for _ in range(rounds):
+        for _ in range(turns):
+            name, pick = chance.choice(NAMES), chance.randrange(1000)
+            machine.a_turn_edits(name, pick, chance.randrange(3), chance.randrange(4), "")
+            if inside and chance.random() < 0.5:
+                machine.types_inside(name, chance.randrange(1000), chance.random() < 0.5)
+            what = chance.choice(["insert", "insert", "replace", "delete"])
+            machine.types_outside(chance.choice(NAMES), chance.randrange(1000), what)
+        machine.all_is_what_the_model_says()
+        typed = {place.id: place for name in NAMES for place in machine.places(name) if place.is_typed_in}
+        if any(machine.places(name) for name in NAMES):
+            done = machine.request("review.undo", all=True)
+            assert {each["hunk"] for each in done["conflicts"]} <= set(typed)
+            for each in done["conflicts"]:
+                assert tuple(each["now"].splitlines()) == typed[each["hunk"]].after
+                assert tuple(each["before"].splitlines()) == typed[each["hunk"]].before
+        for name, paper in machine.papers.items():
+            rows = machine.rows(name)
+            if not typed:
+                assert rows == paper.base
+            assert not {row for row in paper.now if "u" in row} - set(rows), "nothing that was typed is lost"
+            machine.keeps_all_of_a_document(name)
+            paper.now, paper.base = list(rows), list(rows)
+            if len(rows) < ROWS:  # the user writes more
+                paper.now += (machine.words.row("u") for _ in range(ROWS))
+                paper.base = list(paper.now)
+                machine.becomes(name, paper.now)
+    machine.teardown()
+
+
 def run(seconds: float, steps: int, first: int = 0) -> int:
     """Machines, of one seed after the other, until the time is over or there were enough steps; how many."""
     kinds = settings(
@@ -457,6 +506,12 @@ def run(seconds: float, steps: int, first: int = 0) -> int:
     return Machine.taken
 
 
+@pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
+@pytest.mark.parametrize("inside", [False, True], ids=["outside", "inside"])
+def test_an_undo_of_all_leaves_what_there_would_be(habits: Habits, inside: bool) -> None:
+    undo_all(3, 4, habits, random.Random(1), inside=inside)
+
+
 def test_any_order() -> None:
     assert run(seconds=SECONDS, steps=100_000) > 0
 
@@ -465,8 +520,17 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", type=int, nargs="?", default=2000)
     parser.add_argument("--seed", type=int, default=0, help="the first one")
+    parser.add_argument("--undo-all", type=int, metavar="ROUNDS", help="so many rounds of turns and an undo")
     wanted = parser.parse_args()
     began = time.monotonic()
+    if wanted.undo_all:
+        for habits in EVERY_EDITOR:
+            chance = random.Random(wanted.seed)
+            undo_all(1, 200 // len(EVERY_EDITOR), habits, chance, inside=False)
+            undo_all(wanted.undo_all // len(EVERY_EDITOR), 3, habits, chance, inside=True)
+            print(f"{habits.name}: {time.monotonic() - began:.0f} s, nothing is lost")
+        servers().close()
+        sys.exit()
     done = run(seconds=float("inf"), steps=wanted.steps, first=wanted.seed)
     print(f"{done} steps in {time.monotonic() - began:.0f} s, no difference")
     servers().close()
