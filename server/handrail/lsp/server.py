@@ -174,11 +174,13 @@ def _register_places(server: Server) -> None:
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
     )
     def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        fixes = diagnostics.code_actions(state, params)
         return [
-            *diagnostics.code_actions(state, params),
+            *fixes,
             *questions.code_actions(state, params),
             *review.code_actions(state, params),
             *review_page.code_actions(state, params),
+            *(() if fixes else review_page.comment_actions(state, params)),  # a menu of fixes stays one
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)

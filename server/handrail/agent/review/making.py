@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,7 +18,16 @@ from handrail.core.review.pending import Kind, Pending
 from handrail.ports.review import Made
 
 NewId = Callable[[], str]
+SMALL_CHARS = 200_000  # of a text that is compared at once, within a few milliseconds
 KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHANGED: Kind.WHOLE}
+
+
+async def edited_soon(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
+    """The same as `edited`, beside all else if the document is large."""
+    size = sum(len(text.content) for text in (made.before, made.after) if text is not None)
+    if size <= SMALL_CHARS:
+        return edited(known, made, place, new_id)
+    return await asyncio.to_thread(edited, known, made, place, new_id)
 
 
 def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:

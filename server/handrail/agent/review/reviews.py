@@ -92,15 +92,16 @@ class Reviews:
         async with self._one_at_a_time:
             await self._take_news()
             await self._take_records()
-            touched = list[str]()
+            touched, new = list[str](), list[str]()
             for each in made:
                 place = self.ports().workspace.resolve(each.uri)
                 if isinstance(place, Place):
                     known = self.pending.get(place.identity)
-                    found = await asyncio.to_thread(making.edited, known, each, place, self._new_id)
+                    found = await making.edited_soon(known, each, place, self._new_id)
                     self._set(place.identity, found)
                     touched.append(place.identity)
-            await self._note_records(touched)
+                    new += [place.identity] if known is None or not known.document.hunks else []
+            await self._note_records(new)  # of the others it is known
             self._keep_soon(touched)
 
     async def settled(self) -> None:

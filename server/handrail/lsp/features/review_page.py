@@ -133,16 +133,9 @@ def show_place(state: State, found: protocol.ReviewPlace) -> None:
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """What can be done at a line of the review document; in other documents, a comment on the selection."""
-    if not actions.wanted(params):
+    """What can be done at a line of the review document."""
+    if not actions.wanted(params) or not state.review_page.is_it(params.text_document.uri):
         return []
-    uri = params.text_document.uri
-    if not state.review_page.is_it(uri):
-        is_empty = params.range.start == params.range.end
-        if is_empty or not state.host.reviews.shown:
-            return []
-        place = {"uri": uri, "range": _json(params.range)}
-        return [action(CONTEXT, protocol.REVIEW_COMMENT, place)]
     state.review_page.look()
     key, _ = state.discussion.page.part_at(params.range.start.line)
     found = _of_part(state, key)
@@ -153,6 +146,16 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         found.append(action("Keep all changes in all documents", protocol.REVIEW_KEEP, {"all": True}))
         found.append(action("Undo all changes in all documents", protocol.REVIEW_UNDO, {"all": True}))
     return found
+
+
+def comment_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """A comment on what is selected in any other document, while something is pending."""
+    uri, is_empty = params.text_document.uri, params.range.start == params.range.end
+    if not actions.wanted(params) or is_empty or state.review_page.is_it(uri):
+        return []
+    if not state.host.reviews.shown:
+        return []
+    return [action(CONTEXT, protocol.REVIEW_COMMENT, {"uri": uri, "range": _json(params.range)})]
 
 
 def _of_part(state: State, key: str) -> list[lsp.CodeAction]:
