@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 
 from handrail.core.checkpoint import CommandChange, Image, Restoration, StepId
 from handrail.core.checkpoint import Kind as Became
+from handrail.core.documents.spelling import common
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
-from handrail.core.review.hunks import Hunk, Step, base_of
+from handrail.core.review.hunks import Hunk, Rows, Step, base_of
 from handrail.core.review.pending import Kind, Pending
 from handrail.ports.review import Made
 
@@ -32,7 +35,12 @@ async def edited_soon(known: Pending | None, made: Made, place: Place, new_id: N
 
 def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """What is pending in a document after a call has changed its text; None if that is nothing any more."""
-    before, after = _rows(made.before), _rows(made.after)
+    before = _rows(made.before) if known is None else _known_rows(known.document.rows, made.before)
+    after = (
+        _rows(made.after)
+        if made.before is None or made.after is None
+        else respelled(before, made.before.content, made.after.content)
+    )
     if known is not None and known.kind is Kind.CREATED and made.after is None:
         return None
     if known is not None and known.kind is Kind.WHOLE:
@@ -141,3 +149,20 @@ def _text(image: Image) -> Text | Failure | None:
     if image.unsaved is not None:
         return image.unsaved.text
     return None if image.raw is None else Text.parse(image.raw)
+
+
+def _known_rows(rows: Rows, text: Text | None) -> Rows:
+    """The rows of a text, which are most often these *rows*."""
+    return rows if text is not None and "".join(rows) == text.content else _rows(text)
+
+
+def respelled(rows: Rows, before: str, after: str) -> Rows:
+    """The rows of the text *after*, given the *rows* of the text *before*: only what differs is split."""
+    head = common(before, after)
+    rest = min(len(before), len(after)) - head
+    tail = common(before[len(before) - rest :][::-1], after[len(after) - rest :][::-1])
+    starts = [0, *accumulate(map(len, rows))]
+    first = max(0, bisect_right(starts, head) - 2)  # one row more on each side: a CR and an LF may meet
+    last = min(len(rows), bisect_left(starts, len(before) - tail) + 1)
+    changed = after[starts[first] : len(after) - (len(before) - starts[last])]
+    return (*rows[:first], *split_lines(changed), *rows[last:])

@@ -147,7 +147,7 @@ def landed(
         later = document.rows  # what was made of it was seen before it was told
         document = replace(document, rows=tuple(before), hunks=known)
     document = observed(document, before)
-    blocks = opcodes(before, after)
+    blocks = _blocks(before, after)
     if len(blocks) > LIMIT_BLOCKS:
         blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
     hunks = carry.landed(document.hunks, blocks, before, after, whose, new_id)
