@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 REMEMBERED = 20  # documents in which nothing is pending any more, and may be again after an undo
 KEEP_S = 0.3  # what a server that is killed may lose of its last edits
-TYPED_S = 5.0  # and of how typing has moved and changed them; it compares texts then
+TYPED_S = 10.0  # and of how typing has moved and changed them; it compares texts then
 Held = Callable[[str], Sequence[str] | None]
 
 

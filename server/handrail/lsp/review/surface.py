@@ -21,7 +21,7 @@ from handrail.lsp.review.page import ReviewPage
 from handrail.ports.review import Records, ReviewStore
 
 AGAIN_S = 0.2
-TYPING_S = 1.0  # while there is typing, an editor moves what it shows by itself
+TYPING_S = 2.5  # while there is typing, an editor moves what it shows by itself
 RECORDS_S = 1.0  # so often it is looked whether git's index or HEAD has changed, while something is pending
 SERVICE = "review"  # what a client opts in to that is told of each change
 
