@@ -178,3 +178,9 @@ def test_the_options_can_be_given_again() -> None:
     assert settings.options_of(given, ("edit",)) == (
         *("--model", "ollama:a", "--set", "context.window=9", "--approve", "edit"),
     )
+
+
+def test_no_setting_has_the_name_of_a_group_of_others() -> None:
+    """An editor that writes settings as an object could hold only one of them."""
+    names = [each.name for each in SETTINGS]
+    assert [(one, other) for one in names for other in names if other.startswith(f"{one}.")] == []
