@@ -414,6 +414,15 @@ async def test_the_text_of_a_protected_file_is_shown_to_no_one(stage: Stage, hab
 
 
 @vscode
+async def test_lines_outside_the_workspace_are_not_sent(editor: Editor, stage: Stage) -> None:
+    outside = stage.folder / "outside.txt"
+    outside.write_text("secret\n")
+    place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 6}}
+    with refused(-32803, "not a document of the workspace"):
+        await editor.request("review.comment", uri=outside.as_uri(), range=place, text="Why?")
+
+
+@vscode
 async def test_a_folder_in_its_place_is_told(editor: Editor, stage: Stage) -> None:
     await editor.request("review.open")
     (stage.root / ".handrail" / "review.md").unlink()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -23,7 +24,9 @@ logger = logging.getLogger(__name__)
 
 ENDING = ".json.z"
 LIMIT_BYTES = 200_000_000  # of one file, unpacked: no more than a few texts of the largest documents
+TICK_NS = 100_000_000  # two changes of a folder within less may have the same time
 Stamp = tuple[int, int, int]
+Listed = tuple[Path, int, int]  # a folder, and when something was put into it or removed
 
 
 class ReviewFolder:
@@ -33,9 +36,12 @@ class ReviewFolder:
         self._folder = folder
         self._known: dict[str, tuple[Stamp, str]] = {}
         self._of: Path | None = None
+        self._seen: Listed | None = None  # the folder when nothing in it was new
 
     async def news(self) -> tuple[Pending | str, ...]:
         """What others have written since it was last asked."""
+        if self._seen is not None and self._seen == _listed(self._folder()):
+            return ()
         return await in_thread(self._news)
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
@@ -47,6 +53,9 @@ class ReviewFolder:
         if folder != self._of:  # other workspace folders were opened
             self._of, self._known = folder, {}
         found = list[Pending | str]()
+        listed = _listed(folder)
+        is_settled = listed is not None and time.time_ns() - listed[1] > TICK_NS
+        self._seen = listed if is_settled else None
         there = _stamps(folder)
         if there is None:
             return ()
@@ -79,6 +88,14 @@ class ReviewFolder:
 
 def _name(identity: str) -> str:
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ENDING
+
+
+def _listed(folder: Path) -> Listed | None:
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return folder, status.st_mtime_ns, status.st_ino
 
 
 def _stamps(folder: Path) -> dict[str, Stamp] | None:

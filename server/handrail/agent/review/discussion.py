@@ -27,6 +27,7 @@ from handrail.core.review.comments import Comment, Sent, Status, Subject
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending, ReviewMode
 
+COMMENTED = (Standing.INSIDE, Standing.PROTECTED, Standing.RUNS_LATER)
 LIMIT_SENT = 50  # comments that are remembered after they were sent
 
 
@@ -55,9 +56,8 @@ class Discussion:
     sent: list[Sent] = field(default_factory=list)
     waiting: set[str] = field(default_factory=set)
     shown: View = field(default_factory=View)
-    _labels: dict[str, str] = field(default_factory=dict)
-
     new_id: Callable[[str], str] = lambda kind: kind
+    _labels: dict[str, str] = field(default_factory=dict)
 
     # ---- What the page shows ----------------------------------------------------------------------
 
@@ -82,12 +82,12 @@ class Discussion:
         self.shown = view(subjects, self.sent, self._labels, commented, is_on=is_on)
 
     def _pending(self) -> list[Subject]:
-        return [self._of(known, hunk) for known in self.reviews.shown for hunk in known.document.hunks]
+        return [each for known in self.reviews.shown for each in self._of(known, known.document.hunks)]
 
-    def _of(self, known: Pending, hunk: Hunk) -> Subject:
-        place = self.reviews.ports().workspace.resolve(known.uri)
+    def _of(self, known: Pending, hunks: Iterable[Hunk]) -> list[Subject]:
+        place, uri = self.reviews.ports().workspace.resolve(known.uri), self.spelled(known.uri)
         is_protected = isinstance(place, Place) and place.standing is Standing.PROTECTED
-        return comments.of_hunk(known, hunk, self.spelled(known.uri), is_protected=is_protected)
+        return [comments.of_hunk(known, hunk, uri, is_protected=is_protected) for hunk in hunks]
 
     async def _found(self, subject: Subject) -> Subject:
         """Lines where they stand now."""
@@ -110,9 +110,12 @@ class Discussion:
     async def on_lines(self, uri: str, first: int, last: int) -> str:
         """The key of what is said of some lines of a document, counted from 0. Raises UnknownId."""
         ports = self.reviews.ports()
-        place, document = ports.workspace.resolve(uri), await ports.editor.read(uri)
+        place = ports.workspace.resolve(uri)
         if isinstance(place, Failure):
             raise UnknownId(place.message)
+        if place.standing not in COMMENTED:
+            raise UnknownId(f"{place.path} is not a document of the workspace, so its text is not sent.")
+        document = await ports.editor.read(uri)
         if isinstance(document, Failure):
             raise UnknownId(document.message)
         rows = split_lines(document.text.content)
@@ -141,7 +144,9 @@ class Discussion:
         """The hunks that are meant, as they are now. Raises UnknownId."""
         found = self.reviews.hunks(wanted)
         return [
-            self._of(self.reviews.pending[identity], hunk) for identity in found for hunk in found[identity]
+            each
+            for identity, hunks in found.items()
+            for each in self._of(self.reviews.pending[identity], hunks)
         ]
 
     def decided(self, subjects: Iterable[Subject], status: Status, *, says_why: bool = False) -> None:

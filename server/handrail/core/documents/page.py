@@ -127,7 +127,7 @@ def observed(page: Page, now: Sequence[str]) -> Page:
 
 
 def _is_a_sentence(line: Line) -> bool:
-    """Whether nobody writes such a line by chance: if there are two of them, one is a copy of ours."""
+    """Whether a line is too long to be written twice by chance: a second one is a copy of ours."""
     return not line.is_code and len(_bare(line.text)) >= SENTENCE_CHARS
 
 

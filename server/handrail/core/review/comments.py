@@ -42,7 +42,7 @@ class Subject:
         before, rows: What would be there without the change, and what is there; for lines both are the same.
         kind: What the change is.
         turns, calls: Which turns and calls wrote in it.
-        is_protected: Whether its text is for nobody but the user.
+        is_protected: Whether its file is protected: its text is neither shown nor sent.
     """
 
     key: str

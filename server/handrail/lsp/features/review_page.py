@@ -98,7 +98,8 @@ async def _answered(state: State, begun: str) -> None:
     state.discussion.ended(begun, report.state.value)
 
     def written(page: Page) -> Page:
-        for each in back:
+        there = {(each.part, each.text) for each in on_page.remarks(page)}
+        for each in (each for each in back if (each.part, each.text) not in there):
             page = on_page.with_remark(page, each.part, each.text)
         return page
 

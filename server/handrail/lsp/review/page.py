@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from handrail.agent.review.discussion import Discussion
 from handrail.core.documents import page as pages
@@ -212,7 +212,9 @@ class ReviewPage:
         try:
             latest, saved, said = json.loads(note or "")
             page, self._saved = pages.read(latest), pages.read(saved)
-            subjects, discussion.sent = comments.read(said)
+            subjects, sent = comments.read(said)
+            # A turn that ran then has ended with its server.
+            discussion.sent = [replace(each, state=each.state or "stopped") for each in sent]
             discussion.subjects = {each.key: each for each in subjects}
         except (ValueError, TypeError, RecursionError):
             page = None
