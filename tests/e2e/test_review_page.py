@@ -414,6 +414,16 @@ async def test_the_text_of_a_protected_file_is_shown_to_no_one(stage: Stage, hab
 
 
 @vscode
+async def test_a_document_of_the_users_with_such_a_name_is_none_of_ours(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    for name in ("review.md", "docs/code-review.md"):
+        editor.desk.open(stage.put(name, "# Mine\n"))
+    await editor.request("review.list")
+    await editor.leave()
+    assert not (stage.root / ".handrail").exists()
+
+
+@vscode
 async def test_lines_outside_the_workspace_are_not_sent(editor: Editor, stage: Stage) -> None:
     outside = stage.folder / "outside.txt"
     outside.write_text("secret\n")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import path_of, uri_of
-from handrail.adapters.served.ownership import Foreign, own_folder, read, write
+from handrail.adapters.served.ownership import NAME, Foreign, own_folder, read, write
 from handrail.adapters.state.home import workspace_folder
 from handrail.ports.errors import ServedError
 from handrail.ports.served import Written
@@ -73,6 +73,10 @@ class ServedFolder:
             return await asyncio.to_thread(self._read, name)
 
     def _read(self, name: str) -> tuple[str, str] | None:
+        places = [root / NAME for root in self.roots()[:1]]
+        places += workspace_folder(self.state, self.roots()).glob(f"{FOLDER}*")
+        if not any(place.is_dir() for place in places):
+            return None  # a folder is made only to be written in
         try:
             folder, _ = self._folder(says=False)
         except OSError:

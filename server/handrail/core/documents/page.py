@@ -3,7 +3,7 @@ A document that handrail and its user write together.
 
 Most of its lines are ours, and can be made anew at any time; the others are the user's, and are never
 touched. Whose a line is follows from where it stands: two texts are compared, and what was ours and is still
-there is ours. No line is ours because of what it says.
+there is ours. What a line says counts only where it is the copy of one of ours.
 """
 
 from __future__ import annotations

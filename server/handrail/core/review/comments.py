@@ -25,7 +25,7 @@ class Status(StrEnum):
     KEPT = "kept"
     UNDONE = "undone"
     GONE = "gone"  # rewritten, committed, or undone by other means
-    LINES = "lines"  # they are no change of the agent's
+    LINES = "lines"  # lines of any document, which the user has picked out
     CHANGED = "changed"  # such lines, of which some are not there any more
 
 

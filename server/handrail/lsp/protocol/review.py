@@ -129,7 +129,7 @@ class ReviewStepParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewOpenParams:
-    """Nothing has to be said."""
+    """This request takes no params."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
