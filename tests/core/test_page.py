@@ -117,6 +117,12 @@ def test_a_copy_of_a_sentence_of_ours_is_ours() -> None:
     assert brought(page, TOP, said, ONE).text == shown(TOP, said, ONE).text
 
 
+def test_a_line_of_ours_that_is_quoted_in_a_remark_is_part_of_it() -> None:
+    said = part("said", "This was answered by `One comment`.", "")
+    page = typed(shown(TOP, said), shown(TOP, said).text + "I read:\n" + said.rows[0] + "Was it?\n")
+    assert remarks(page) == [("said", f"I read:\n{said.rows[0]}Was it?")]
+
+
 def test_a_remark_stays_at_its_row_when_the_row_changes() -> None:
     page = typed(shown(TOP, ONE), shown(TOP, ONE).text.replace("+TWO\n", "+TWO\nwhy?\n"))
     now = part("one", *(row.replace("+TWO", "+more TWO") for row in HUNK))

@@ -117,9 +117,12 @@ def observed(page: Page, now: Sequence[str]) -> Page:
     lines, done, at = list[Line](), 0, 0
     for i, j, k, m in [*blocks, (len(before), len(before), len(after), len(after))]:
         lines += (replace(line, text=row) for line, row in zip(page.lines[done:i], now[at:k], strict=True))
-        for line in _changed(page.lines[i:j], now[k:m]):
+        found = _changed(page.lines[i:j], now[k:m])
+        theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
+        are_copies = all(row in of and _is_a_sentence(of[row]) for row in theirs)  # and no quotes in a remark
+        for line in found:
             row = line.text.rstrip()
-            is_moved = row in of and (gone[row] > 0 or _is_a_sentence(of[row]))
+            is_moved = row in of and (gone[row] > 0 or are_copies)
             gone[row] -= 1
             lines.append(replace(of[row], text=line.text) if line.part is None and is_moved else line)
         done, at = j, m
