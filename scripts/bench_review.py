@@ -102,6 +102,7 @@ class Client:
         )
         self.numbers, self.root = itertools.count(1), root
         self.edits: list[Any] = []
+        self.settings: dict[str, object] = {"model": f"scripted:{root.parent / 'script.json'}"}
 
     def __enter__(self) -> Self:
         capabilities = {
@@ -109,7 +110,7 @@ class Client:
             "textDocument": {"codeAction": {}, "codeLens": {}},
         }
         folder = {"uri": self.root.as_uri(), "name": "work"}
-        options = {"handrail": {"settings": {"model": f"scripted:{self.root.parent / 'script.json'}"}}}
+        options = {"handrail": {"settings": self.settings}}
         self.ask(
             "initialize",
             {

@@ -51,7 +51,7 @@ def main() -> int:
             return code
     if options.all and (code := _on_other_pythons()):
         return code
-    selected = () if options.all else ("-m", f"not ({LARGE})")
+    selected = () if options.all else ("-m", f"not ({LARGE})", "--editors=one")
     tests = CORE if options.core else ()
     return _run((str(python), "-m", "pytest", *PARALLEL, *selected, *tests, *rest))
 

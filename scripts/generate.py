@@ -290,9 +290,10 @@ offered, spelled exactly, is an answer. `null`, an error and an unknown choice l
 notification that vanishes is never an answer; after the setting `questions.timeout` it ends as a no, as it
 does when its turn or the connection ends. Several questions can be open at once.
 
-**Commands that edit.** `handrail.failure.apply` and `handrail.checkpoint.restore` answer a command after
-half a second at the latest: with their result, or with `null` while they go on, since an editor may stand
-still until its command is answered. As custom requests they always answer with their result.
+**Commands that edit.** `handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and
+others that change documents answer a command after half a second at the latest: with their result, or with
+`null` while they go on, since an editor may stand still until its command is answered. As custom requests
+they always answer with their result.
 
 **Cancelling.** A turn is stopped by `handrail.turn.cancel`, or by cancelling its work done progress,
 whose token is the turn's id. Giving up `turn.wait` does not stop the turn. Commands that it has begun in the

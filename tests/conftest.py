@@ -35,6 +35,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "with each commit, `all`, `plain` for none, or the name of one (tests/e2e/manners.py has them).",
     )
 
+    parser.addoption(
+        "--editors",
+        default="all",
+        choices=("all", "one"),
+        help="The editors in which end-to-end tests play: `one` for each test, by commit, or `all`.",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     spec.update = config.getoption("--update")

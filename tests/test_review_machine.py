@@ -36,7 +36,7 @@ from hypothesis.stateful import (
 
 from e2e.client import Editor
 from e2e.habits import EVERY_EDITOR, Habits, opting_in
-from e2e.prompts import patch
+from e2e.prompts import patch, statuses
 from e2e.servers import Servers
 from git_user import git
 from handrail.testing import answer, call, script
@@ -133,7 +133,8 @@ class Machine(RuleBasedStateMachine):
         return text.splitlines()
 
     def request(self, method: str, **params: Any) -> Any:
-        return self.runner.run(self.editor.request(method, **params))
+        """A request, not a command: of a command that takes long an editor does not learn the result."""
+        return self.runner.run(self.editor.call("handrail/" + method.replace(".", "/"), params))
 
     def places(self, name: str) -> list[Place]:
         """What is pending in a document, as the server tells of it."""
@@ -206,6 +207,32 @@ class Machine(RuleBasedStateMachine):
         self.turn(call("terminal", command=f"sed -i 's/^{paper.now[at]}$/{row}/' c.txt"))
         paper.edited(at, at + 1, [row])
 
+    @rule(name=names, pick=picks)
+    def a_quick_fix_changes_a_row(self, name: str, pick: int) -> None:
+        """The model has misspelt a row; the user chooses the place."""
+        paper = self.papers[name]
+        if not paper.now:
+            return
+        for each in self.request("failure.list"):  # of a fix that was undone
+            self.request("failure.dismiss", failure=each["id"])
+        at, new = pick % len(paper.now), self.words.row("a")
+        wanted = paper.now[at]
+        script(
+            self.base / "script.json", answer("", patch(self.files[name], f"{wanted[1:]}!", new)), answer(".")
+        )
+        report = self.runner.run(self.editor.turn("Do it."))
+        assert statuses(report) == ["no-match"]
+        (failure,) = self.request("failure.list")
+        places = [each["range"]["start"]["line"] for each in failure["candidates"]]
+        if at in places:
+            candidate = places.index(at)
+            (outcome,) = self.request("failure.apply", failure=failure["id"], candidate=candidate)
+            assert outcome["status"] == "landed"
+            paper.edited(at, at + 1, [new])
+        else:
+            self.request("failure.dismiss", failure=failure["id"])
+        self.typed.clear()
+
     # ---- The user types ---------------------------------------------------------------------------
 
     @rule(name=names, pick=picks, what=st.sampled_from(["insert", "insert", "replace", "delete"]))
@@ -260,19 +287,18 @@ class Machine(RuleBasedStateMachine):
     def rewrites_a_hunk(self, name: str, pick: int, removes: bool) -> None:
         """What the user writes anew, or removes, is the user's."""
         paper = self.papers[name]
-        found = [
-            place for place in self.places(name) if place.after and paper.removed.isdisjoint(place.after)
-        ]
+        places = self.places(name)
+        found = [place for place in places if place.after and paper.removed.isdisjoint(place.after)]
         if not found:
             return
         place = found[pick % len(found)]
         paper.past.append((list(paper.now), list(paper.base)))
-        self.is_the_users(name, place, [] if removes else [self.words.row("u")])
+        self.is_the_users(name, places, place, [] if removes else [self.words.row("u")])
         self.becomes(name, paper.now)
 
-    def is_the_users(self, name: str, place: Place, new: Sequence[str]) -> None:
-        """A hunk has become *new* rows, and is pending no longer."""
-        paper, others = self.papers[name], [each for each in self.places(name) if each.id != place.id]
+    def is_the_users(self, name: str, places: Sequence[Place], place: Place, new: Sequence[str]) -> None:
+        """One of the hunks at *places* becomes *new* rows, and is pending no longer."""
+        paper, others = self.papers[name], [each for each in places if each.id != place.id]
         growth = len(new) - len(place.after)
         paper.now[place.start : place.end] = new
         left = [
@@ -295,7 +321,7 @@ class Machine(RuleBasedStateMachine):
         paper, places = self.papers[name], self.places(name)
         if places:
             place = places[pick % len(places)]
-            self.is_the_users(name, place, place.after)
+            self.is_the_users(name, places, place, place.after)
             self.request("review.keep", hunks=[place.id])
             paper.past.clear()
 
@@ -319,9 +345,11 @@ class Machine(RuleBasedStateMachine):
             assert (done["hunks"], done["conflicts"]) == ([place.id], [])
             paper.now = without(paper.now, [place])
             return
-        self.undone_with_typing(name, place, done)
+        self.undone_with_typing(name, places, place, done)
 
-    def undone_with_typing(self, name: str, place: Place, done: dict[str, Any]) -> None:
+    def undone_with_typing(
+        self, name: str, places: Sequence[Place], place: Place, done: dict[str, Any]
+    ) -> None:
         """Nothing that was typed is lost, no row of the agent's stays that was not typed in."""
         paper = self.papers[name]
         if done["conflicts"]:
@@ -339,7 +367,7 @@ class Machine(RuleBasedStateMachine):
             row for row in place.after if row.startswith("u")
         ]
         assert not [row for row in middle if row.startswith("a") and row not in place.before]
-        self.is_the_users(name, place, middle)
+        self.is_the_users(name, places, place, middle)
 
     @precondition(lambda self: not any(place.is_typed_in for name in NAMES for place in self.places(name)))
     @rule()

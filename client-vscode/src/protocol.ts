@@ -398,7 +398,7 @@ export interface ClientOptions {
   approvals?: boolean;
   /** Nobody is there: a question that the client does not answer at once ends as a no. */
   unattended?: boolean;
-  /** What the client does for the server: "save", "model". */
+  /** What the client does for the server: "save", "model", "review". */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
   settings?: Record<string, unknown>;
@@ -849,6 +849,30 @@ export const REVIEW_COMMENT = "handrail/review/comment";
 
 /** Sends all comments as one turn, which begins after those of its session. */
 export const REVIEW_SEND = "handrail/review/send";
+
+/** Writes the document of a conversation, which is brought up to date as it goes on, and opens it. */
+export const CHAT_OPEN = "handrail/chat/open";
+
+/** Begins a conversation: writes its document, and opens it. */
+export const CHAT_NEW = "handrail/chat/new";
+
+/** Sends what the user has written at the end of a conversation: as a turn, or to the one that runs. */
+export const CHAT_SEND = "handrail/chat/send";
+
+/** Says something in a conversation from elsewhere, with what is selected there; or writes it down. */
+export const CHAT_ASK = "handrail/chat/ask";
+
+/** Sends an earlier message again as it stands now, in a new session with what was before it. */
+export const CHAT_RESEND = "handrail/chat/resend";
+
+/** Shows an earlier message, which was changed in the document, as it was sent. */
+export const CHAT_RESTORE = "handrail/chat/restore";
+
+/** Sends a comment that begins with `handrail:` as a turn of the latest session, begun after the turns that run. Its first edit of the document removes the comment. */
+export const PROMPT_SEND = "handrail/prompt/send";
+
+/** Asks for a fix of diagnostics of other programs, as a turn of the latest session. */
+export const PROMPT_FIX = "handrail/prompt/fix";
 
 export const TURN_UPDATE = "handrail/turn/update";
 

@@ -170,7 +170,7 @@ class ModelServer:
             await asyncio.wait([asyncio.ensure_future(reader.read(1))], timeout=0.05)
             if reader.at_eof():
                 return
-        for number, event in enumerate(_events(say, kind)):
+        for number, event in enumerate(events(say, kind)):
             if number == say.ends_after:
                 break
             if number == say.breaks_after:
@@ -203,7 +203,7 @@ async def model_server(*answers: Say | Refuse | Raw | Drop) -> AsyncIterator[Mod
 
 def event_count(say: Say, kind: str) -> int:
     """How many events an answer has in a format."""
-    return len(list(_events(say, kind)))
+    return len(list(events(say, kind)))
 
 
 def _chunk(text: str) -> bytes:
@@ -211,7 +211,8 @@ def _chunk(text: str) -> bytes:
     return f"{len(raw):x}\r\n".encode() + raw + b"\r\n"
 
 
-def _events(say: Say, kind: str) -> Iterator[str]:
+def events(say: Say, kind: str) -> Iterator[str]:
+    """What a server sends of an answer in a format, event by event."""
     if kind == "ollama":
         yield from (f"{json.dumps(row)}\n" for row in _ollama(say))
         return

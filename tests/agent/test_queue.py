@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from bench import Bench
+from handrail.adapters.state.session_log import SessionLog
+from handrail.agent.archive import Archive
 from handrail.agent.queue import LIMIT_WAITING
 from handrail.core.conversation.message import Delta, Message, Response, ToolOffer, UserMessage
 from handrail.core.ledger.report import Ended, Started, State
@@ -61,6 +63,16 @@ async def test_without_a_turn_before_it_it_begins_at_once(bench: Bench, model: O
     model.go.release()
     report = await bench.host.wait(bench.host.queue("second", first.session).id)
     assert (report.state, report.answer) == (State.FINISHED, "first; second")
+
+
+async def test_one_begins_in_the_very_moment_in_which_the_one_before_it_has_ended(bench: Bench) -> None:
+    bench.host.archive = Archive(journals=SessionLog(lambda: bench.state.parent / "sessions"))
+    bench.says(answer("One."), answer("Two."))
+    first = bench.host.start("first", None)
+    while not first.task.done():  # noqa: ASYNC110  not told by a callback: the moment before them is meant
+        await asyncio.sleep(0)
+    second = bench.host.start("second", first.session)
+    assert (await bench.host.wait(second.id)).answer == "Two."
 
 
 @pytest.mark.parametrize("how", ["stopped", "failed"])

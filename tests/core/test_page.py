@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.documents import page as pages
+from handrail.core.documents import page_json
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.edit import apply
 from handrail.core.documents.page import Page, Part
@@ -150,7 +151,7 @@ def test_a_remark_is_written_below_what_is_there() -> None:
     page = on_page.with_remark(shown(TOP, ONE, TWO), "one", "first\nsecond")
     page = on_page.with_remark(page, "one", "third")
     assert remarks(page) == [("one", "first\nsecond\nthird")]
-    assert pages.read(pages.as_json(page)) == page
+    assert page_json.read(page_json.as_json(page)) == page
 
 
 def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
@@ -162,7 +163,7 @@ def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
 
 
 def test_nonsense_is_no_page() -> None:
-    assert [pages.read(text) for text in ("", "{}", "[1]", '[["a"]]', "[" * 100_000)] == [
+    assert [page_json.read(text) for text in ("", "{}", "[1]", '[["a"]]', "[" * 100_000)] == [
         None,
         Page(),
         None,

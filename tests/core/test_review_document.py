@@ -136,3 +136,21 @@ def test_what_is_undone_and_made_again_at_once_is_as_it_was(data: st.DataObject)
             if event == "undo":
                 assert told(back) == told(before), "the editor's undo of our undo"
             assert told(observed(back, document.rows)) == told(document), "and its redo"
+
+
+@pytest.mark.parametrize("then", ["abdefgh", "abXdefgh", "abXYZefgh"])
+def test_what_was_undone_is_not_pending_again_because_a_later_turn_did_the_same(then: str) -> None:
+    document = agent(Reviewed(rows=rows(BEFORE)), "abdefgh", "t1")
+    document = undone(document, document.ids()).document
+    document = agent(agent(document, "abdefgh", "t2"), then, "t3")
+    document = undone(document, document.ids()).document
+    assert (shown(document), told(document)) == (BEFORE, [])
+    assert told(observed(document, rows(f"1{BEFORE}"))) == [], "the user types above"
+    assert told(observed(document, rows("ab1cdefgh"))) == [], "and beside"
+
+
+def test_what_was_undone_is_not_pending_again_because_the_user_removes_something_else() -> None:
+    document = agent(Reviewed(rows=rows(BEFORE)), "abdefgh", "t1")
+    document = undone(document, document.ids()).document
+    document = observed(observed(document, rows("1abcdefgh")), rows("1abXdefgh"))
+    assert told(observed(document, rows("1abdefgh"))) == []

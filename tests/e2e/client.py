@@ -100,7 +100,7 @@ class Editor(LanguageClient):
         ended_questions: Every `handrail/approval/ended`.
         reviewed: Every `handrail/review/changed`.
         refreshes: What it was told to ask for again.
-        documents_shown: The URIs that it was asked to show.
+        documents_shown: The URIs that it was asked to show; `places_shown` are the requests.
         errors: What went wrong on its own side, protocol violations of the server among it.
     """
 
@@ -124,6 +124,7 @@ class Editor(LanguageClient):
         self.reviewed: list[Json] = []
         self.refreshes: list[str] = []
         self.documents_shown: list[str] = []
+        self.places_shown: list[lsp.ShowDocumentParams] = []
         self.saving = lambda uris: {"saved": [uri for uri in uris if self.desk.save(uri)]}
         self.errors: list[Exception] = []
         self.progressed: list[Json] = []
@@ -372,6 +373,8 @@ class Editor(LanguageClient):
             return lsp.MessageActionItem(title=says) if says is not None else None
         if says == "deny":
             return lsp.MessageActionItem(title=offered[0])
+        if says in offered:
+            return lsp.MessageActionItem(title=says)
         self.go_on(self._choose_in_document(says))
         return lsp.MessageActionItem(title=offered[1])
 
@@ -399,6 +402,7 @@ class Editor(LanguageClient):
 
     def _show_document(self, params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
         self.documents_shown.append(params.uri)
+        self.places_shown.append(params)
         return lsp.ShowDocumentResult(success=True)
 
 

@@ -172,17 +172,40 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--clients=two`, each of the two clients of a test is laid over one of its editors."""
-    if config.getoption("--clients") != "two":
-        return
+    """
+    Leave out variants of tests, others with each commit.
+
+    With `--clients=two`, each of the two clients of a test is laid over one of its editors. With
+    `--editors=one`, each test plays in one of its editors.
+    """
+    if config.getoption("--clients") == "two":
+        _keep_one_editor(config, items, client_of)
+    if config.getoption("--editors") == "one":
+        _keep_one_editor(config, items, _but_for_its_editor)
+
+
+def _but_for_its_editor(item: pytest.Item) -> str:
+    """What tells the variants of a test apart, but for the editor; nothing if there are no others."""
+    if not isinstance(item, pytest.Function) or not hasattr(item, "callspec"):
+        return ""
+    given = item.callspec.params
+    if "habits" not in given or client_of(item):
+        return ""
+    return f"of {item.callspec.id.replace(given['habits'].name, '', 1)}"
+
+
+def _keep_one_editor(
+    config: pytest.Config, items: list[pytest.Item], variant: Callable[[pytest.Item], str]
+) -> None:
+    """Of the items of a test that are the same *variant*, keep one; those of none are all kept."""
     known: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if name := client_of(item):
+        if name := variant(item):
             known.setdefault(f"{item.nodeid.partition('[')[0]} {name}", []).append(item)
     chosen = {manners.one_of(key, manners.commit(), found) for key, found in known.items()}
-    left = [item for item in items if client_of(item) and item not in chosen]
+    left = [item for item in items if variant(item) and item not in chosen]
     config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if not client_of(item) or item in chosen]
+    items[:] = [item for item in items if not variant(item) or item in chosen]
 
 
 def client_of(item: pytest.Item) -> str:

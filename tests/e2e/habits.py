@@ -47,6 +47,7 @@ class Habits:
         hides_progress: Whether it shows no progress, whatever was recorded.
         is_versionless: Whether it takes edits without a document's version only, and applies them to whatever
             text it holds by then.
+        takes_no_edits: Whether it lacks `workspace/applyEdit`: only what its user chooses is made.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Habits:
     experimental: Json | None = None
     hides_progress: bool = False
     is_versionless: bool = False
+    takes_no_edits: bool = False
 
     @property
     def recorded(self) -> Json:
@@ -76,6 +78,8 @@ class Habits:
         if self.is_versionless:
             found["capabilities"]["workspace"]["workspaceEdit"] = {}
             del found["clientInfo"]
+        if self.takes_no_edits:
+            del found["capabilities"]["workspace"]["applyEdit"]
         if self.experimental is not None:
             found["capabilities"]["experimental"] = self.experimental
         return found
@@ -136,6 +140,8 @@ EMACS = Habits(
 # Plugins of Vim declare neither `documentChanges` nor resource operations: the edit names no version, and its
 # ranges are applied as they are to what the buffer holds by then.
 VIM = replace(NEOVIM, name="vim", first_version=1, ticks=0, is_versionless=True)
+# A client that makes only those edits that its user chooses, as code actions that carry them.
+READER = replace(VIM, name="reader", takes_no_edits=True)
 
 EDITORS = (VSCODE, NEOVIM, EMACS)
 EVERY_EDITOR = (*EDITORS, VIM)

@@ -272,3 +272,28 @@ async def test_other_requests_are_answered_while_the_sdk_is_imported(stage: Stag
             answered += 1
         assert (await waiting)["answer"] == "Hello."
     assert answered > 3
+
+
+@vscode
+async def test_a_request_to_the_editors_model_that_was_given_up_is_no_error(
+    stage: Stage, habits: Habits
+) -> None:
+    never = asyncio.Event()
+
+    async def model(params: Json) -> Json:
+        await never.wait()
+        return {}
+
+    editor = await stage.start(
+        habits,
+        settings={"model": "editor"},
+        options=opting_in("model"),
+        configure=lambda editor: editor.handle("handrail/client/model", model),
+    )
+    begun = await editor.start_turn("Tell.")
+    await editor.until(lambda: any('"handrail/client/model"' in each for each in editor.traffic))
+    await editor.request("turn.cancel", turn=begun["turn"])
+    report = await editor.request("turn.wait", turn=begun["turn"])
+    assert report["state"] == "cancelled"
+    await editor.request("session.list")  # by then, the late answer was read
+    assert editor.messages == []

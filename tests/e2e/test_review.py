@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -218,6 +220,66 @@ async def test_what_is_pending_survives_the_server(
     await later.request("review.undo", all=True)
     await later.until(lambda: later.desk[uri] == FIVE)
     assert (stage.root / "a.txt").read_text() == EDITED, "undone in the editor, and not saved"
+
+
+@every_editor
+async def test_what_a_quick_fix_has_changed_survives_the_server(
+    stage: Stage, habits: Habits, editor: Editor, uri: str
+) -> None:
+    assert statuses(await editor.turn(v4a("*** Update File: a.txt", "@@", "-thre", "+THREE"))) == ["no-match"]
+    fixed, *_ = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    await editor.choose(fixed)
+    stage.running[-1].kill()
+    held, editor.has_left = editor.desk[uri], True
+    await editor.ended_quietly()
+    later = await stage.start(habits)
+    later.desk.open(uri, held)
+    assert told(await listed(later)) == [(2, "three\n", "THREE\n")]
+
+
+@vscode
+async def test_what_is_older_than_checkpoints_get_counts_as_kept(
+    stage: Stage, habits: Habits, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    editor.desk.save(uri)
+    assert told(await listed(editor)) == BOTH
+    (kept,) = stage.state.rglob("*.json.z")
+    part = kept.with_name(f"{kept.name}.12345")
+    for days, found in ((29, BOTH), (31, [])):
+        part.touch()
+        then = time.time() - days * 24 * 3600
+        for file in (part, kept):
+            os.utime(file, (then, then))
+        await editor.leave()
+        editor.hang_up()
+        assert not part.exists(), "what a killed server leaves goes as well"
+        editor = await stage.start(habits)
+        editor.desk.open(stage.root / "a.txt")
+        assert told(await listed(editor)) == found
+        editor.desk.close(uri)
+        assert told(await listed(editor)) == found
+
+
+@every_editor
+async def test_what_cannot_be_read_of_what_is_pending_is_said_once(
+    stage: Stage, habits: Habits, editor: Editor, uri: str, pending: list[Json]
+) -> None:
+    await editor.leave()
+    editor.hang_up()
+    (kept,) = stage.state.rglob("*.json.z")
+    kept.write_bytes(kept.read_bytes()[:-7])
+    later = await stage.start(habits)
+    later.desk.open(uri, editor.desk[uri])
+    assert await listed(later) == []
+    (said,) = await later.until(
+        lambda: [each.message for each in later.messages if "1 document cannot be read" in each.message]
+    )
+    assert str(kept.parent) in said
+    assert later.desk[uri] == EDITED
+    await listed(later)
+    assert sum("cannot be read" in each.message for each in later.messages) == 1
+    assert statuses(await later.turn(v4a("*** Update File: a.txt", "@@", "-five", "+FIVE"))) == ["landed"]
+    assert told(await listed(later)) == [(4, "five\n", "FIVE\n")], "and what is new is pending"
 
 
 @every_editor

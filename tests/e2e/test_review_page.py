@@ -196,8 +196,8 @@ async def test_undo_and_say_why(editor: Editor, stage: Stage) -> None:
 async def test_lines_of_any_document_are_commented_on(editor: Editor, stage: Stage) -> None:
     b = editor.desk.open(stage.put("b.txt", "x\ny\nz\n"))
     place = {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 0}}
-    (action,) = await editor.quick_fixes(b, place)
-    assert action["title"] == "Comment on these lines…"
+    found = {each["title"]: each for each in await editor.quick_fixes(b, place)}
+    action = found["Comment on these lines…"]
     await editor.choose(action)
     uri = await opened(editor)
     assert "### `b.txt:2`\n\n```text\ny\n```\n\n" in editor.desk[uri]

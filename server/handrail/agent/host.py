@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from handrail import prompts
 from handrail.agent import queue
 from handrail.agent.archive import Archive
-from handrail.agent.restore import compare, restore, rewind
+from handrail.agent.restore import restore, rewind
 from handrail.agent.restore.undone import undone
 from handrail.agent.review.reviews import Reviews
 from handrail.agent.turn import ending
@@ -83,7 +83,9 @@ class Host:
 
     def __post_init__(self) -> None:
         self.background, given = Background(tell=self._tell), self.ports
-        self.ports = lambda: replace(self.background.timeline.over(given()), review=self.reviews)
+        self.ports = lambda: replace(
+            self.background.timeline.over(given()), review=self.reviews, removals=self.turns.removals
+        )
         self.reviews.ports, self.reviews.new_id = self.ports, self.new_id
 
     # ---- Turns ------------------------------------------------------------------------------------
@@ -100,13 +102,12 @@ class Host:
         if session is not None and session not in self.sessions:
             raise UnknownId(f"There is no session {session!r} in this server; it may be taken up again.")
         if session is not None:
-            self._at_rest(session)
+            self.at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
         release = self.archive.claimed(name)
         message = UserMessage(text=prompt, context=context, pictures=pictures)
         begun = self._begun(name, turn, message, mode)
-        task = asyncio.create_task(self._run(begun, turn, prompt, mode))
-        task.add_done_callback(lambda _: release())
+        task = queue.held(self._run(begun, turn, prompt, mode), release)
         return self.turns.keep(Turn(session=name, id=turn, task=task, began=self.steps))
 
     def queue(
@@ -137,8 +138,8 @@ class Host:
 
     def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
         stated = mode or self.default_mode()
-        begun = (self.sessions.get(name) or Session(id=name)).begun(message, offers(stated))
-        self.sessions[name] = begun
+        begun = (self.sessions.pop(name, None) or Session(id=name)).begun(message, offers(stated))
+        self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
         self.archive.begun(begun, told)
         # What was corrected since the last turn, and said while this one waited.
@@ -166,7 +167,7 @@ class Host:
 
     async def resume(self, session: str) -> tuple[ToldTurn, ...]:
         """Take a session up again. Raises UnknownId, UnknownSession."""
-        self._at_rest(session)
+        self.at_rest(session)
         self.sessions[session], told = await self.archive.resumed(session, self.ports())
         return told.turns
 
@@ -178,12 +179,13 @@ class Host:
 
     async def delete(self, session: str) -> None:
         """Remove a session for good. Raises UnknownId, UnknownSession, Busy."""
-        self._at_rest(session)
+        self.at_rest(session)
         await self.background.end_session(session)
         await self.archive.deleted(session)
         self.sessions.pop(session, None)
 
-    def _at_rest(self, session: str) -> None:
+    def at_rest(self, session: str) -> None:
+        """Make sure that nothing goes on in a session. Raises UnknownId."""
         if session in self.rewinding:
             raise UnknownId(f"Session {session!r} is going back to an earlier turn; wait until it has.")
         if self.turns.running(session):
@@ -221,7 +223,7 @@ class Host:
                 system=told.text,
                 offers=offers(mode),
                 keep=keep,
-                facts=lambda: self._facts(session.id),
+                facts=lambda: self.facts(session.id),
                 steered=lambda: self.steered.pop(turn, []),
             )
             ended = await run_turn(session, executor, wishes)
@@ -235,7 +237,8 @@ class Host:
             end = End(state=State.FAILED, reason=str(error), answer="")
         finally:
             cut = executor.interrupted if executor is not None else None
-            now = self.sessions[session.id] = self.sessions[session.id].closed(cut)
+            spoken = executor.spoken if executor is not None and end.state is State.CANCELLED else ""
+            now = self.sessions[session.id] = self.sessions[session.id].closed(cut, spoken)
             self.archive.keep(now)
             self.archive.over(
                 session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
@@ -264,7 +267,7 @@ class Host:
             background=self.background,
         )
 
-    def _facts(self, session: str) -> Facts:
+    def facts(self, session: str) -> Facts:
         """What a summary of the session's conversation must not lose."""
         failures = (f"{each.mutation.path}: {each.failure.message}" for each in self.ledger.open)
         now = self.sessions[session]
@@ -376,7 +379,7 @@ class Host:
             report = await restore.restore(ports, step, way.wish)
             self._close_undone(ports, way.wish, report, ())
             return report
-        self._at_rest(step.session)
+        self.at_rest(step.session)
         release = self.archive.claimed(step.session)
         self.rewinding.add(step.session)
         try:
@@ -394,7 +397,3 @@ class Host:
             release()
         now = restore.Conversation(session=step.session, turns=told.turns)
         return replace(report, conversation=now)
-
-    async def compare(self, checkpoint: str, against: str | None, uri: str | None) -> str:
-        """A checkpoint as a unified diff; see `compare.compare`. Raises CheckpointError."""
-        return await compare.compare(self.ports(), checkpoint, against, uri)

@@ -9,13 +9,15 @@ any more: it does not begin then, and its report says so.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from handrail.agent.turns import Turn, Turns
 from handrail.core.conversation.message import Usage
 from handrail.core.ledger.report import Ended, Event, State, TurnReport
 from handrail.ports import HandrailError
+from handrail.ports.sessions import Release
 
 LIMIT_WAITING = 20  # turns of a session
 
@@ -26,6 +28,21 @@ def last(turns: Turns, session: str | None) -> Turn | None:
     if len(running) > LIMIT_WAITING:
         raise HandrailError(f"{LIMIT_WAITING} turns of this session wait already. Stop one, or wait.")
     return running[-1] if running else None
+
+
+def held(run: Coroutine[object, object, TurnReport], release: Release) -> asyncio.Task[TurnReport]:
+    """Run a turn, and let go of its session before the task is done: the next one may begin just then."""
+    stack = ExitStack()
+    stack.callback(release)
+    stack.callback(run.close)
+
+    async def running() -> TurnReport:
+        with stack:
+            return await run
+
+    task = asyncio.create_task(running())
+    task.add_done_callback(lambda _: stack.close())  # a task that was stopped before it began runs nothing
+    return task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from handrail.core.documents.change import Status
 from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
 from handrail.ports import HandrailError
+from handrail.ports.removals import Removals
 
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
 
@@ -49,7 +50,16 @@ class Turn:
 
 
 class Turns(dict[str, Turn]):
-    """The turns of one server that run, wait or have ended, by their ids."""
+    """
+    The turns of one server that run, wait or have ended, by their ids.
+
+    Attributes:
+        removals: The prompts in documents that they answer.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.removals = Removals()
 
     def known(self, turn: str) -> Turn:
         """The turn of that id. Raises UnknownId."""
@@ -70,6 +80,7 @@ class Turns(dict[str, Turn]):
 
     def _forget(self, ended: str) -> None:
         """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
+        self.removals.ended(ended)
         self[ended] = self.pop(ended)
         done = [turn.id for turn in self.values() if turn.task.done()]
         for turn in done[:-KEPT_TURNS]:

@@ -72,7 +72,7 @@ def joined(
     from handrail.headless.summary import VERIFIER
     from handrail.lsp.edits.apply_edit import Patience
     from handrail.lsp.server import create_server
-    from handrail.lsp.state import World
+    from handrail.lsp.world import World
 
     folders, environ = Folders(()), Environ(os.environ)
     containment = containment_of(lambda: folders.roots, lambda: state_folder() / "handrail")

@@ -21,12 +21,18 @@ LINE_END, GOES_ON, CUT = "⏎", "↪", "…"
 UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
+PICTURE = (
+    "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f?[\U0001f3fb-\U0001f3ff]?"
+)
+EMOJI = re.compile(f"{PICTURE}(?:\u200d{PICTURE})*|[0-9#*]\ufe0f\u20e3")
 LIMIT_MARKS = 2  # combining marks on one character; more of them cover the lines around it
 
 # VS Code makes links of `[text](target)` and icons of `$(name)` in messages, progress and quick picks; other
 # clients render Markdown with HTML. A backslash in between ends all of these, and Markdown does not show it.
 # One that is there already counts: two of them are a backslash, and what follows is live.
 ACTIVE = re.compile(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
+SIGNS = ("](", "][", "]:", "$(", "![", "<", "&")  # one of which stands in each such text
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
 
 
@@ -52,6 +58,17 @@ def visible(text: str) -> str:
     return "".join(shown)
 
 
+def prose(text: str) -> str:
+    """Returns *text* as `visible` does; what belongs to an emoji stays, as people and models write them."""
+    if text.isascii():
+        return visible(text)
+    found, at = list[str](), 0
+    for emoji in EMOJI.finditer(text):
+        found += (visible(text[at : emoji.start()]), emoji[0])
+        at = emoji.end()
+    return "".join((*found, visible(text[at:]))) if found else visible(text)
+
+
 def line(text: str, limit: int = LINE_CHARS) -> str:
     """
     Returns *text* as one line for a surface that interprets nothing: a title, a label.
@@ -75,12 +92,20 @@ def message(text: str, limit: int = LINE_CHARS) -> str:
 
 def inert(text: str) -> str:
     """Returns *text* with links, icons, HTML and entities taken apart by a backslash."""
+    if not any(sign in text for sign in SIGNS):
+        return text
     return ACTIVE.sub(lambda found: found[0] + "\\", text)
 
 
 def markdown(text: str, limit: int = LINE_CHARS) -> str:
     """Returns *text* as one line of Markdown that reads as the text does."""
     return MARKDOWN.sub(lambda found: "\\" + found[0], line(text, limit))
+
+
+def code(text: str, limit: int = LINE_CHARS) -> str:
+    """Returns *text* as code in a line of Markdown."""
+    shown = line(text, limit)
+    return markdown(text, limit) if "`" in shown or not shown.strip() else f"`{shown}`"
 
 
 def block(text: str, language: str = "") -> str:
@@ -94,6 +119,15 @@ def block(text: str, language: str = "") -> str:
     longest = max((len(found) for row in rows for found in re.findall(r"`+", row)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join((fence + language, *rows, fence))
+
+
+def unset(row: str, *, is_code: bool) -> list[str]:
+    """Returns a row of Markdown without settings for editors; of code, it is cut before they are complete."""
+    if MODELINE.search(row) is None:
+        return [row]
+    if is_code:
+        return _wrapped(row)
+    return [MODELINE.sub(lambda found: "-*\\-" if found[0] == "-*-" else found[0] + "\\", row)]
 
 
 def _wrapped(row: str) -> list[str]:

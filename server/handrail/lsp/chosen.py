@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Protocol
+
 from handrail.core.conversation import prompt
 from handrail.lsp import settings
 from handrail.lsp.settings import Settings
@@ -19,6 +22,23 @@ def model(found: Settings) -> ModelChoice:
         reasoning=None if reasoning == "auto" else Reasoning(reasoning),
         window_tokens=found.number(settings.CONTEXT_WINDOW),
     )
+
+
+class Settled(Protocol):
+    """What has settings, of which it may not know yet."""
+
+    settings: Settings
+    has_settled: bool
+
+
+def named(known: Settled) -> str:
+    """The model's name for people; empty while the client has not told its settings."""
+    return known.settings.text(settings.MODEL) if known.has_settled else ""
+
+
+def with_model(found: Settings, model: str) -> Settings:
+    """The settings with another model; the same ones if that is empty."""
+    return replace(found, values={**found.values, settings.MODEL.name: model}) if model else found
 
 
 def sees(found: Settings) -> bool:

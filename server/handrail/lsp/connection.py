@@ -33,7 +33,8 @@ from pygls.protocol import (
 from handrail import __version__
 from handrail.lsp import protocol, wire
 from handrail.lsp.features import sync, virtual
-from handrail.lsp.state import State, World
+from handrail.lsp.state import State
+from handrail.lsp.world import World
 
 logger = logging.getLogger(__name__)
 

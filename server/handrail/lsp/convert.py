@@ -49,6 +49,15 @@ def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -
     return text.starts[place.line] + from_units(row, place.character, encoding)
 
 
+def range_of(given: lsp.Range) -> protocol.Range:
+    """A range of the client's as our requests have it."""
+    start, end = given.start, given.end
+    return protocol.Range(
+        start=protocol.Position(line=start.line, character=start.character),
+        end=protocol.Position(line=end.line, character=end.character),
+    )
+
+
 def lines(span: protocol.Range) -> tuple[int, int]:
     """The first and the last line that a range has anything of, or lies in."""
     first, last = span.start.line, span.end.line

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
+from handrail.core.documents.in_code.typed import TypedPrompts
 from handrail.core.documents.text import Text, split_lines
 from handrail.ports import Stamp
 
@@ -54,6 +55,8 @@ class OpenDocument:
         number: Counts the documents that were opened, so that later ones compare as greater.
         seen: The texts that it had since someone began to keep them; None if nobody does.
         seen_late: The same, for an edit that may show after it was told not to stand.
+        typed: Whose the prompts in it are; None while that is not followed.
+        file: The state of its file when it was opened or last saved.
         on_disk: The state of its file when that held the same text, if nothing was changed since.
     """
 
@@ -68,6 +71,8 @@ class OpenDocument:
     seen: list[str] | None = None
     seen_late: list[str] | None = None
     on_disk: Stamp | None = None
+    typed: TypedPrompts | None = None
+    file: Stamp | None = None
     _text: Text | None = None
 
     @property
@@ -76,6 +81,11 @@ class OpenDocument:
         if self._text is None:
             self._text = Text("".join(self.lines))
         return self._text
+
+    @property
+    def rows(self) -> Sequence[str]:
+        """The lines that have something in them, or a terminator."""
+        return self.lines if self.lines[-1] else self.lines[:-1]
 
     def change(self, event: lsp.TextDocumentContentChangeEvent, encoding: str) -> None:
         """Take over one content change."""
@@ -120,6 +130,9 @@ class Documents:
     def __init__(self, identify: Callable[[str], str]) -> None:
         self.encoding = "utf-16"
         self.count = 0
+        self.selected: tuple[str, lsp.Range] | None = (
+            None  # what the user has selected last, as far as is told
+        )
         self._identify = identify
         self._open: dict[str, OpenDocument] = {}
         self._waiting: set[asyncio.Future[None]] = set()

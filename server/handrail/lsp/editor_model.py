@@ -100,7 +100,7 @@ class EditorModel:
             del self._listeners[token]
             if not answered.done():
                 self._server.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=token))
-                answered.cancel()
+                answered.add_done_callback(_given_up)  # to cancel it would make an error of the late answer
 
     def _response(self, name: str, answered: asyncio.Future[object]) -> Response:
         try:
@@ -120,6 +120,12 @@ class EditorModel:
                 steps=1, input_tokens=found.input_tokens or 0, output_tokens=found.output_tokens or 0
             ),
         )
+
+
+def _given_up(answered: asyncio.Future[object]) -> None:
+    """Take note of the error of a request that was given up, so that asyncio does not tell of it."""
+    if not answered.cancelled():
+        answered.exception()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,12 +22,14 @@ from handrail.core import surfaces
 from handrail.lsp import connection, protocol, wire
 from handrail.lsp.connection import Server
 from handrail.lsp.features import (
+    actions,
     checkpoint,
     command,
     configuration,
     diagnostics,
     failure,
     model,
+    prompts,
     questions,
     review,
     review_page,
@@ -36,7 +38,10 @@ from handrail.lsp.features import (
     turn,
     virtual,
 )
-from handrail.lsp.state import State, World, Wrong
+from handrail.lsp.features.chat import ask, mentioned, places
+from handrail.lsp.features.chat import requests as chat
+from handrail.lsp.state import State, Wrong
+from handrail.lsp.world import World
 from handrail.ports import HandrailError
 
 logger = logging.getLogger(__name__)
@@ -80,6 +85,14 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.REVIEW_OPEN, review_page.open_),
     (protocol.REVIEW_COMMENT, review_page.comment),
     (protocol.REVIEW_SEND, review_page.send),
+    (protocol.CHAT_OPEN, chat.open_),
+    (protocol.CHAT_NEW, chat.new),
+    (protocol.CHAT_SEND, chat.send),
+    (protocol.CHAT_ASK, ask.ask),
+    (protocol.CHAT_RESEND, chat.resend),
+    (protocol.CHAT_RESTORE, chat.restore),
+    (protocol.PROMPT_SEND, prompts.send),
+    (protocol.PROMPT_FIX, prompts.fix),
 )
 
 # What is said to the user after a command, whose result editors drop.
@@ -96,7 +109,14 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.REVIEW_PREVIOUS: review.show,
     protocol.REVIEW_OPEN: review_page.show,
     protocol.REVIEW_COMMENT: review_page.show_place,
+    protocol.CHAT_OPEN: chat.show,
+    protocol.CHAT_NEW: chat.show,
+    protocol.CHAT_ASK: ask.show,
+    protocol.CHAT_RESEND: chat.show,
 }
+
+# Commands that edit are answered soon: an editor may stand still until then, and show the edit after that.
+EDITING = frozenset({*TOLD, protocol.CHAT_SEND})
 
 SHOWN_CHARS = 2_000  # of the message of an error
 
@@ -130,10 +150,11 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
             if tell and request in TOLD:
                 TOLD[request](server.state, result)
             return result
-        except (wire.InvalidParams, Wrong) as error:
-            raise JsonRpcInvalidParams(message=_shown(f"{request.name}: {error}")) from error
-        except HandrailError as error:
-            raise RequestFailed(message=_shown(str(error))) from error
+        except (wire.InvalidParams, Wrong, HandrailError) as error:
+            if tell and isinstance(error, actions.Offered):
+                server.state.begin(actions.offer(server.state, error))
+                return None
+            raise _refused(request, error) from error
 
     async def answer(params: Any) -> object:  # pygls would hand an `object` the server
         return wire.write(await run(params, tell=False))
@@ -142,7 +163,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
         if len(arguments) > 1:
             raise JsonRpcInvalidParams(message=f"{request.command} takes one object, not {len(arguments)}.")
         work = asyncio.ensure_future(run(arguments[0] if arguments else None, tell=True))
-        if request in TOLD:
+        if request in EDITING:
             await asyncio.wait([work], timeout=server.state.patience.command_s)
             if not work.done():
                 server.state.follow(work)
@@ -151,6 +172,13 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
 
     server.feature(request.method)(answer)
     server.command(request.command)(execute)
+
+
+def _refused(request: protocol.Request, error: Exception) -> JsonRpcException:
+    """What the client is told of a request that is wrong, or cannot be done."""
+    if isinstance(error, HandrailError):
+        return RequestFailed(message=_shown(str(error)))
+    return JsonRpcInvalidParams(message=_shown(f"{request.name}: {error}"))
 
 
 def _register_documents(server: Server) -> None:
@@ -173,23 +201,48 @@ def _register_places(server: Server) -> None:
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
     )
-    def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+        await state.chats.knows(params.text_document.uri)
+        mentioned.note_selection(state, params)
         fixes = diagnostics.code_actions(state, params)
         return [
             *fixes,
+            *places.code_actions(state, params),
             *questions.code_actions(state, params),
             *review.code_actions(state, params),
             *review_page.code_actions(state, params),
-            *(() if fixes else review_page.comment_actions(state, params)),  # a menu of fixes stays one
+            *prompts.code_actions(state, params),
+            *(() if fixes else ask.code_actions(state, params)),  # a menu of fixes stays one
+            *(() if fixes else review_page.comment_actions(state, params)),
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
-    def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        return [*review.lenses(state, params), *review_page.lenses(state, params)]
+    async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        await state.chats.knows(params.text_document.uri)
+        return [
+            *places.lenses(state, params),
+            *prompts.lenses(state, params),
+            *review.lenses(state, params),
+            *review_page.lenses(state, params),
+        ]
+
+    @server.feature(
+        lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=list(mentioned.TRIGGERS))
+    )
+    async def completion(params: lsp.CompletionParams) -> lsp.CompletionList | None:
+        return await mentioned.completion(state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def document_link(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-        return review_page.links(state, params)
+        return [*review_page.links(state, params), *places.links(state, params)]
+
+    @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def document_symbol(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
+        return places.symbols(state, params)
+
+    @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
+    def folding_range(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
+        return places.folds(state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -208,6 +261,7 @@ def _register_standard(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
         sync.did_save(state, params)
+        prompts.saved(state, params.text_document.uri)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: lsp.DidChangeConfigurationParams) -> None:

@@ -250,7 +250,7 @@ CHECKPOINTS_AGE = Setting(
     default=30,
     scope=Scope.MACHINE,
     bounds=(1, 36_500),
-    does="After how many days the checkpoint of a turn is removed.",
+    does="After how many days the checkpoint of a turn is removed, and what is pending in a file is kept.",
 )
 
 CHECKPOINTS_REQUIRED = Setting(
@@ -300,6 +300,25 @@ REVIEW_MARKS = Setting(
     does=(
         "Show pending changes as diagnostics of severity *hint*, apart from those of edits that failed, for "
         "editors that have lists and next/previous for diagnostics only."
+    ),
+)
+PROMPTS_ON_SAVE = Setting(
+    name="prompts.onSave",
+    default=False,
+    scope=Scope.MACHINE,
+    does=(
+        "Send comments that begin with `handrail:` when you save their document, each once. Only those count "
+        "that you have typed since you opened it, not those from files, from the agent or from other "
+        "programs. If your editor saves by itself, a comment may be sent before you have finished it."
+    ),
+)
+FOLLOW = Setting(
+    name="follow",
+    default=False,
+    scope=Scope.WINDOW,
+    does=(
+        "Show each place in the editor as the agent edits it, without taking the focus. Editors that cannot "
+        "show documents for a server are left alone."
     ),
 )
 

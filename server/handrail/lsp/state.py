@@ -9,23 +9,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.agent.archive import Archive
+from handrail.agent.chat.journals import Heard
+from handrail.agent.chat.view import View
+from handrail.agent.compacting import share
 from handrail.agent.host import Host
 from handrail.agent.questions import Questions
 from handrail.agent.review.discussion import Discussion
 from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
-from handrail.core.conversation.prompt import Mode, Surroundings
+from handrail.core.conversation.prompt import Mode
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
@@ -33,36 +36,28 @@ from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import chosen, convert, settings
+from handrail.lsp.chat.chats import Chats
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.chat.paths import Paths
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.editor_model import EditorModel
-from handrail.lsp.edits.apply_edit import Patience
 from handrail.lsp.edits.stale import WatchfulEditor
+from handrail.lsp.follow import Follow
 from handrail.lsp.progress import Progress, Slow
+from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
+from handrail.lsp.world import World
 from handrail.ports import (
-    Checkpoints,
-    Clock,
-    Editor,
-    Grants,
     Ports,
-    Process,
     Provider,
-    Providers,
-    Spills,
-    Stamp,
     Terms,
-    Watch,
-    Workspace,
 )
-from handrail.ports.review import Forgetful, Records, ReviewStore, Unrecorded
-from handrail.ports.served import ServedDocuments
-from handrail.ports.sessions import Sessions, Unwritten
 
 logger = logging.getLogger(__name__)
 
@@ -76,43 +71,6 @@ STRICT = (  # while the client has never told its settings: they may hold strict
 
 class Wrong(Exception):
     """A client's params are wrong; the text names the field."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """
-    What a server works with.
-
-    Attributes:
-        providers: Makes the provider for what the user has chosen, and knows what else there is.
-        surroundings: Where a turn takes place.
-        secrets: The values of keys, given the name of the one that the user has chosen.
-        diagnostics: Set if the environment decides whether failures are shown.
-        sandbox: Set if the environment decides how commands are contained.
-        add_to_environment: Has commands that were asked about get variables by these names as well.
-        stamp: What tells one state of the file of a URI from another.
-    """
-
-    disk: Editor
-    workspace: Workspace
-    checkpoints: Checkpoints
-    providers: Providers
-    watch: Watch
-    process: Process
-    grants: Grants
-    spills: Spills
-    surroundings: Callable[[], Awaitable[Surroundings]]
-    clock: Clock
-    served: ServedDocuments
-    sessions: Sessions = field(default_factory=Unwritten)
-    reviews: ReviewStore = field(default_factory=Forgetful)
-    records: Records = field(default_factory=Unrecorded)
-    secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
-    diagnostics: bool | None = None
-    sandbox: Sandbox | None = None
-    add_to_environment: Callable[[tuple[str, ...]], None] = lambda names: None
-    stamp: Callable[[str], Stamp | None] = lambda uri: None
-    patience: Patience = field(default_factory=Patience)
 
 
 class State:
@@ -157,12 +115,15 @@ class State:
         self.converter = Converter(encoding=self.documents.encoding)
         self.review_page = self._review_page()
         self.review = self._review_surface()
+        self.model = ""  # that the user has chosen in a conversation, instead of the setting's
+        paths = Paths(listing=partial(self.workspace.files, None, "**"))
+        self.chats = Chats(served=world.served, page=self._chat_page, paths=paths)
         self.host = Host(
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
-            archive=Archive(journals=world.sessions),
+            archive=Archive(journals=Heard(journals=world.sessions, heard=self.chats.hear)),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )
@@ -182,9 +143,45 @@ class State:
         host = self.host
         return Discussion(host.reviews, host.archive, spelled=self.spelled, new_id=host.new_id)
 
+    @cached_property
+    def following(self) -> Follow:
+        """Shows the user what is edited."""
+        follows = lambda: self.client.shows_documents and self.settings.flag(settings.FOLLOW)  # noqa: E731
+        return Follow(self.server, self.documents, self.patience.answer_s, self.begin, follows)
+
     def _review_page(self) -> ReviewPage:
         held, said = (self.documents, self.editor), (self.say, self.begin)
-        return ReviewPage(self.world.served, *held, lambda: self.discussion, *said, self._refresh_lenses)
+        return ReviewPage(self.world.served, *held, *said, *self._hands, discussion=lambda: self.discussion)
+
+    @property
+    def _hands(self) -> tuple[Callable[[], None], Callable[[], bool]]:
+        return self._refresh_lenses, lambda: self.client.apply_edit
+
+    def _chat_page(self, session: str, name: str) -> ChatPage:
+        view = View(
+            facts=lambda: (chosen.named(self), page.mode or "", share(self.host, session)),
+            question=self._asked,
+            redact=lambda text: redact(text, self.secrets()),
+        )
+        held, said = (self.documents, self.editor), (self.say, self.begin)
+        journals = self.host.archive.journals
+        page = ChatPage(
+            self.world.served,
+            *held,
+            *said,
+            *self._hands,
+            name=name,
+            session=session,
+            journals=journals,
+            running=lambda: [turn.id for turn in self.host.turns.running(session)],
+            asked=lambda: [each.question for each in self.questions.open if each.question.session == session],
+            view=view,
+        )
+        return page
+
+    def _asked(self, question: str) -> str | None:
+        found = next((each for each in self.questions.open if each.id == question), None)
+        return None if found is None else words.document(found.question)
 
     def _refresh_lenses(self) -> None:
         self.review.refresh()
@@ -198,6 +195,7 @@ class State:
             spelled=self.spelled,
             begin=self.begin,
             publish=lambda: self.publish(self, self.host.ledger),
+            say=self.say,
             page=self.review_page,
         )
 
@@ -335,6 +333,8 @@ class State:
         if isinstance(event, Outcome) and (document := self.documents.find(event.mutation.uri)) is not None:
             document.on_disk = None  # what differs on the disk from now on may be ours
         self.progress.tell(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
+        self.chats.tell(session, turn, event)  # type: ignore[arg-type]  # the same
+        self.following.note(event)
 
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""

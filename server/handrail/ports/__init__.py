@@ -48,6 +48,7 @@ from handrail.ports.questions import Approver as Approver
 from handrail.ports.questions import Clock as Clock
 from handrail.ports.questions import Kind as Kind
 from handrail.ports.questions import Question as Question
+from handrail.ports.removals import Removals
 from handrail.ports.review import Review as Review
 from handrail.ports.review import Unreviewed as Unreviewed
 from handrail.ports.terms import Terms as Terms
@@ -365,6 +366,7 @@ class Ports:
         secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
         review: Told of what the agent changes.
+        removals: What goes from documents with the first edit of a turn.
     """
 
     editor: Editor
@@ -381,6 +383,7 @@ class Ports:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
     review: Review = field(default_factory=Unreviewed)
+    removals: Removals = field(default_factory=Removals)
 
     def rules(self) -> tuple[Rule, ...]:
         """The user's rules."""

@@ -13,6 +13,8 @@ from typing import Protocol
 ALLOW, DENY = "allow", "deny"
 FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
 LEAVE = (DENY, ALLOW, FOR_SESSION, ALWAYS)
+NO = "No"
+TITLES = {DENY: NO, ALLOW: "Allow once", FOR_SESSION: "Allow for this session", ALWAYS: "Always allow here"}
 LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,7 +70,14 @@ class Unreviewed:
 
 
 class ReviewStore(Protocol):
-    """Keeps what is pending in a workspace, also for other processes."""
+    """
+    Keeps what is pending in a workspace, also for other processes.
+
+    Attributes:
+        damaged: Told what could not be read, and what that means, once each.
+    """
+
+    damaged: Callable[[str], None]
 
     async def news(self) -> tuple[Pending | str, ...]:
         """What others have written since it was last asked; the identity of a document that has nothing."""
@@ -79,9 +87,15 @@ class ReviewStore(Protocol):
         """Keep documents with what is pending; an identity for one that has nothing any more."""
         ...
 
+    async def expire(self, max_age_days: int) -> None:
+        """Forget what nothing has changed for longer: it counts as kept, which is news."""
+        ...
+
 
 class Forgetful:
     """Keeps nothing."""
+
+    damaged: Callable[[str], None] = logging.getLogger(__name__).warning
 
     async def news(self) -> tuple[Pending | str, ...]:
         """Nobody else writes."""
@@ -90,9 +104,19 @@ class Forgetful:
     async def write(self, documents: Sequence[Pending | str]) -> None:
         """It is gone with the process."""
 
+    async def expire(self, max_age_days: int) -> None:
+        """Nothing is that old."""
+
 
 class Records(Protocol):
-    """What the user's version control has on record of files: git's index and HEAD."""
+    """
+    What the user's version control has on record of files: git's index and HEAD.
+
+    Attributes:
+        unreadable: Told of a repository that cannot be read, and what that means, once.
+    """
+
+    unreadable: Callable[[str], None]
 
     async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
         """
@@ -114,6 +138,8 @@ class Records(Protocol):
 
 class Unrecorded:
     """There is no version control."""
+
+    unreadable: Callable[[str], None] = logging.getLogger(__name__).warning
 
     async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
         """Nothing is on record."""

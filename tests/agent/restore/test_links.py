@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
+from handrail.agent.restore.compare import compare
 from handrail.core.checkpoint import Kind, StepId
 from handrail.testing import answer, call, lay_out
 
@@ -123,7 +124,7 @@ async def test_one_link_is_taken_back_by_its_own_name(laid: Bench) -> None:
     assert links(laid.root)["removed"] == "-> a.txt"
     assert not (laid.root / "changed").is_symlink()
     assert (laid.root / "a.txt").read_bytes() == b"A\n"
-    shown = await laid.host.compare("t-9", "now", None)
+    shown = await compare(laid.host.ports(), "t-9", "now", None)
     assert [line for line in shown.splitlines() if line.startswith("--- ")] == [
         "--- a/a.txt",
         "--- a/changed",

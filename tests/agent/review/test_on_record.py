@@ -133,7 +133,8 @@ async def test_a_repository_that_cannot_be_read_keeps_nothing_and_disturbs_nobod
     git(root, "init", "--quiet", *(["--object-format=sha256"] if wrong == "SHA-256" else []))
     git(root, "add", ".")
     git(root, "commit", "--quiet", "-m", "first")
-    bench.host.reviews.records = GitRecords()
+    bench.host.reviews.records, said = GitRecords(), list[str]()
+    bench.host.reviews.records.unreadable = said.append
     await edited(bench)
     if wrong == "split index":
         git(root, "update-index", "--split-index")
@@ -147,6 +148,8 @@ async def test_a_repository_that_cannot_be_read_keeps_nothing_and_disturbs_nobod
         damaged.chmod(0o600)
         damaged.write_bytes(b"damaged")
     assert await told(bench) == BOTH
+    assert await told(bench) == BOTH
+    assert [str(root) in each for each in said] == ([True] if wrong != "a damaged blob" else [])
     done = await undo(bench.host.reviews, Wanted())
     assert done.conflicts == []
 

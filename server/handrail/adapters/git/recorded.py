@@ -7,10 +7,11 @@ from it. Nothing is read again while neither the index nor HEAD has changed.
 
 from __future__ import annotations
 
+import logging
 import os
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository
@@ -27,19 +28,34 @@ UNREADABLE = (  # what dulwich says of files that are damaged, or not as it know
     *(OSError, ValueError, KeyError, AssertionError, NotImplementedError),
     *(struct.error, zlib.error, ChecksumMismatch, FileFormatException, NotGitRepository),
 )
+UNREAD = (
+    "Staging or committing in {top} keeps none of the agent's changes, since handrail cannot read git's "
+    "files there: {why}. Keep the changes where they are shown."
+)
+NOT_PLAIN = "the index may be split or sparse, the hash another one than SHA-1, or a file damaged"
 Blobs = tuple[str, str]
+
+logger = logging.getLogger(__name__)
 
 
 class GitRecords:
     """The Records port."""
 
     def __init__(self) -> None:
+        self.unreadable: Callable[[str], None] = logger.warning
+        self._unread: dict[Path, str] = {}  # work trees, and why; the user is told of each once
+        self._told: set[Path] = set()
         self._stamps: dict[Path, tuple[object, ...]] = {}
         self._tops: dict[Path, Path] = {}  # the work trees of folders
 
     async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
         """What the index and HEAD hold of files, by their ids."""
-        return await in_thread(self._recorded, uris, again)
+        found = await in_thread(self._recorded, uris, again)
+        for top, why in list(self._unread.items()):  # threads add to it
+            if top not in self._told:
+                self._told.add(top)
+                self.unreadable(UNREAD.format(top=top, why=why))
+        return found
 
     async def content(self, uri: str, blob: str) -> bytes | None:
         """The bytes of a file that git holds."""
@@ -61,8 +77,9 @@ class GitRecords:
         for top, files in by_top.items():
             try:
                 found |= self._of(top, files, again)
-            except UNREADABLE:
-                continue
+            except UNREADABLE as error:
+                if self._unread.setdefault(top, NOT_PLAIN) is NOT_PLAIN and top not in self._told:
+                    logger.warning("What git has on record in %s cannot be read: %r", top, error)
         return found
 
     def _top(self, folder: Path) -> Path | None:
@@ -71,7 +88,8 @@ class GitRecords:
         return self._tops.get(folder)
 
     def _of(self, top: Path, files: Sequence[tuple[str, Path]], again: bool) -> Mapping[str, Blobs]:
-        if layout.obstacle(top):
+        if why := layout.obstacle(top):
+            self._unread.setdefault(top, why)
             return {}
         with Repo(os.fspath(top)) as repository:
             index = Path(repository.index_path())

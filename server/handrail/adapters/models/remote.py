@@ -54,6 +54,7 @@ class Remote:
         async with aclosing(engine.stream(keyless, tools)) as pieces:
             async for piece in pieces:
                 yield piece
+                await asyncio.sleep(0)  # many come at once: others are answered between them
 
     def _without_keys(self, messages: Sequence[Message]) -> Sequence[Message]:
         """The messages without keys; those that were sent before are not looked through again."""

@@ -46,6 +46,7 @@ class ServedFolder:
     _locks: dict[Path, int] = field(default_factory=dict)
     _noted: set[str] = field(default_factory=set)
     _written: set[Path] = field(default_factory=set)
+    _is_closed: bool = False
     _tidied: set[Path] = field(default_factory=set)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -75,7 +76,7 @@ class ServedFolder:
     def _read(self, name: str) -> tuple[str, str] | None:
         places = [root / NAME for root in self.roots()[:1]]
         places += workspace_folder(self.state, self.roots()).glob(f"{FOLDER}*")
-        if not any(place.is_dir() for place in places):
+        if self._is_closed or not any(place.is_dir() for place in places):
             return None  # a folder is made only to be written in
         try:
             folder, _ = self._folder(says=False)
@@ -120,11 +121,14 @@ class ServedFolder:
                 await asyncio.to_thread(path.unlink, missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the locks."""
+        """Let go of the locks; nothing is read or written from then on."""
+        self._is_closed = True
         while self._locks:
             os.close(self._locks.popitem()[1])
 
     def _write(self, name: str, text: str) -> Written:
+        if self._is_closed:
+            raise ServedError(f"The document {name} is not written any more: handrail is ending.")
         try:
             folder, note = self._folder()
             if read(folder, name, LIMIT_BYTES) != text:
@@ -151,6 +155,8 @@ class ServedFolder:
         return folder, self._note(found, folder) if says and isinstance(found, Foreign) else ""
 
     def _is_ours(self, state: Path) -> bool:
+        if self._is_closed:
+            return False
         if state in self._locks:
             return True
         handle = os.open(state / LOCK, os.O_RDWR | os.O_CREAT, 0o600)

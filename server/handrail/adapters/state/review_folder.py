@@ -24,7 +24,13 @@ logger = logging.getLogger(__name__)
 
 ENDING = ".json.z"
 LIMIT_BYTES = 200_000_000  # of one file, unpacked: no more than a few texts of the largest documents
+DAY_S = 24 * 3600.0
+PART_S = 3600.0  # no process writes a file for so long
 TICK_NS = 100_000_000  # two changes of a folder within less may have the same time
+LOST = (
+    "What was pending in {documents} cannot be read, and counts as kept: what the agent has changed there "
+    "stays, and the checkpoints still take it back. The damaged files are in {folder}."
+)
 Stamp = tuple[int, int, int]
 Listed = tuple[Path, int, int]  # a folder, and when something was put into it or removed
 
@@ -33,7 +39,9 @@ class ReviewFolder:
     """The ReviewStore port."""
 
     def __init__(self, folder: Callable[[], Path]) -> None:
+        self.damaged: Callable[[str], None] = logger.warning
         self._folder = folder
+        self._bad: dict[str, Stamp] = {}  # files that cannot be read, of which the user knows
         self._known: dict[str, tuple[Stamp, str]] = {}
         self._of: Path | None = None
         self._seen: Listed | None = None  # the folder when nothing in it was new
@@ -42,23 +50,42 @@ class ReviewFolder:
         """What others have written since it was last asked."""
         if self._seen is not None and self._seen == _listed(self._folder()):
             return ()
-        return await in_thread(self._news)
+        found, bad = await in_thread(self._news)
+        if bad:
+            documents = "1 document" if bad == 1 else f"{bad} documents"
+            self.damaged(LOST.format(documents=documents, folder=self._of))
+        return found
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
         """Keep documents with what is pending in them."""
         await in_thread(self._write, documents)
 
-    def _news(self) -> tuple[Pending | str, ...]:
+    async def expire(self, max_age_days: int) -> None:
+        """Forget what nothing has changed for longer, and what a killed process has left of a file."""
+        await in_thread(self._expire, time.time() - max_age_days * DAY_S)
+
+    def _expire(self, oldest: float) -> None:
+        there: list[Path] = []
+        with suppress(OSError):
+            there = list(self._folder().iterdir())
+        for file in there:
+            is_part = not file.name.endswith(ENDING)
+            with suppress(OSError):  # another server may have forgotten it just now
+                if file.lstat().st_mtime < (time.time() - PART_S if is_part else oldest):
+                    file.unlink()
+
+    def _news(self) -> tuple[tuple[Pending | str, ...], int]:
+        """The news, and how many files cannot be read of which the user does not know."""
         folder = self._folder()
         if folder != self._of:  # other workspace folders were opened
             self._of, self._known = folder, {}
-        found = list[Pending | str]()
+        found, bad = list[Pending | str](), 0
         listed = _listed(folder)
         is_settled = listed is not None and time.time_ns() - listed[1] > TICK_NS
         self._seen = listed if is_settled else None
         there = _stamps(folder)
         if there is None:
-            return ()
+            return (), 0
         for name in [name for name in self._known if name not in there]:
             found.append(self._known.pop(name)[1])
         for name, stamp in there.items():
@@ -68,7 +95,9 @@ class ReviewFolder:
             if document is not None and _name(document.identity) == name:
                 self._known[name] = (stamp, document.identity)
                 found.append(document)
-        return tuple(found)
+            elif self._bad.get(name) != stamp:
+                self._bad[name], bad = stamp, bad + 1
+        return tuple(found), bad
 
     def _write(self, documents: Sequence[Pending | str]) -> None:
         folder = self._folder()
@@ -133,10 +162,6 @@ def _read(file: Path) -> Pending | None:
         raw = unpacking.decompress(file.read_bytes(), LIMIT_BYTES)
         found = pending.read(raw.decode("ascii")) if unpacking.eof else None
     except (OSError, zlib.error, UnicodeError) as error:
-        logger.warning(
-            "What is pending in a document cannot be read, and counts as kept: %s: %s", file.name, error
-        )
+        logger.warning("%s cannot be read: %s", file.name, error)
         return None
-    if found is None:
-        logger.warning("What is pending in a document cannot be read, and counts as kept: %s", file.name)
     return found

@@ -65,7 +65,7 @@ class Discussion:
         """Work out what the page is to show, as far as that follows from what the user has written in it."""
         await self.reviews.refresh()
         commented = {each.part for each in on_page.remarks(page)} | self.waiting
-        pending = {each.key: each for each in self._pending()}
+        pending = {each.key: each for each in self.pending()}
         for key in commented:
             known = self.subjects.get(key) or self.shown.subjects.get(key)
             if known is not None and key not in pending:
@@ -81,7 +81,8 @@ class Discussion:
         is_on = self.reviews.mode() != ReviewMode.OFF
         self.shown = view(subjects, self.sent, self._labels, commented, is_on=is_on)
 
-    def _pending(self) -> list[Subject]:
+    def pending(self) -> list[Subject]:
+        """All changes that are pending."""
         return [each for known in self.reviews.shown for each in self._of(known, known.document.hunks)]
 
     def _of(self, known: Pending, hunks: Iterable[Hunk]) -> list[Subject]:

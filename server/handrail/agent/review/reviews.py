@@ -65,9 +65,7 @@ class Reviews:
     pending: dict[str, Pending] = field(default_factory=dict)
     commands: int = 0
     _away: set[str] = field(default_factory=set)
-    _aside: dict[str, Pending] = field(
-        default_factory=dict
-    )  # what a file does not have, as the editor had it
+    _aside: dict[str, Pending] = field(default_factory=dict)  # as the editor had it, and a file has not
     _touched: set[str] = field(default_factory=set)
     _unkept: set[str] = field(default_factory=set)
     _typed: set[str] = field(default_factory=set)
@@ -261,8 +259,7 @@ class Reviews:
         self._opened.pop(identity, None)
         async with self._one_at_a_time:
             self._touched.discard(identity)
-            if identity in self.pending:
-                await self._keep([identity])
+            await self._keep(())
 
     # ---- What is on record ------------------------------------------------------------------------
 
@@ -279,7 +276,8 @@ class Reviews:
         found = await on_record.kept(self.records, self.ports().editor, known) if known else []
         for each in found:
             self._set(each.identity, each)
-        await self._keep([each.identity for each in found])
+        if found:  # else what a turn has just made is written too often
+            await self._keep([each.identity for each in found])
 
     async def _note_records(self, identities: Iterable[str]) -> None:
         """Take what is on record of documents for what was there when their hunks landed."""

@@ -157,6 +157,5 @@ def _turn(turn: str, labels: Mapping[str, str]) -> str:
 
 
 def code(text: str) -> str:
-    """A text as code in a line of Markdown."""
-    shown = surfaces.line(text, PATH_CHARS)
-    return surfaces.markdown(text, PATH_CHARS) if "`" in shown or not shown.strip() else f"`{shown}`"
+    """A path or a name as code in a line of Markdown."""
+    return surfaces.code(text, PATH_CHARS)

@@ -113,6 +113,29 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
     return Fitted(session=smaller, before=before, after=smaller.tokens, left_out=left_out)
 
 
+async def summarised(session: Session, ports: Ports, facts: Facts) -> Fitted | None:
+    """
+    Have all but the latest part of a conversation summarised, however much room there is.
+
+    Returns:
+        None if there is too little to summarise. Raises ProviderError if the model makes no summary.
+    """
+    room, gauge = room_of(session, ports), session.gauge
+    cut = compact.cut(session.messages, gauge, gauge.tokens(session.messages), 1)
+    if cut is None:
+        return None
+    size = min(room.window * compact.SUMMARY_SHARE, gauge.tokens(cut.middle) / 2)
+    limit = max(gauge.chars(size), LEAST_SUMMARY_CHARS)
+    text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
+    if not text:
+        raise ProviderError("The model made no summary, so nothing was left out.")
+    messages = cut.with_summary(text, facts, session.asked)
+    if gauge.tokens(messages) >= gauge.tokens(session.messages):
+        return None
+    smaller = replace(session, messages=messages, usage=session.usage.plus(usage))
+    return Fitted(session=smaller, before=session.tokens, after=smaller.tokens)
+
+
 async def _without_oldest(
     session: Session, ports: Ports, facts: Facts, target: int, *, full: bool
 ) -> tuple[tuple[Message, ...], Usage, int]:

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from handrail.agent.tools import patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
@@ -65,6 +66,7 @@ class Executor:
         outcomes: Of all steps so far, in order.
         offered: The names of the tools that may run in this turn; None for all.
         answered: Told every result as soon as it is there; what follows waits until it is taken down.
+        spoken: What the model has said so far of an answer that is not complete.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
         edited: The documents that the agent has changed in this session: what each was saved as then, by URI.
@@ -82,6 +84,7 @@ class Executor:
     new_id: Callable[[str], str]
     checkpoint: str | None = None
     outcomes: list[Outcome] = field(default_factory=list)
+    spoken: str = ""
     interrupted: ToolMessage | None = None
     offered: frozenset[str] | None = None
     answered: Callable[[ToolResult], Awaitable[None]] = _unheard
@@ -327,9 +330,7 @@ class Executor:
         assert isinstance(ready.action, Command)
         call = ready.call
         try:
-            ran = await self._commands.run(
-                ready, ready.action, lambda effects: self._landed(call, effects, order)
-            )
+            ran = await self._commands.run(ready, ready.action, partial(self._landed, call, order=order))
         except CheckpointError as error:
             return self._unprotected(ready, error, order)
         return Done(result=output.result_of(call, ran.found), outcomes=self._made(call, ran.effects, order))
@@ -396,5 +397,4 @@ class Executor:
         return Done(result=result, outcomes=made.outcomes)
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
-        failure = output.unprotected(error)
-        return self._refused(Refused(call=ready.call, failure=failure, ready=ready), order)
+        return self._refused(Refused(call=ready.call, failure=output.unprotected(error), ready=ready), order)

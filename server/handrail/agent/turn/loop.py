@@ -228,13 +228,14 @@ def _made(executor: Executor) -> list[str]:
 
 
 async def _asked(session: Session, executor: Executor) -> Response:
-    stream = thinking.Stream()
+    stream, executor.spoken = thinking.Stream(), ""
     ports = executor.ports
     told = session.told if ports.terms.sees else pictures.without(session.told)
     async with aclosing(ports.provider.complete(told, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):
                 _tell(stream.end(), executor)
+                executor.spoken = ""
                 return piece if piece.is_literal else replace(piece, text=thinking.answer_of(piece.text))
             _tell([piece] if isinstance(piece, Thought) else stream.add(piece.text), executor)
     raise ProviderError("The model's answer ended before it was complete. Nothing of it was run.")
@@ -243,6 +244,7 @@ async def _asked(session: Session, executor: Executor) -> Response:
 def _tell(pieces: Sequence[Delta | Thought], executor: Executor) -> None:
     for piece in pieces:
         thought = isinstance(piece, Thought)
+        executor.spoken += "" if thought else piece.text
         executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
 
 

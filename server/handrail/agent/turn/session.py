@@ -194,10 +194,19 @@ class Session:
             todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
         )
 
-    def closed(self, interrupted: ToolMessage | None) -> Session:
-        """The session with a well-formed history, whose last results may have been *interrupted*."""
+    def closed(self, interrupted: ToolMessage | None, spoken: str = "") -> Session:
+        """
+        The session with a well-formed history.
+
+        Args:
+            interrupted: Its last results, if the turn was stopped while they came.
+            spoken: What the model had said of an answer that was stopped.
+        """
         messages = (*self.messages, interrupted) if interrupted is not None else self.messages
-        return replace(self, messages=paired(messages, CUT))
+        closed = replace(self, messages=paired(messages, CUT))
+        if not spoken.strip():
+            return closed
+        return replace(closed, messages=(*closed.messages, AssistantMessage(text=spoken)), text=spoken)
 
 
 def _said(before: str, response: Response, decision: Decision) -> str:

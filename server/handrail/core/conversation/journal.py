@@ -141,7 +141,7 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     touched: tuple[str, ...] = ()
     taken: list[Entry] = []
     known = list(entries if until is None else _up_to(entries, until))
-    for entry in _standing(known):
+    for entry in standing(known):
         if isinstance(entry, Begun):
             turns.append(ToldTurn(turn=entry.turn, prompt=entry.prompt))
         elif isinstance(entry, Over):
@@ -167,7 +167,7 @@ def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
         yield entry
 
 
-def _standing(entries: Iterable[Entry]) -> list[Entry]:
+def standing(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that still count; what was taken back does not, and no rewinding is left."""
     standing: list[Entry] = []
     marks: dict[str, tuple[list[Entry], int]] = {}  # so many of a list that only grows

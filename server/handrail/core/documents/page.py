@@ -8,13 +8,12 @@ there is ours. What a line says counts only where it is the copy of one of ours.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
-from typing import Any
 
 from handrail.core.documents.edit import TextEdit, opcodes
 from handrail.core.documents.spelling import common
@@ -27,7 +26,7 @@ SENTENCE_CHARS = 16
 TOP = ""  # the part of what stands above all parts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Part:
     """
     Some lines of ours that belong together.
@@ -35,10 +34,22 @@ class Part:
     Attributes:
         key: Names it among the parts of the page, for good.
         rows: Each with its end; the last one is empty, so that what the user writes below is apart.
+        numbers: Which rows of the whole part these are; empty for all.
     """
 
     key: str
     rows: Rows
+    numbers: tuple[int, ...] = ()
+
+    @cached_property
+    def lines(self) -> tuple[Line, ...]:
+        """Its rows as lines of a page; the same ones each time."""
+        found, is_code = list[Line](), False
+        for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
+            is_fence = FENCE.fullmatch(row.strip()) is not None
+            is_code = is_code != is_fence
+            found.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +87,18 @@ class Line:
         return found if any(map(str.isalnum, found)) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Page:
     """The document, line by line."""
 
     lines: tuple[Line, ...] = ()
 
-    @property
+    @cached_property
+    def bare(self) -> list[str]:
+        """Its lines without the blanks at their ends."""
+        return [line.text.rstrip() for line in self.lines]
+
+    @cached_property
     def rows(self) -> Rows:
         """Its lines as they are written: only the last one may lack its end."""
         texts = [line.text for line in self.lines]
@@ -110,13 +126,21 @@ class Page:
 
 def observed(page: Page, now: Sequence[str]) -> Page:
     """The page after its user, or an editor, has changed it to the rows *now*."""
-    before, after = [line.text.rstrip() for line in page.lines], [row.rstrip() for row in now]
+    before, after = page.bare, [row.rstrip() for row in now]
     blocks = opcodes(before, after)
     gone = Counter(before[at] for i, j, _, _ in blocks for at in range(i, j) if before[at])
-    of = {line.text.rstrip(): line for line in reversed(page.lines) if line.part is not None}
+    new = {after[at] for _, _, k, m in blocks for at in range(k, m)}
+    of = {
+        row: line
+        for row, line in zip(reversed(before), reversed(page.lines), strict=True)
+        if row in new and line.part is not None
+    }
     lines, done, at = list[Line](), 0, 0
     for i, j, k, m in [*blocks, (len(before), len(before), len(after), len(after))]:
-        lines += (replace(line, text=row) for line, row in zip(page.lines[done:i], now[at:k], strict=True))
+        lines += (
+            line if line.text == row else replace(line, text=row)
+            for line, row in zip(page.lines[done:i], now[at:k], strict=True)
+        )
         found = _changed(page.lines[i:j], now[k:m])
         theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
         are_copies = all(row in of and _is_a_sentence(of[row]) for row in theirs)  # and no quotes in a remark
@@ -152,7 +176,11 @@ def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
             at = first + 1
             found.append(replace(before[first], text=row))
         else:
-            found.append(Line(text=row, part=None, over=_over(before[number]) if is_paired else None))
+            over = _over(before[number]) if is_paired else None
+            is_back = over is not None and row.rstrip() == over.text.rstrip()
+            found.append(
+                replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
+            )
     return found
 
 
@@ -180,22 +208,26 @@ def updated(page: Page, parts: Sequence[Part]) -> Page:
     A part that has gone stays as it is as long as the user has written below it.
     """
     written = _written(page, {part.key for part in parts})
-    ours = _ours(page)
-    ordered = _ordered(page, parts, {key for key, _, _ in written}, ours)
-    places = {part.key: (at, _places(ours.get(part.key, ()), part)) for at, part in enumerate(ordered)}
+    ours, keys = _ours(page), {key for key, _, _ in written}
+    ordered = _ordered(page, parts, keys, ours)
+    places = {
+        part.key: (at, _places(ours.get(part.key, ()), part))
+        for at, part in enumerate(ordered)
+        if part.key in keys
+    }
     below, latest = dict[tuple[int, int], list[Line]](), (-1, 0)
     for key, number, line in written:  # in their order, whatever became of ours around them
         if key in places:
             at, place = places[key]
             latest = max(latest, (at, place(number)))
         below.setdefault(latest, []).append(line)
-    lines = below.get((-1, 0), [])
+    lines, written_in = below.get((-1, 0), []), {at for at, _ in below}
     for at, part in enumerate(ordered):
-        is_code = False
-        for number, row in enumerate(part.rows):
-            is_fence = FENCE.fullmatch(row.strip()) is not None
-            is_code = is_code != is_fence
-            lines.append(Line(text=row, part=part.key, number=number, is_code=is_code and not is_fence))
+        if at not in written_in:
+            lines += part.lines
+            continue
+        for number, line in enumerate(part.lines):
+            lines.append(line)
             lines += below.get((at, number), ())
     return Page(lines=tuple(lines))
 
@@ -279,10 +311,13 @@ def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
 
 def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     """The edits that make *after* of *before*; none of them touches a line of the user's that is in both."""
+    same = _same(before.lines, after.lines)
+    start = sum(len(line.text) for line in before.lines[:same])
+    before, after = Page(lines=before.lines[same:]), Page(lines=after.lines[same:])
     there = {id(line) for line in before.lines if line.part is None}
     kept = there.intersection(id(line) for line in after.lines)
     old, new = _cut(before, kept), _cut(after, kept)
-    found, start = list[TextEdit](), 0
+    found = list[TextEdit]()
     for (ours, line), (now, _) in zip(old, new, strict=True):
         found += (
             replace(each, span=Span(start=each.span.start + start, end=each.span.end + start))
@@ -290,6 +325,19 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
         )
         start += len(ours) + len(line)
     return tuple(found)
+
+
+def _same(one: Sequence[Line], other: Sequence[Line]) -> int:
+    """How many lines at the beginning are the same ones, each with its end and none of them the last."""
+    at, size = 0, min(len(one), len(other)) - 1
+    while at < size and _is_same(one[at], other[at]):
+        at += 1
+    return at
+
+
+def _is_same(one: Line, other: Line) -> bool:
+    """Whether nothing is to be done about a line: one of the user's is known by being the same object."""
+    return (one is other or (one.part is not None and one == other)) and one.text.endswith("\n")
 
 
 def _whole_rows(old: str, new: str) -> Iterator[TextEdit]:
@@ -317,38 +365,19 @@ def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
 
 
 def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:
-    """The page *now*, as it follows from that of *pages* that leaves least of it to the user."""
-    found = [observed(page, now) for page in pages] or [observed(Page(), now)]
-    return min(found, key=lambda page: sum(line.part is None for line in page.lines))
+    """
+    The page *now*, as it follows from that of *pages* that leaves least of it to the user.
+
+    The first one is taken if all that is ours in it is still there, and no more than a line is new.
+    """
+    found = list[Page]()
+    for page in pages or [Page()]:
+        found.append(observed(page, now))
+        is_typing = len(found[0].lines) <= len(page.lines) + 1 and _ours_in(found[0]) == _ours_in(page)
+        if len(found) == 1 and is_typing:
+            break
+    return min(found, key=lambda page: len(page.lines) - _ours_in(page))
 
 
-# ---- As it is kept ------------------------------------------------------------------------------------
-
-
-def as_json(page: Page) -> str:
-    """The page as JSON."""
-    return json.dumps([_written_down(line) for line in page.lines])
-
-
-def _written_down(line: Line) -> list[object]:
-    over = None if line.over is None else _written_down(line.over)
-    return [line.text, line.part, line.number, line.is_code, over]
-
-
-def read(text: str) -> Page | None:
-    """What `as_json` has written; None if it is nothing of the kind."""
-    try:
-        return Page(lines=tuple(map(_read, json.loads(text))))
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
-def _read(value: Sequence[Any]) -> Line:
-    text, part, number, is_code, over = value
-    return Line(
-        text=str(text),
-        part=None if part is None else str(part),
-        number=int(number),
-        is_code=bool(is_code),
-        over=None if over is None else _read(over),
-    )
+def _ours_in(page: Page) -> int:
+    return sum(line.part is not None for line in page.lines)

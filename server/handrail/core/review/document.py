@@ -31,11 +31,13 @@ class Gone:
         hunk: As it was.
         start: The first row of its place.
         rows: What stands there now.
+        first: What stood there when it went.
     """
 
     hunk: Hunk
     start: int
     rows: Rows
+    first: Rows
 
     @property
     def end(self) -> int:
@@ -232,7 +234,8 @@ def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) 
         if now is None or len(now.steps) < len(hunk.steps):
             start, end = (now.start, now.end) if now is not None else near.place(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
-            gone.append(Gone(hunk=hunk, start=start, rows=found.rows[start:end]))
+            rows = found.rows[start:end]
+            gone.append(Gone(hunk=hunk, start=start, rows=rows, first=rows))
     return replace(found, gone=tuple(gone[-LIMIT_GONE:]))
 
 
@@ -248,6 +251,10 @@ def _revived(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> 
     """Have those hunks be pending again whose text stands where it stood."""
     hunks, again, near = list(found.hunks), set[str](), carry.Near.of(blocks)
     for each in reversed(gone):
+        if each.rows == each.hunk.rows:
+            continue  # it stood there before, by another hunk's doing
+        if not each.hunk.rows and each.rows != each.first:
+            continue  # what has been removed now is something else
         for is_wide in (True, False):
             start, end = near.place(each.start, each.end, is_wide=is_wide)
             others = [hunk for hunk in hunks if hunk.id != each.hunk.id]

@@ -91,7 +91,7 @@ class Hunk:
 
     def moved(self, rows: int) -> Hunk:
         """The same so many rows further down."""
-        return replace(self, start=self.start + rows)
+        return replace(self, start=self.start + rows) if rows else self
 
     def widened(self, above: Rows, below: Rows) -> tuple[Step, ...]:
         """Its steps in a stretch that has more rows above and below."""

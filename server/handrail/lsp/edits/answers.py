@@ -53,6 +53,19 @@ def refused(uri: str, answer: Answer, waited_s: float) -> Failure:
     )
 
 
+def offered(uri: str) -> Failure:
+    """The failure for an edit of a client that takes none: it waits until the user chooses it."""
+    return Failure(
+        code=Code.EDIT_REJECTED,
+        uri=uri,
+        message=(
+            "This editor takes no edits from a language server, so this one waits for the user: the code "
+            "action `Make this edit` makes it."
+        ),
+        steps=("Do not send it again.", "Say what is to be made, and by which code action."),
+    )
+
+
 def overwritten(uri: str, typed: str, now: str) -> Failure:
     """The failure for an edit that a client without versions applied to a text that had changed meanwhile."""
     return Failure(

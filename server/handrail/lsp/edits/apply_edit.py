@@ -88,7 +88,7 @@ class ApplyEdit:
             return Answer(applied=False, reason="this editor does not take edits from a language server")
         params = lsp.ApplyWorkspaceEditParams(edit=made, label=surfaces.line(label))
         sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
-        sent.add_done_callback(lambda _: self.documents.wake())
+        sent.add_done_callback(self._answered)
         if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):
             await asyncio.wait([sent], timeout=self.patience.overtaken_s)
         if not sent.done():
@@ -100,6 +100,11 @@ class ApplyEdit:
         if result is None:
             return Answer(applied=None, reason="answered with nothing")
         return Answer(applied=bool(result.applied), reason=result.failure_reason or "")
+
+    def _answered(self, sent: asyncio.Future[object]) -> None:
+        if not sent.cancelled():
+            sent.exception()  # one that comes late is of no use, and else logged
+        self.documents.wake()
 
     def unsafe(self, base: Text, edits: Sequence[TextEdit]) -> Failure | None:
         """Why an edit would not land where and as it should in this editor, whatever it answers."""

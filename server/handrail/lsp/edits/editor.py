@@ -29,6 +29,7 @@ from handrail.core.documents.change import (
     Rejected,
     Update,
 )
+from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -56,6 +57,7 @@ class LspEditor:
         sending = Sending(wire=self._wire, disk=disk)
         self._views = Views(documents, sending, disk, patience.answer_s + patience.echo_s)
         self.settings: Callable[[], settings.Settings] = settings.Settings
+        self.saving: set[str] = set()  # what the client saves for us just now
 
     @property
     def client(self) -> Client:
@@ -136,6 +138,16 @@ class LspEditor:
     def changed(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""
         self._views.changed(document)
+
+    def offered(self, document: OpenDocument) -> list[tuple[str, lsp.WorkspaceEdit]]:
+        """The edits that wait for the user of a client that takes none from us: each with its label."""
+        if self.client.apply_edit:
+            return []
+        return [(label, self.carried(document, edits)) for label, edits in self._views.late.waiting(document)]
+
+    def carried(self, document: OpenDocument, edits: Sequence[TextEdit]) -> lsp.WorkspaceEdit:
+        """Edits of an open document as a code action carries them."""
+        return self._wire.text_edit(document.uri, document.version, document.text, edits)
 
     async def _update_closed(self, update: Update, label: str) -> Landing:
         saved = await self._disk.read(update.uri)
@@ -220,8 +232,12 @@ class LspEditor:
         if "save" not in self.client.services or not uris:
             return frozenset()
         params = wire.write(protocol.SaveParams(uris=list(uris)))
-        sent = self._server.protocol.send_request_async(protocol.CLIENT_SAVE, params)
-        await asyncio.wait([sent], timeout=self._patience.answer_s)
+        self.saving |= set(uris)
+        try:
+            sent = self._server.protocol.send_request_async(protocol.CLIENT_SAVE, params)
+            await asyncio.wait([sent], timeout=self._patience.answer_s)
+        finally:
+            self.saving -= set(uris)
         if not sent.done():
             return frozenset()
         try:

@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update
+from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, fitted
+from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
@@ -172,6 +173,16 @@ class Late:
                 self.look(shown)
             else:
                 self._tell(each)
+
+    def waiting(self, document: OpenDocument) -> list[tuple[str, tuple[TextEdit, ...]]]:
+        """The edits of a document of which nothing stands, as they are made now: each with its label."""
+        found = []
+        for each in self._awaited:
+            if each.uri == document.uri and not each.count and each.sent.edits:
+                fit = fitted(each.update, document.text.content)
+                if not fit.conflicts:
+                    found.append((each.sent.label, fit.edits))
+        return found
 
     def forget(self, uri: str) -> None:
         """Stop waiting for edits of a document: it is edited anew."""

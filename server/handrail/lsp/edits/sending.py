@@ -21,7 +21,7 @@ from handrail.core.documents.readback import LANDED, Fate, fates, standing
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
-from handrail.lsp.edits.answers import Answer, not_as_written, overwritten, refused
+from handrail.lsp.edits.answers import Answer, not_as_written, offered, overwritten, refused
 from handrail.lsp.edits.apply_edit import ApplyEdit
 from handrail.ports import Editor
 
@@ -42,6 +42,7 @@ class Sent:
         numbers: For each edit that was sent, the number of its hunk.
         version: The client's version of `base`.
         opened: How many documents had been opened by then.
+        label: What the user's undo list shows.
     """
 
     uri: str
@@ -52,6 +53,7 @@ class Sent:
     numbers: tuple[int, ...]
     version: int
     opened: int
+    label: str = ""
 
     def fates(self, now: str) -> tuple[Fate, ...]:
         """What became of each edit that was sent, if the document reads *now*."""
@@ -215,6 +217,8 @@ class Sending:
             texts = edit.clash(sent.base, [sent.edits[at] for at in lost], now.text.content)
             return edit.stale(sorted({sent.numbers[at] for at in lost}), "The document", texts)
         landed = [fate in LANDED for fate in found]
+        if not self.wire.client.apply_edit:
+            return offered(sent.uri)
         if any(landed):
             return not_as_written(sent.uri, landed)
         return refused(sent.uri, answer, self.wire.patience.answer_s)

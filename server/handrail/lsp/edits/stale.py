@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from handrail.core.documents import edit
 from handrail.core.documents.change import Change, Landing, Rejected, Update
+from handrail.core.documents.in_code.prompts import prompts
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
 from handrail.lsp.edits.editor import LspEditor
@@ -44,11 +46,19 @@ class WatchfulEditor(LspEditor):
         landings: list[Landing] = []
         for change in changes:
             failure = await self._out_of_step(change.uri) if isinstance(change, Update) else None
+            self._note_written(change)
             if failure is not None:
                 landings.append(Rejected(failure=failure))
             else:
                 landings += await super().apply([change], label)
         return tuple(landings)
+
+    def _note_written(self, change: Change) -> None:
+        """Prompts in what is about to be written are not the user's."""
+        document = self._documents.find(change.uri)
+        if isinstance(change, Update) and document is not None and document.typed is not None:
+            text = edit.apply(change.base.content, change.edits)
+            document.typed.wrote(prompts(text, document.language, document.uri))
 
     async def _out_of_step(self, uri: str) -> Failure | None:
         document = self._documents.find(uri)

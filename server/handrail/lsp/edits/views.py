@@ -105,12 +105,13 @@ class Views:
 
     async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
         """Make an update in the document that is open as *uri*."""
-        if (document := self._documents.find(uri)) is not None:
+        document = self._documents.find(uri)
+        if document is not None and self._sending.wire.client.apply_edit:  # else each waits for the user
             self.late.forget(document.uri)
         landing, tries = await self._sending.update(replace(update, uri=uri), label)
         if tries:
             whole = part_of or _Whole(update=update)
-            sent = tries[-1].as_part_of(update, whole.update)
+            sent = replace(tries[-1].as_part_of(update, whole.update), label=label)
             self.late.add(whole.update, sent, landing, rest=whole.failure, is_blind=self._is_blind)
         if isinstance(landing, Applied) and len(tries) > 1:
             self.late.watch_copies(update, tries, landing)

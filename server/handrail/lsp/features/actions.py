@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
+from handrail.core import surfaces
 from handrail.lsp import protocol
+from handrail.lsp.state import State, Wrong
+from handrail.ports import HandrailError
+
+LEAVE = "Leave it as it is"
+Way = Callable[[], Awaitable[object]]
+
+
+class Offered(Wrong):
+    """What is wrong, with the ways on that the user may choose from."""
+
+    def __init__(self, message: str, ways: Mapping[str, Way]) -> None:
+        super().__init__(message)
+        self.ways = ways
+
+
+async def offer(state: State, offered: Offered) -> None:
+    """Say what is wrong and offer the ways on; without an answer nothing happens."""
+    titles = [lsp.MessageActionItem(title=title) for title in (LEAVE, *offered.ways)]
+    text = surfaces.message(f"handrail: {offered}")
+    params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message=text, actions=titles)
+    try:
+        answer = await state.server.window_show_message_request_async(params)
+        way = offered.ways.get(answer.title) if answer is not None else None
+        if way is not None:
+            await way()
+    except (Wrong, HandrailError, JsonRpcException) as error:
+        state.say(str(error))
+
+
+def is_ours(state: State, uri: str) -> bool:
+    """Whether a document is one that handrail writes."""
+    return state.review_page.is_it(uri) or state.chats.of_uri(uri) is not None
 
 
 def wanted(params: lsp.CodeActionParams) -> bool:
@@ -29,6 +63,14 @@ def action(
         diagnostics=None if diagnostic is None else [diagnostic],
         command=lsp.Command(title=title, command=request.command, arguments=[dict(argument)]),
     )
+
+
+def span(start: lsp.Position, end: lsp.Position) -> dict[str, object]:
+    """A range as an argument of a command."""
+    return {
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
+    }
 
 
 def lens(line: int, title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeLens:

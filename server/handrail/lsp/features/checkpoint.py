@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from handrail.agent.restore.compare import having
+from handrail.agent.restore.compare import compare, having
 from handrail.agent.restore.restore import Wish
-from handrail.lsp import convert, protocol
+from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import virtual
 from handrail.lsp.state import State, Wrong
 from handrail.ports import CheckpointError
@@ -47,7 +47,7 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
 
 async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.CheckpointDiff:
     """Compare a checkpoint, and have a document ready that shows the difference."""
-    text = await state.host.compare(params.checkpoint, params.against, params.uri)
+    text = await compare(state.host.ports(), params.checkpoint, params.against, params.uri)
     name = "-".join(part for part in (params.checkpoint, params.against) if part) + ".diff"
     uri = virtual.of_checkpoint(params.checkpoint, params.against, params.uri)
     return protocol.CheckpointDiff(uri=await virtual.document(state, uri, name, text), text=text)
@@ -92,6 +92,8 @@ async def _tidy_if_idle(state: State) -> None:
 
 async def tidy(state: State) -> None:
     """Do the housekeeping now; what goes wrong is not the user's concern yet."""
+    await state.world.reviews.expire(state.settings.number(settings.CHECKPOINTS_AGE))
+    await state.host.reviews.refresh([])
     try:
         await state.checkpoints.tidy()
     except CheckpointError as error:

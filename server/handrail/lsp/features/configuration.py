@@ -7,7 +7,7 @@ import asyncio
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from handrail.lsp import settings
+from handrail.lsp import chosen, settings
 from handrail.lsp.state import State
 
 TIMEOUT_S = 5.0
@@ -72,7 +72,8 @@ async def pull(state: State) -> None:
 def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
     before = state.settings
-    state.settings = settings.settle(state.client.settings, pulled, scoped)
+    found = settings.settle(state.client.settings, pulled, scoped)
+    state.settings = chosen.with_model(found, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:
             state.say(problem)

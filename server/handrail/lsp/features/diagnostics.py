@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 from lsprotocol import types as lsp
 
 from handrail.core import surfaces
+from handrail.core.failure import Code, Failure
 from handrail.core.ledger import offer, report
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure
@@ -19,6 +21,7 @@ from handrail.lsp.features import actions, review
 from handrail.lsp.state import State
 
 TITLE_CHARS = 200
+LABELLED = "handrail: "  # how the labels of edits begin
 
 
 def publish(state: State, ledger: Ledger) -> None:
@@ -67,17 +70,49 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         if known.id in shown:
             diagnostic = state.converter.diagnostic(shown[known.id])
             if _meets(diagnostic.range, params.range):
-                found += _fixes(known, diagnostic)
-    return found
+                found += _fixes(state, known, diagnostic)
+    return [*_offered(state, uri, params.range), *found]
+
+
+def _offered(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:
+    """The edits that wait for the user of a client that takes none from us, where they are made."""
+    document = state.documents.find(uri)
+    if document is None:
+        return []
+    return [
+        lsp.CodeAction(
+            title=surfaces.line(f"Make this edit: {label.removeprefix(LABELLED)}", TITLE_CHARS),
+            kind=lsp.CodeActionKind.QuickFix,
+            edit=edit,
+        )
+        for label, edit in state.editor.offered(document)
+        if any(_meets(each, place) for each in _ranges(edit))
+    ]
+
+
+def _ranges(edit: lsp.WorkspaceEdit) -> list[lsp.Range]:
+    made = [each.edits for each in edit.document_changes or () if isinstance(each, lsp.TextDocumentEdit)]
+    return [each.range for edits in (*made, *(edit.changes or {}).values()) for each in edits]
+
+
+def _carried(state: State, known: OpenFailure, candidate: int) -> lsp.WorkspaceEdit | None:
+    """What a fix comes to, for a client that takes no edits from us."""
+    document, planned = state.documents.find(known.mutation.uri), offer.planned_at(known, candidate)
+    if document is None or known.seen is None or isinstance(planned, Failure):
+        return None
+    if known.seen.content != document.text.content:
+        return None
+    return state.editor.carried(document, planned.edits)
 
 
 def _meets(one: lsp.Range, other: lsp.Range) -> bool:
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
-def _fixes(known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeAction]:
+def _fixes(state: State, known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeAction]:
     """One action for each place, one that shows what they would write, and one that closes the failure."""
-    offers = offer.offers(known)
+    waits = known.failure.code is Code.EDIT_REJECTED and not state.client.apply_edit
+    offers = () if waits else offer.offers(known)  # else there are two ways to the same
     failure = {"failure": known.id}
     fixes = [
         actions.action(
@@ -88,6 +123,10 @@ def _fixes(known: OpenFailure, diagnostic: lsp.Diagnostic) -> list[lsp.CodeActio
         )
         for each in offers
     ]
+    if not state.client.apply_edit:
+        edits = [_carried(state, known, each.candidate) for each in offers]
+        both = zip(fixes, edits, strict=True)
+        fixes = [attrs.evolve(fix, command=None, edit=edit) if edit else fix for fix, edit in both]
     if len(offers) == 1 and offers[0].is_sure:
         fixes[0].is_preferred = True  # editors make the preferred one without showing the others
     if offers:

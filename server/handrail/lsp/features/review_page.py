@@ -152,11 +152,17 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
 def comment_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """A comment on what is selected in any other document, while something is pending."""
     uri, is_empty = params.text_document.uri, params.range.start == params.range.end
-    if not actions.wanted(params) or is_empty or state.review_page.is_it(uri):
+    if not actions.wanted(params) or is_empty or actions.is_ours(state, uri):
         return []
     if not state.host.reviews.shown:
         return []
-    return [action(CONTEXT, protocol.REVIEW_COMMENT, {"uri": uri, "range": _json(params.range)})]
+    return [
+        action(
+            CONTEXT,
+            protocol.REVIEW_COMMENT,
+            {"uri": uri, "range": actions.span(params.range.start, params.range.end)},
+        )
+    ]
 
 
 def _of_part(state: State, key: str) -> list[lsp.CodeAction]:
@@ -234,10 +240,3 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
             target = f"{link.uri}#L{link.line + 1}"
             found.append(lsp.DocumentLink(range=lsp.Range(start=ends[0], end=ends[1]), target=target))
     return found
-
-
-def _json(place: lsp.Range) -> dict[str, object]:
-    return {
-        "start": {"line": place.start.line, "character": place.start.character},
-        "end": {"line": place.end.line, "character": place.end.character},
-    }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from lsprotocol import types as lsp
 
 from handrail.core.failure import Failure
+from handrail.lsp.prompts import typed
 from handrail.lsp.review.page import NAME as REVIEW
 from handrail.lsp.state import State
 
@@ -14,6 +15,7 @@ from handrail.lsp.state import State
 def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
     document = state.documents.opened(params.text_document)
+    typed.opened(state, document)
     state.editor.changed(document)  # it may be a renamed one that shows an edit
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
@@ -21,6 +23,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.host.reviews.opened(document.identity)
     if document.uri.endswith(REVIEW):
         state.begin(state.review_page.found(document.uri))
+    state.begin(state.chats.found(document.uri))
     if state.host.reviews.pending:
         state.review.touched(document.identity)
         state.begin(state.host.reviews.refresh())  # it may be one of them by another name
@@ -31,10 +34,13 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     identifier = params.text_document
     document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
     if document is not None:
+        typed.changed(state, document)
         state.editor.changed(document)
         state.review.touched(document.identity)
         if state.review_page.is_it(document.uri):
             state.review_page.look()
+        if (page := state.chats.of_uri(document.uri)) is not None:
+            page.look()
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
 
@@ -45,8 +51,11 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
     if document is not None:
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
         state.editor.in_step(document)
+        typed.saved(state, document)
         if state.review_page.is_it(document.uri):
             state.review_page.saved()
+        if (page := state.chats.of_uri(document.uri)) is not None:
+            page.saved()
 
 
 def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:

@@ -21,9 +21,11 @@ from handrail.lsp.state import State, Wrong
 LIMIT_IMAGES = 20
 
 
-async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
-    """Begin a turn and answer at once."""
-    return await _begin(state, params, state.host.start)
+async def start(
+    state: State, params: protocol.TurnStartParams, excerpts: tuple[Excerpt, ...] = ()
+) -> protocol.TurnStartResult:
+    """Begin a turn and answer at once; *excerpts* are shown to the model beside what the params point at."""
+    return await _begin(state, params, state.host.start, excerpts)
 
 
 async def queue(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
@@ -35,15 +37,28 @@ async def _begin(
     state: State,
     params: protocol.TurnStartParams,
     begin: Callable[[str, str | None, tuple[Excerpt, ...], Mode | None, tuple[Picture, ...]], Turn],
+    more: tuple[Excerpt, ...] = (),
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what is to be done, or paste a reply with edits.")
-    excerpts = await _excerpts(state, params.context or ())
+    excerpts = (*await _excerpts(state, params.context or ()), *more)
     pictures = (*await _pictures(state, params.images or ()), *await _pointed_at(state, params.context or ()))
     mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
         await state.host.catch_up(params.session)
-    turn = begin(params.prompt, params.session, excerpts, mode, pictures)
+    return _began(state, begin(params.prompt, params.session, excerpts, mode, pictures))
+
+
+async def queue_with(
+    state: State, prompt: str, session: str | None, excerpts: tuple[Excerpt, ...]
+) -> protocol.TurnStartResult:
+    """As `queue`, with excerpts that have been read."""
+    if session is not None:
+        await state.host.catch_up(session)
+    return _began(state, state.host.queue(prompt, session, excerpts))
+
+
+def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
     state.follow(turn.task)
     turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
     return protocol.TurnStartResult(session=turn.session, turn=turn.id)

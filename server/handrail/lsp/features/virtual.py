@@ -14,6 +14,7 @@ from zlib import crc32
 
 from lsprotocol import types as lsp
 
+from handrail.agent.restore.compare import compare
 from handrail.core.ledger import offer
 from handrail.lsp.state import State, Wrong
 
@@ -57,7 +58,7 @@ async def content(state: State, uri: str) -> str:
         raise Wrong(f"{uri} is no document of handrail.")
     first, second = _unpacked(found.query, uri) if found.query else (None, None)
     if not found.path.startswith(FAILURE):
-        return await state.host.compare(checkpoint, first, second)
+        return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
         raise Wrong(f"{uri} is no document of handrail.")
     return offer.shown(state.host.failure(first), None if second is None else int(second))

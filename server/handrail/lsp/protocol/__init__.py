@@ -6,9 +6,12 @@ package by `scripts/generate.py`. Field names are written in camelCase on the wi
 ignored, fields with a default may be missing; `handrail.lsp.wire` reads and writes the values.
 """
 
+from handrail.lsp.protocol.chat import *  # noqa: F403
 from handrail.lsp.protocol.events import *  # noqa: F403
 from handrail.lsp.protocol.params import *  # noqa: F403
+from handrail.lsp.protocol.prompts import *  # noqa: F403
 from handrail.lsp.protocol.questions import *  # noqa: F403
+from handrail.lsp.protocol.request import *  # noqa: F403
 from handrail.lsp.protocol.requests import *  # noqa: F403
 from handrail.lsp.protocol.review import *  # noqa: F403
 from handrail.lsp.protocol.values import *  # noqa: F403  # the protocol is one vocabulary

@@ -292,7 +292,7 @@ class ClientOptions:
         turn_updates: Send `handrail/turn/update`.
         approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
         unattended: Nobody is there: a question that the client does not answer at once ends as a no.
-        services: What the client does for the server: "save", "model".
+        services: What the client does for the server: "save", "model", "review".
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
 

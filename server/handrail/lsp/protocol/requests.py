@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from handrail.lsp.protocol.chat import CHAT_ASK, CHAT_NEW, CHAT_OPEN, CHAT_RESEND, CHAT_RESTORE, CHAT_SEND
 from handrail.lsp.protocol.events import (
     ApprovalEndedParams,
     ApprovalRequestParams,
@@ -43,6 +42,7 @@ from handrail.lsp.protocol.params import (
     TurnSteerParams,
     TurnWaitParams,
 )
+from handrail.lsp.protocol.prompts import PromptFixParams, PromptSendParams
 from handrail.lsp.protocol.questions import (
     Approval,
     ApprovalAnswerParams,
@@ -57,6 +57,7 @@ from handrail.lsp.protocol.questions import (
     RuleRemoveParams,
     ServedDocument,
 )
+from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import (
     Hunk,
     ReviewChanged,
@@ -80,35 +81,6 @@ from handrail.lsp.protocol.values import (
     SessionResumeResult,
     TurnReport,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """
-    One message from client to server.
-
-    Attributes:
-        name: `noun.verb`; the command is `handrail.noun.verb`, the request `handrail/noun/verb`.
-        params: The type of its params.
-        result: The type of its result; None answers null.
-        does: One sentence for the documentation.
-    """
-
-    name: str
-    params: type
-    result: object
-    does: str
-
-    @property
-    def command(self) -> str:
-        """The name for `workspace/executeCommand`."""
-        return f"handrail.{self.name}"
-
-    @property
-    def method(self) -> str:
-        """The name of the custom request."""
-        return "handrail/" + self.name.replace(".", "/")
-
 
 TURN_START = Request(
     name="turn.start",
@@ -327,6 +299,21 @@ REVIEW_SEND = Request(
     result=ReviewSent,
     does="Sends all comments as one turn, which begins after those of its session.",
 )
+PROMPT_SEND = Request(
+    name="prompt.send",
+    params=PromptSendParams,
+    result=TurnStartResult,
+    does=(
+        "Sends a comment that begins with `handrail:` as a turn of the latest session, begun after the "
+        "turns that run. Its first edit of the document removes the comment."
+    ),
+)
+PROMPT_FIX = Request(
+    name="prompt.fix",
+    params=PromptFixParams,
+    result=TurnStartResult,
+    does="Asks for a fix of diagnostics of other programs, as a turn of the latest session.",
+)
 
 REQUESTS = (
     TURN_START,
@@ -365,6 +352,14 @@ REQUESTS = (
     REVIEW_OPEN,
     REVIEW_COMMENT,
     REVIEW_SEND,
+    CHAT_OPEN,
+    CHAT_NEW,
+    CHAT_SEND,
+    CHAT_ASK,
+    CHAT_RESEND,
+    CHAT_RESTORE,
+    PROMPT_SEND,
+    PROMPT_FIX,
 )
 
 TURN_UPDATE = "handrail/turn/update"

@@ -14,10 +14,10 @@ from handrail.agent.questions import OpenQuestion
 from handrail.core import surfaces
 from handrail.core.ledger.report import QuestionEnd
 from handrail.lsp import protocol
-from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Kind, Question
+from handrail.ports import ALWAYS, DENY, FOR_SESSION, Kind, Question
+from handrail.ports.questions import NO, TITLES
 
-NO, SHOW, NO_ANSWER = "No", "Show", "No answer"
-TITLES = {DENY: NO, ALLOW: "Allow once", FOR_SESSION: "Allow for this session", ALWAYS: "Always allow here"}
+SHOW, NO_ANSWER = "Show", "No answer"
 HEADINGS = {
     Kind.COMMAND: "May this command run?",
     Kind.FILE: "May these files be used?",

@@ -36,6 +36,7 @@ class ReviewSurface:
         spelled: Gives the URI by which the client knows a document.
         begin: Does something beside all else.
         publish: Shows the diagnostics anew, if changes are among them.
+        say: Tells the user something.
         page: The review document.
     """
 
@@ -46,6 +47,7 @@ class ReviewSurface:
     spelled: Callable[[str], str]
     begin: Callable[[Coroutine[object, object, object]], None]
     publish: Callable[[], None]
+    say: Callable[[str], None]
     page: ReviewPage
     _touched: set[str] = field(default_factory=set)
     _changed: set[str] = field(default_factory=set)
@@ -55,14 +57,13 @@ class ReviewSurface:
 
     def ledger(self, store: ReviewStore, records: Records, mode: Callable[[], str]) -> Reviews:
         """The ledger of pending changes, which tells this surface of each of its own."""
+        store.damaged = records.unreadable = self.say
         return Reviews(store=store, records=records, held=self.held, mode=mode, changed=self.changed)
 
     def held(self, identity: str) -> Sequence[str] | None:
         """The rows that the editor has of a document; None if it has not opened it."""
         document = next((each for each in self.documents if each.identity == identity), None)
-        if document is None:
-            return None
-        return document.lines if document.lines[-1] else document.lines[:-1]
+        return None if document is None else document.rows
 
     def touched(self, identity: str) -> None:
         """A document was typed in."""

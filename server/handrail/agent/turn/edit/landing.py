@@ -2,7 +2,8 @@
 Make planned changes of documents: the one road of every edit, of calls and of quick fixes.
 
 The checkpoint is taken first, then the changes are sent and read back, then what came of them is kept with
-the checkpoint. A call that lands in part is taken back, unless it asks for what fits. What is planned here
+the checkpoint. Prompts that the turn answers go with its first edit of their document (`prompted`).
+A call that lands in part is taken back, unless it asks for what fits. What is planned here
 was allowed before.
 """
 
@@ -12,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from handrail.agent.turn.edit import prompted
 from handrail.agent.turn.edit.corrections import Corrections, Listener, renamed
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
 from handrail.agent.turn.edit.preimage import Left, held, intended, names, results, targets, written
@@ -19,7 +21,7 @@ from handrail.agent.turn.edit.reviewed import Tried
 from handrail.agent.turn.edit.reviewed import made as made_texts
 from handrail.agent.turn.edit.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
-from handrail.core.documents.change import Landing, Status, Update
+from handrail.core.documents.change import Landing, Status
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
 
@@ -83,7 +85,8 @@ async def make(
     Raises:
         CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.
     """
-    coming = [change for call in calls for file in call.files for change in file.changes]
+    sending = [await prompted.removing(ports, step, call.files) for call in calls]
+    coming = [change for files in sending for file in files for change in file.changes]
     before = await held(ports.editor, [change.uri for change in coming])
     checkpoint, lacking = None, dict[str, str]()
     if coming:
@@ -91,22 +94,21 @@ async def make(
     made, ours, renames = [], dict[str, Left](), dict[str, str]()
     waiting: tuple[WayBack, ...] = ()
     tried: list[Tried] = []
-    for call in calls:
+    for call, wanted in zip(calls, sending, strict=True):
         if is_stopped():
             break
-        changes = [
-            replace(change, is_divisible=call.partial) if isinstance(change, Update) else change
-            for file in call.files
-            for change in file.changes
-        ]
-        landings = await ports.editor.apply(changes, f"handrail: {call.title}")
+        done = await prompted.applied(
+            ports, call.files, wanted, f"handrail: {call.title}", partial=call.partial
+        )
+        changes, landings = done.changes, done.landings
         if not call.partial:
             taken_back = await whole_or_nothing(ports, step, changes, landings)
             landings, waiting = taken_back.landings, (*waiting, *taken_back.waiting)
+        prompted.settle(ports, step, done.files, landings)
         ours |= await asyncio.to_thread(written, before, changes, landings)
         renames |= names(changes, landings)
-        made.append(await _made(ports, call.files, list(landings), lacking))
-        tried.append((call.files, changes, landings))
+        made.append(await _made(ports, done.files, list(landings), lacking))
+        tried.append((done.files, changes, landings))
     covered = {uri: document for uri, document in before.items() if uri not in lacking}
     note = ""
     if covered:

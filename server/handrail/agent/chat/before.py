@@ -1,0 +1,49 @@
+"""What happens in a session before its journal is read to be shown, and is not in the journal."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from handrail.core.conversation.journal import Entry, Said
+from handrail.core.conversation.message import AssistantMessage
+from handrail.core.ledger.report import CallOutput, CallStarted, Event, TextDelta
+
+LIMIT = 5_000  # events and entries; of the events the latest
+
+
+@dataclass(kw_only=True)
+class Before:
+    """
+    What was written down and what has happened since.
+
+    Attributes:
+        heard: What was written to the journal; it may be in there already when that is read.
+        events: What has happened in turns, and is in no journal.
+    """
+
+    heard: deque[Entry] = field(default_factory=lambda: deque(maxlen=LIMIT))
+    events: deque[tuple[str, Event]] = field(default_factory=lambda: deque(maxlen=LIMIT))
+
+    def hear(self, entries: Sequence[Entry]) -> None:
+        """Entries are written to the journal, which is about to be read."""
+        self.heard += entries
+        self.wrote(entries)
+
+    def wrote(self, entries: Sequence[Entry]) -> None:
+        """Entries are written to the journal, which is read later."""
+        if any(isinstance(each, Said) and isinstance(each.message, AssistantMessage) for each in entries):
+            left = [each for each in self.events if not isinstance(each[1], TextDelta)]
+            self.events = deque(left, maxlen=LIMIT)  # an entry has the words
+
+    def tell(self, turn: str, event: Event) -> None:
+        """Something happens in a turn."""
+        if isinstance(event, TextDelta | CallStarted | CallOutput):
+            self.events.append((turn, event))
+
+    def since(self, read: Sequence[Entry]) -> list[Entry]:
+        """What was written after the journal was read as *read*."""
+        heard = list(self.heard)
+        known = next((n for n in range(len(heard), 0, -1) if list(read[-n:]) == heard[:n]), 0)
+        return heard[known:]

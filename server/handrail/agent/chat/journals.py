@@ -1,0 +1,56 @@
+"""The journals of sessions, for those who want to know at once what is written to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from handrail.core.conversation.journal import Entry
+from handrail.ports.sessions import Release, SessionInfo, Sessions
+
+
+@dataclass(kw_only=True)
+class Heard:
+    """
+    Sessions port.
+
+    Attributes:
+        journals: Those that are written.
+        heard: Told the session and what is appended to its journal.
+    """
+
+    journals: Sessions
+    heard: Callable[[str, Sequence[Entry]], None]
+
+    def append(self, session: str, entries: Sequence[Entry]) -> None:
+        """Have entries written, and tell of them."""
+        self.journals.append(session, entries)
+        self.heard(session, entries)
+
+    async def written(self) -> None:
+        """Wait until all is written."""
+        await self.journals.written()
+
+    async def load(self, session: str) -> tuple[Entry, ...] | None:
+        """All entries of a session."""
+        return await self.journals.load(session)
+
+    async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
+        """All sessions, newest first."""
+        return await self.journals.list(limit)
+
+    async def remove(self, session: str) -> bool:
+        """Remove a session's journal."""
+        return await self.journals.remove(session)
+
+    async def of_turn(self, turn: str) -> str | None:
+        """The session in which a turn was begun."""
+        return await self.journals.of_turn(turn)
+
+    async def is_behind(self, session: str) -> bool:
+        """Whether somebody else has written to a journal."""
+        return await self.journals.is_behind(session)
+
+    def claim(self, session: str) -> Release | None:
+        """Keep other processes from having turns in a session."""
+        return self.journals.claim(session)

@@ -1,0 +1,110 @@
+"""
+What a message names with an `@`: documents, lines of them, and what else its writer may point at.
+
+Code is left out: an `@` in a fenced block or in a code span belongs to the code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+SELECTION, PROBLEMS, DIFF = "selection", "problems", "diff"
+NAMES = {
+    SELECTION: "what was selected last in the editor",
+    PROBLEMS: "the problems that handrail shows",
+    DIFF: "the changes that are pending",
+}
+LIMIT = 50  # of one message
+
+_MENTION = re.compile(r'(?<![^\s(\["\'])@(?:"([^"\n]+)"((?::\d+(?:-\d+)?)?)|([^\s"@]+))')
+_OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]*))$')
+_LINES = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?$")
+_ENDING = re.compile(r"\.\w")
+_AFTER = ".,;:!?)]'*_"  # what a sentence may put behind a path
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:[^\n]|\n(?!\n))*?(?<!`)\1(?!`)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """
+    Something that a message names.
+
+    Attributes:
+        name: What stands behind the `@`, without lines; *full* with them, as it may be part of the name.
+        first, last: The lines, counted from 1, both included; 0 for all.
+    """
+
+    name: str
+    full: str
+    first: int = 0
+    last: int = 0
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it can only be meant as a path: other words with an `@` are names of people."""
+        return (
+            bool(self.first) or "/" in self.full or " " in self.full or _ENDING.search(self.full) is not None
+        )
+
+
+def mentions(text: str) -> tuple[Mention, ...]:
+    """What *text* names, each once, in its order."""
+    return tuple(dict.fromkeys(_found(text)))[:LIMIT]
+
+
+def _found(text: str) -> Iterator[Mention]:
+    for quoted, lines, plain in _MENTION.findall(_without_code(text)):
+        full = quoted or plain.rstrip(_AFTER)
+        if not full:
+            continue
+        range_ = _LINES.search(lines if quoted else full)
+        if range_ is None:
+            yield Mention(name=full, full=full)
+            continue
+        first = int(range_[1])
+        name = full if quoted else full[: range_.start()]
+        yield Mention(name=name, full=full, first=first, last=max(first, int(range_[2] or first)))
+
+
+def _without_code(text: str) -> str:
+    return _SPAN.sub(" ", _FENCED.sub("\n", text))
+
+
+def unfinished(before: str) -> tuple[str, int] | None:
+    """
+    What is being named at the end of a line.
+
+    Returns:
+        The name so far, and how many characters it takes with what stands before it; None if nothing is.
+    """
+    found = _OPEN.search(before)
+    if found is None:
+        return None
+    quoted = found["quoted"]
+    return (found["plain"], len(found[0])) if quoted is None else (quoted, len(found[0]))
+
+
+def written(path: str) -> str:
+    """A path as it is named."""
+    return f'@"{path}"' if re.search(r"\s", path) or path.endswith(tuple(_AFTER)) else f"@{path}"
+
+
+def matches(paths: tuple[str, ...], typed: str, limit: int) -> list[str]:
+    """The paths that may be meant: those that begin so, then those whose name does, then others."""
+    wanted = typed.removeprefix("./").casefold()
+    ranked = ((rank, len(path), path) for path in paths if (rank := _rank(path.casefold(), wanted)) < OTHER)
+    return [path for _, _, path in sorted(ranked)[:limit]]
+
+
+OTHER = 3
+
+
+def _rank(path: str, wanted: str) -> int:
+    if path.startswith(wanted):
+        return 0
+    if path.rpartition("/")[2].startswith(wanted):
+        return 1
+    return 2 if wanted in path else OTHER

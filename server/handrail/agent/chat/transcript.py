@@ -1,0 +1,369 @@
+"""
+What was said and done in a session, turn by turn, as its journal tells it.
+
+The journal has everything: it is read when the conversation is shown, and what is written to it from then on
+is added. Besides that a running turn has what is not written down: words that are still coming, calls that
+run, questions, and what became of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.tools import TOOLS
+from handrail.agent.tools.read_file import ReadFile
+from handrail.agent.tools.todo import Todo
+from handrail.core.conversation import journal, todo
+from handrail.core.conversation.journal import (
+    Answered,
+    Begun,
+    Entry,
+    Over,
+    Renamed,
+    Replaced,
+    Rewound,
+    Said,
+)
+from handrail.core.conversation.label import label_of
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Message,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from handrail.core.failure import Failure
+from handrail.core.ledger.report import (
+    Asked,
+    CallOutput,
+    CallStarted,
+    Compacted,
+    Ended,
+    Event,
+    QuestionEnd,
+    Retried,
+    Started,
+    TextDelta,
+    Used,
+)
+from handrail.ports.questions import DENY, TITLES
+
+OUTPUT_CHARS = 4_000  # of what a running command prints, its end
+
+
+@dataclass(kw_only=True)
+class Words:
+    """What the model says."""
+
+    text: str
+
+
+@dataclass(kw_only=True)
+class Told:
+    """What the model was told while the turn ran: by the user, or by handrail in the user's place."""
+
+    text: str
+
+
+@dataclass(kw_only=True)
+class Remark:
+    """What the reader should know of the turn."""
+
+    text: str
+
+
+@dataclass(kw_only=True)
+class Call:
+    """
+    A tool call.
+
+    Attributes:
+        path, line: The place that it is about, as the model wrote it, and counted from 0; or empty.
+        todos: The list of what is to be done, if that is what it gives.
+        output: What it has printed so far, while it runs.
+        result: What it came to; None while it runs.
+    """
+
+    id: str
+    tool: str
+    title: str
+    path: str = ""
+    line: int = 0
+    todos: tuple[todo.Item, ...] = ()
+    output: str = ""
+    result: ToolResult | None = None
+
+
+@dataclass(kw_only=True)
+class Waiting:
+    """A question to the user, by its id; *end* says how it ended, which is empty while it is open."""
+
+    question: str
+    subject: str
+    end: str = ""
+
+
+Item = Words | Told | Remark | Call | Waiting
+
+
+@dataclass(kw_only=True)
+class Round:
+    """
+    A turn of the conversation.
+
+    Attributes:
+        turn: Its id; of what was copied from another session, a name of its own.
+        copied: Of what was copied, the turn up to which it was; else empty.
+        prompt: What the user said.
+        items: What came of it, in order.
+        mode: What the user wanted of it.
+        state: How it ended; empty while it runs, and if it did not come to its end.
+        steered: What the user has said to it that the model has not read yet.
+        is_running: Whether this server runs it.
+        changes: Counts what was added to it, so that whoever shows it knows whether that has changed.
+    """
+
+    turn: str
+    prompt: str
+    copied: str = ""
+    mode: str = ""
+    items: list[Item] = field(default_factory=list)
+    coming: str = ""
+    steered: list[str] = field(default_factory=list)
+    state: str = ""
+    reason: str = ""
+    is_running: bool = False
+    changes: int = 0
+
+
+@dataclass(kw_only=True)
+class Transcript:
+    """
+    A session.
+
+    Attributes:
+        title: As the user has named it, else the first line of its first prompt.
+        mode: That of its latest turn.
+        usage: Of all turns.
+    """
+
+    rounds: list[Round] = field(default_factory=list)
+    title: str = ""
+    mode: str = ""
+    usage: Usage = field(default_factory=Usage)
+    _entries: list[Entry] = field(default_factory=list)
+    _messages: list[Message] = field(default_factory=list)
+    _calls: dict[str, Call] = field(default_factory=dict)
+    _ended: Usage = field(default_factory=Usage)
+    _is_named: bool = False
+    _copied: str = ""  # the turn up to which the entries are a copy that come now
+
+    # ---- What the journal tells -------------------------------------------------------------------
+
+    def add(self, entries: Iterable[Entry], *, is_now: bool = False) -> None:
+        """Take over what was written down; what was written *now* is of a turn that runs here."""
+        for entry in entries:
+            self._entries.append(entry)
+            if isinstance(entry, Rewound):
+                self._begin_anew()
+            else:
+                self._add(entry)
+            if is_now and isinstance(entry, Begun) and not entry.is_copied:
+                self.rounds[-1].is_running = True
+
+    def runs(self, turns: Iterable[str]) -> None:
+        """These turns run in this server."""
+        known = set(turns)
+        for each in self.rounds:
+            each.is_running = each.is_running or each.turn in known
+
+    def _begin_anew(self) -> None:
+        """The session has gone back: some of it never happened, though it was paid for."""
+        running = {each.turn for each in self.rounds if each.is_running}
+        spent, self._ended = self._ended, Usage()
+        self.rounds, self._messages, self._calls = [], [], {}
+        for entry in journal.standing(self._entries):
+            self._add(entry)
+        self.usage = self._ended = spent
+        for each in self.rounds:
+            each.is_running = each.turn in running
+
+    def _add(self, entry: Entry) -> None:
+        match entry:
+            case Begun():
+                self.mode, self._copied = entry.mode, entry.turn if entry.is_copied else ""
+                if not self._is_named:
+                    self.title = self.title or label_of(entry.prompt)
+                if not entry.is_copied:
+                    self.rounds.append(Round(turn=entry.turn, prompt=entry.prompt, mode=entry.mode))
+            case Said(message=message):
+                self._messages.append(message)
+                self._say(message)
+            case Replaced(messages=messages):
+                self._replace(messages)
+            case Answered(result=result):
+                self._answer(result)
+            case Over():
+                self._end(entry)
+            case Renamed(title=title):
+                self.title, self._is_named = title, True
+            case _:
+                pass
+        if self.rounds:
+            self.rounds[-1].changes += 1
+
+    def _say(self, message: Message) -> None:
+        match message:
+            case UserMessage(text=text) if self._copied:
+                name = f"copy-{len(self.rounds)}"
+                self.rounds.append(Round(turn=name, prompt=text, copied=self._copied, state="finished"))
+            case _ if not self.rounds:
+                pass
+            case UserMessage(text=text) if self.rounds[-1].items or text != self.rounds[-1].prompt:
+                self.rounds[-1].items.append(Told(text=text))
+                if text in self.rounds[-1].steered:
+                    self.rounds[-1].steered.remove(text)
+            case AssistantMessage():
+                self.rounds[-1].coming = ""
+                if message.text.strip():
+                    self.rounds[-1].items.append(Words(text=message.text))
+                for call in message.calls:
+                    self._call(call)
+            case ToolMessage(results=results):
+                for result in results:
+                    self._answer(result)
+            case _:
+                pass
+
+    def _replace(self, messages: Sequence[Message]) -> None:
+        """The model is told something else of what was before; what was not yet told here is new."""
+        known = {id(each) for each in self._messages}
+        new = [each for each in messages if id(each) not in known and each not in self._messages]
+        self._messages = list(messages)
+        for message in new:
+            if isinstance(message, AssistantMessage | ToolMessage):
+                self._say(message)
+
+    def _call(self, call: ToolCall) -> None:
+        known = self._calls[call.id] = _described(call)  # an id may have been another call's before
+        self.rounds[-1].items.append(known)
+
+    def _answer(self, result: ToolResult) -> None:
+        call = self._calls.get(result.call)
+        if call is not None:
+            call.result, call.output = result, ""
+
+    def _end(self, over: Over) -> None:
+        self._ended = self._ended.plus(over.usage)
+        self.usage = self._ended
+        for each in (each for each in self.rounds if each.turn == over.turn):
+            each.state, each.reason, each.is_running, each.coming = over.state, over.reason or "", False, ""
+
+    # ---- What is not written down -----------------------------------------------------------------
+
+    def tell(self, turn: str, event: Event) -> None:
+        """Take over what happens in a turn that runs."""
+        found = next((each for each in reversed(self.rounds) if each.turn == turn), None)
+        if found is None:
+            return
+        found.changes += 1
+        match event:
+            case Started():
+                found.is_running = True
+            case TextDelta(delta=delta):
+                found.coming += delta
+            case CallStarted() | CallOutput():
+                self._works(found, event)
+            case Asked():
+                self._ask(found, event)
+            case Used(turn=used):
+                self.usage = self._ended.plus(used)
+            case Ended(state=state, reason=reason):
+                found.state, found.reason = state.value, reason or ""
+                found.is_running, found.coming = False, ""
+            case Retried() | Compacted():
+                found.coming = ""
+                found.items.append(Remark(text=_remark(event)))
+            case _:
+                pass
+
+    def steer(self, turn: str, text: str) -> None:
+        """The user has said something to a turn that runs."""
+        for each in (each for each in self.rounds if each.turn == turn):
+            each.steered.append(text)
+            each.changes += 1
+
+    def unread(self) -> list[str]:
+        """What the user has said to turns that have ended without reading it; told once."""
+        found = [text for each in self.rounds if not each.is_running for text in each.steered]
+        for each in (each for each in self.rounds if not each.is_running):
+            each.changes += bool(each.steered)
+            each.steered = []
+        return found
+
+    def _works(self, found: Round, event: CallStarted | CallOutput) -> None:
+        known = self._calls.get(event.call)
+        if isinstance(event, CallOutput):
+            if known is not None:
+                known.output = (known.output + event.text)[-OUTPUT_CHARS:]
+        elif known is not None:
+            known.title = event.title
+
+    def _ask(self, found: Round, event: Asked) -> None:
+        known = next(
+            (each for each in found.items if isinstance(each, Waiting) and each.question == event.question),
+            None,
+        )
+        if known is None:
+            known = Waiting(question=event.question, subject=event.subject)
+            found.items.append(known)
+        if event.end is not None:
+            known.end = _how(event.end, event.choice)
+
+    @property
+    def running(self) -> Round | None:
+        """The turn that runs."""
+        return next((each for each in self.rounds if each.is_running), None)
+
+
+def _remark(event: Retried | Compacted) -> str:
+    if isinstance(event, Compacted):
+        return "What was said earlier was summarised for the model."
+    return f"The model could not be reached, and is asked again in {event.in_s:.0f} s: {event.reason}"
+
+
+def _how(end: QuestionEnd, choice: str | None) -> str:
+    match end:
+        case QuestionEnd.ANSWERED:
+            return f"was answered: {TITLES.get(choice or DENY, choice)}"
+        case QuestionEnd.TIMED_OUT:
+            return "was not answered in time, which is a no"
+        case QuestionEnd.WITHDRAWN:
+            return "was withdrawn"
+
+
+def _described(call: ToolCall) -> Call:
+    """What a call does, and where."""
+    found, tool = Call(id=call.id, tool=call.name, title=call.name), TOOLS.get(call.name)
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return found
+    action = tool.parse(arguments) if tool is not None and isinstance(arguments, dict) else None
+    if action is None or isinstance(action, Failure):
+        return found
+    found.title = action.title
+    found.todos = action.items if isinstance(action, Todo) else ()
+    found.path = next(_paths(action), "")
+    found.line = max(action.start_line - 1, 0) if isinstance(action, ReadFile) else 0
+    return found
+
+
+def _paths(action: object) -> Iterator[str]:
+    yield from getattr(action, "changes", ())
+    if isinstance(action, ReadFile):
+        yield action.path

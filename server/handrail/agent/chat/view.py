@@ -1,0 +1,294 @@
+"""
+The conversation as people read it: parts of Markdown, of which each is known by its key.
+
+What models, files, tools and commands say is shown so that it cannot be taken for ours: its headings, quotes
+and rules are escaped, a fenced block ends with the text in which it began, links and HTML are taken apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.chat.transcript import (
+    Call,
+    Item,
+    Remark,
+    Round,
+    Told,
+    Transcript,
+    Waiting,
+    Words,
+)
+from handrail.core import surfaces
+from handrail.core.conversation import todo
+from handrail.core.conversation.message import Usage
+from handrail.core.documents.page import Part
+from handrail.core.results import sanitize
+
+ASK = "ask"  # the part below which the user writes
+YOU, OURS = "## You", "## handrail"
+SAID = "You said this while the turn ran; the model reads it before its next step:"
+NEW = "New conversation"
+TITLE_CHARS = 120
+SUMMARY_CHARS = 200
+LIMIT_ROWS = 15  # of what a call has printed; all of it is shown on demand
+LIMIT_CHARS = 6_000  # of it
+COMMANDS = frozenset({"terminal", "read_output", "stop"})  # of which the end says most
+KINDS: dict[type[object], str] = {Waiting: "asked", Remark: "remark"}  # of which no journal tells
+SHORT = frozenset({"read_file", "list_files", "search"})  # of which a line says enough
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+RUN = re.compile(r"`+")
+OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\s*$)")
+
+
+@dataclass(kw_only=True)
+class Shown:
+    """
+    The conversation, ready to be written.
+
+    Attributes:
+        parts: In order.
+        calls: The call that a part is about, by the part's key.
+        turns: The turn that a part belongs to, by the part's key.
+        questions: The question that a part asks, by the part's key.
+        messages: The part that shows what the user said, by turn.
+        folds: From which row of a part on it can be folded, by its key.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    calls: dict[str, Call] = field(default_factory=dict)
+    turns: dict[str, Round] = field(default_factory=dict)
+    questions: dict[str, str] = field(default_factory=dict)
+    messages: dict[str, Part] = field(default_factory=dict)
+    folds: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class View:
+    """
+    Shows a transcript; what has not changed since the last time is not made anew.
+
+    Attributes:
+        facts: What stands below the title: the model, the mode of the next turn if the user has chosen one,
+            how full the model's context is.
+        question: The open question of an id as Markdown; None if it is open no longer.
+        redact: Takes keys out of a text.
+    """
+
+    facts: Callable[[], tuple[str, str, str]]
+    question: Callable[[str], str | None]
+    redact: Callable[[str], str]
+    _known: dict[str, tuple[int, Shown]] = field(default_factory=dict)
+
+    def of(self, transcript: Transcript, told: Sequence[str] = ()) -> Shown:
+        """The conversation as it is now; what is *told* stands at its end."""
+        found = Shown()
+        title = next(escaped(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
+        model, mode, share = self.facts()
+        title = "".join(surfaces.unset(title, is_code=False))
+        facts = (model, mode or transcript.mode, share, *_used(transcript.usage))
+        found.parts.append(_part("title", f"# {title}", "", " · ".join(filter(None, facts)), ""))
+        known, self._known = self._known, {}
+        for each in transcript.rounds:
+            changes, shown = known.get(each.turn, (-1, Shown()))
+            if changes != each.changes or each.is_running:
+                shown = self._round(each)
+            self._known[each.turn] = (each.changes, shown)
+            found.parts += shown.parts
+            found.calls |= shown.calls
+            found.turns |= shown.turns
+            found.questions |= shown.questions
+            found.folds |= shown.folds
+            found.messages |= shown.messages
+        if told:
+            found.parts.append(
+                _part("told", *(row for text in told for row in escaped(self.redact(text))), "")
+            )
+        found.parts.append(_part(ASK, YOU, ""))
+        return found
+
+    def _round(self, one: Round) -> Shown:
+        found = Shown()
+        prompt = surfaces.prose(self.redact(one.prompt)).strip("\n")
+        found.parts.append(_part(f"you:{one.turn}", YOU, "", *prompt.split("\n"), ""))
+        found.messages[one.turn] = found.parts[-1]
+        found.parts.append(_part(f"ours:{one.turn}", OURS, ""))
+        lists = [item.id for item in one.items if isinstance(item, Call) and item.todos]
+        numbers = dict[str, int]()  # apart, as only some of the items are written down
+        for item in one.items:
+            kind = KINDS.get(type(item), "item")
+            number = numbers[kind] = numbers.get(kind, -1) + 1
+            key = f"{kind}:{one.turn}:{number}"
+            if isinstance(item, Call) and item.todos and item.id == lists[-1]:
+                rows = list(self._todos(item))
+            else:
+                rows = list(self._item(item))
+            found.parts.append(_part(key, *rows, ""))
+            if isinstance(item, Call):
+                found.calls[key] = item
+                if len(rows) > 1:
+                    found.folds[key] = 0
+            elif isinstance(item, Waiting) and not item.end:
+                found.questions[key] = item.question
+        if one.coming.strip():
+            found.parts.append(_part(f"coming:{one.turn}", *escaped(self.redact(one.coming)), ""))
+        for number, text in enumerate(one.steered):
+            rows = [f"> {surfaces.prose(row)}".rstrip() for row in self.redact(text).split("\n")]
+            found.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
+        if end := _ended(one):
+            found.parts.append(
+                _part(f"end:{one.turn}", surfaces.inert(surfaces.visible(self.redact(end))), "")
+            )
+        you, *others = found.parts  # what the user wrote stays as it is
+        found.parts = [you, *map(_inert, others)]
+        found.turns = {part.key: one for part in found.parts}
+        return found
+
+    def _item(self, item: Item) -> Iterator[str]:
+        match item:
+            case Words(text=text):
+                yield from escaped(self.redact(text))
+            case Remark(text=text):
+                yield f"*{surfaces.message(self.redact(text))}*"
+            case Told(text=text):
+                rows = self.redact(text).strip().split("\n")
+                yield "> While this turn ran, the model was told:"
+                yield ">"
+                yield from (
+                    f"> {surfaces.inert(surfaces.visible(row))}".rstrip() for row in rows[:LIMIT_ROWS]
+                )
+                if len(rows) > LIMIT_ROWS:
+                    yield f"> … {len(rows) - LIMIT_ROWS} more lines"
+            case Call():
+                yield from self._call(item)
+            case Waiting():
+                yield from self._waiting(item)
+
+    def _todos(self, call: Call) -> Iterator[str]:
+        """The list of what is to be done as it stands."""
+        yield f"- {surfaces.code(self.redact(call.title), TITLE_CHARS)}"
+        for each in call.todos:
+            text = surfaces.markdown(self.redact(each.text))
+            what = f"**{text}**" if each.state is todo.State.ACTIVE else text
+            yield f"  - [{'x' if each.state is todo.State.DONE else ' '}] {what}"
+
+    def _call(self, call: Call) -> Iterator[str]:
+        what = surfaces.code(self.redact(call.title), TITLE_CHARS)
+        if call.result is None:
+            yield f"- {what} …"
+            yield from self._printed(call.output, is_end=True)
+            return
+        text = self.redact(call.result.text.removeprefix(sanitize.PREFIX).strip())
+        first, _, more = text.partition("\n")
+        if call.result.failure is not None:  # its code is shown already
+            first = first.removeprefix(f"FAILED [{call.result.failure.code}] ")
+        failed = f"**{call.result.failure.code}** " if call.result.failure is not None else ""
+        yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
+        if call.output:  # it goes on in the background
+            yield from self._printed(call.output, is_end=True)
+        elif more and ((call.tool not in SHORT and not call.todos) or failed):
+            yield from self._printed(more, is_end=call.tool in COMMANDS)
+
+    def _printed(self, text: str, *, is_end: bool) -> Iterator[str]:
+        text = self.redact(text).strip("\n")
+        if not text.strip():
+            return
+        cut = text[-LIMIT_CHARS:] if is_end else text[:LIMIT_CHARS]
+        rows = cut.split("\n")
+        shown = rows[-LIMIT_ROWS:] if is_end else rows[:LIMIT_ROWS]
+        hidden = text.count("\n") + 1 - len(shown)
+        yield ""
+        if hidden and is_end:
+            yield f"  … {hidden} lines before these"
+            yield ""
+        yield from (f"  {row}" for row in surfaces.block("\n".join(shown), "text").split("\n"))
+        if hidden and not is_end:
+            yield ""
+            yield f"  … {hidden} more lines"
+
+    def _waiting(self, item: Waiting) -> Iterator[str]:
+        document = self.question(item.question) if not item.end else None
+        if document is None:
+            what = surfaces.code(self.redact(item.subject), TITLE_CHARS)
+            yield f"> A question about {what} {surfaces.message(item.end or 'has ended')}."
+            return
+        heading, _, rest = document.strip("\n").partition("\n")
+        yield f"> **{heading.removeprefix('# ')}**"
+        yield from (f"> {row}".rstrip() for row in rest.split("\n"))
+
+
+def escaped(text: str) -> Iterator[str]:
+    """The rows of a text of the model's, as Markdown that is not taken for ours."""
+    fence, is_plain = "", True
+    for row in surfaces.prose(text).strip("\n").split("\n"):
+        found = FENCE.match(row)
+        if fence:
+            is_end = found is not None and found[1].startswith(fence) and not row.strip().strip(fence[0])
+            fence = "" if is_end else fence
+            yield row
+        elif found is not None:
+            fence, is_plain = found[1], True
+            yield surfaces.inert(row)
+        else:
+            parts = _spans(row) if is_plain or not row.strip() else None
+            is_plain = parts is not None
+            shown = surfaces.inert(row) if parts is None else "".join(parts)
+            yield OURS_LIKE.sub(lambda blanks: blanks[1] + "\\", shown, count=1)
+    if fence:
+        yield fence
+
+
+def _spans(row: str) -> list[str] | None:
+    """
+    A row with what is not code in it taken apart; None if it cannot be told by itself what is code.
+
+    Then the same goes for what follows in its paragraph: a span may go on there.
+    """
+    found, at = list[str](), 0
+    while (begin := RUN.search(row, at)) is not None:
+        end = next((each for each in RUN.finditer(row, begin.end()) if each[0] == begin[0]), None)
+        if end is None or row[: begin.start()].endswith("\\"):
+            return None
+        found += (surfaces.inert(row[at : begin.start()]), row[begin.start() : end.end()])
+        at = end.end()
+    return [*found, surfaces.inert(row[at:])]
+
+
+def _ended(one: Round) -> str:
+    if one.is_running or one.state == "finished":
+        return ""
+    if not one.state:
+        return "*This turn did not come to its end.*"
+    what = "failed" if one.state == "failed" else f"was {one.state}"
+    return f"*The turn {what}{f': {one.reason}' if one.reason else '.'}*"
+
+
+def _used(usage: Usage) -> tuple[str, ...]:
+    tokens = usage.input_tokens + usage.output_tokens
+    if not tokens:
+        return ()
+    cost = () if usage.cost_usd is None else (f"${usage.cost_usd:.2f}",)
+    return f"{tokens:,} tokens", *cost
+
+
+def _part(key: str, *rows: str) -> Part:
+    return Part(key=key, rows=tuple(f"{row}\n" for text in rows for row in text.split("\n")))
+
+
+def _inert(part: Part) -> Part:
+    """A part without settings that Vim, Kate or Emacs would obey when the document is opened."""
+    if not any(surfaces.MODELINE.search(row) for row in part.rows):
+        return part
+    rows = ((line.text[:-1], line.is_code) for line in part.lines)
+    shown = (each for row, is_code in rows for each in surfaces.unset(row, is_code=is_code))
+    return Part(key=part.key, rows=tuple(f"{row}\n" for row in shown))
+
+
+def heading(parts: Sequence[Part], key: str) -> str:
+    """The first row of a part that says something, for lists."""
+    part = next((each for each in parts if each.key == key), None)
+    rows = part.rows if part is not None else ()
+    said = [row.strip() for row in rows if row.strip() and not row.startswith("## ")]
+    return surfaces.line(said[0], TITLE_CHARS) if said else ""

@@ -1,0 +1,43 @@
+"""Make a session's conversation shorter when the user wants that, not only when the context is full."""
+
+from __future__ import annotations
+
+from handrail.agent.host import Host
+from handrail.agent.turn import compaction
+from handrail.ports import HandrailError
+
+
+def share(host: Host, session: str) -> str:
+    """How full the model's context is, as people read it; nothing before the first turn."""
+    known = host.sessions.get(session)
+    if known is None or not known.messages:
+        return ""
+    try:
+        room = compaction.room_of(known, host.ports())
+    except HandrailError:
+        return ""  # there is no such model, or no key for it
+    return f"{min(known.tokens / max(room.window, 1), 1):.0%} of the context"
+
+
+async def compact(host: Host, session: str) -> tuple[int, int] | None:
+    """
+    Have all but the latest part of a session's conversation summarised.
+
+    Returns:
+        How many tokens it had and has, by estimate; None if there is too little to summarise.
+        Raises UnknownId if a turn runs, Busy, ProviderError.
+    """
+    host.at_rest(session)
+    release = host.archive.claimed(session)
+    host.rewinding.add(session)
+    try:
+        ports, now = host.ports(), host.sessions[session]
+        fitted = await compaction.summarised(now, ports, host.facts(session))
+        if fitted is None:
+            return None
+        host.sessions[session] = fitted.session
+        await host.archive.kept(fitted.session)
+        return fitted.before, fitted.after
+    finally:
+        host.rewinding.discard(session)
+        release()

@@ -1,0 +1,97 @@
+"""
+Remove the prompts that a turn answers, as part of its first edit of their document.
+
+It is the same change of the document, so one undo brings the comment back with what was there. If the comment
+is typed in while the edit is on its way, the edit is made without the removal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.agent.turn.edit.plan import PlannedFile
+from handrail.core.checkpoint import StepId
+from handrail.core.documents import edit
+from handrail.core.documents.change import Change, Create, Delete, Landing, Rejected, Update
+from handrail.core.documents.in_code.removal import SentPrompt, removed, with_removals
+from handrail.ports import Ports
+
+
+async def removing(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
+    """The files of a call, whose changes also remove the prompts that the turn answers in them."""
+    found = []
+    for file in files:
+        sent = ports.removals.of(step.turn, _identity(file)) if file.changes else ()
+        found.append(await asyncio.to_thread(_removing, file, sent) if sent else file)
+    return tuple(found)
+
+
+def _identity(file: PlannedFile) -> str:
+    return file.parts[0].mutation.identity
+
+
+def _removing(file: PlannedFile, sent: Sequence[SentPrompt]) -> PlannedFile:
+    match file.changes:
+        case (Update() as update,):
+            return replace(file, changes=(with_removals(update, sent),))
+        case (Create() as moved, Delete() as delete):
+            content = moved.text.content
+            for each in sent:
+                gone = removed(each, content)
+                content = content if gone is None else edit.apply(content, [gone])
+            return replace(file, changes=(replace(moved, text=replace(moved.text, content=content)), delete))
+        case _:
+            return file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentCall:
+    """The files of a call as they were sent, their changes in order, and what became of each."""
+
+    files: tuple[PlannedFile, ...]
+    changes: tuple[Change, ...]
+    landings: tuple[Landing, ...]
+
+
+async def applied(
+    ports: Ports, planned: Sequence[PlannedFile], files: Sequence[PlannedFile], label: str, *, partial: bool
+) -> SentCall:
+    """
+    Have the editor make the changes of a call.
+
+    Args:
+        ports: The world.
+        planned: The files as the model wants them.
+        files: The same, with what handrail removes.
+        label: What the user's undo list shows.
+        partial: Whether what fits may stand although the rest does not.
+    """
+    plain, changes = _changes(planned, partial=partial), _changes(files, partial=partial)
+    landings = list(await ports.editor.apply(changes, label))
+    for at, (own, sent) in enumerate(zip(plain, changes, strict=True)):
+        landing = landings[at]
+        if own != sent and isinstance(landing, Rejected) and landing.conflicts:
+            changes[at] = own
+            (landings[at],) = await ports.editor.apply([own], label)
+    rest = iter(changes)
+    sent_files = tuple(replace(file, changes=tuple(next(rest) for _ in file.changes)) for file in files)
+    return SentCall(files=sent_files, changes=tuple(changes), landings=tuple(landings))
+
+
+def _changes(files: Sequence[PlannedFile], *, partial: bool) -> list[Change]:
+    return [
+        replace(change, is_divisible=partial) if isinstance(change, Update) else change
+        for file in files
+        for change in file.changes
+    ]
+
+
+def settle(ports: Ports, step: StepId, files: Sequence[PlannedFile], landings: Sequence[Landing]) -> None:
+    """Note which documents have been edited: what was not removed from them by then stays."""
+    rest = iter(landings)
+    for file in files:
+        of_file = [next(rest) for _ in file.changes]
+        if any(not isinstance(each, Rejected) for each in of_file):
+            ports.removals.edited(step.turn, _identity(file))

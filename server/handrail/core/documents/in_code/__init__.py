@@ -1,0 +1,1 @@
+"""Prompts that the user writes into code, as comments."""

@@ -1,0 +1,89 @@
+"""
+Remove a prompt from its document, together with the first edit that answers it.
+
+The comment is looked for in the text that the edit is computed on: at its place, carried over from the text
+that it was sent from. If it reads otherwise there, it stays as its user has it; if the edit itself touches
+it, nothing is added to that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from handrail.core.documents import edit
+from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.in_code.prompts import BLANKS, TERMINATOR, Prompt, at, prompts
+from handrail.core.documents.text import Text
+from handrail.core.failure import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentPrompt:
+    """
+    A prompt that a turn answers.
+
+    Attributes:
+        identity: Of its document.
+        content: The text from which it was sent.
+        prompt: Where it stood, and what it said.
+        language, path: What tells the language of the document.
+    """
+
+    identity: str
+    content: str
+    prompt: Prompt
+    language: str
+    path: str
+
+
+def removed(sent: SentPrompt, now: str) -> TextEdit | None:
+    """The edit of *now* that removes the comment; None if it does not stand there as it was sent."""
+    before = sent.prompt
+    start = edit.carry(before.span, edit.between(sent.content, now)).start
+    row = Text(now).line_at(min(start, len(now)))
+    for there in at(prompts(now, sent.language, sent.path), row, row):
+        if there.first == row and there.text == before.text and there.is_alone == before.is_alone:
+            return TextEdit(span=_all_of(there, now), new="")
+    return None
+
+
+def _all_of(prompt: Prompt, content: str) -> Span:
+    """The comment with its rows, or behind code with the blanks before it."""
+    start, end = prompt.span.start, prompt.span.end
+    head = content[max(content.rfind("\n", 0, start), content.rfind("\r", 0, start)) + 1 : start]
+    begin = start - len(head) + len(head.rstrip(" \t"))
+    is_first = not head.strip(" \t")
+    if prompt.is_alone:
+        behind = _end(BLANKS, content, end)
+        return Span(start=start - len(head), end=_end(TERMINATOR, content, behind))
+    if is_first:  # code stands behind it, and keeps the indentation
+        return Span(start=start, end=_end(BLANKS, content, end))
+    return Span(start=begin, end=end)
+
+
+def _end(pattern: re.Pattern[str], content: str, place: int) -> int:
+    match = pattern.match(content, place)
+    return match.end() if match is not None else place
+
+
+def with_removals(update: Update, sent: Sequence[SentPrompt]) -> Update:
+    """*update*, which also removes comments that it does not touch; the same value if there are none."""
+    taken, found = [each.span for each in update.edits], list[TextEdit]()
+    for each in sent:
+        gone = removed(each, update.base.content)
+        if gone is not None and not any(_meet(gone.span, span) for span in taken):
+            found.append(gone)
+            taken.append(gone.span)
+    if not found:
+        return update
+    number = max((hunk.number or 1 for hunk in update.hunks), default=0) + 1
+    edits = tuple(sorted(found, key=lambda each: each.span.start))
+    return replace(update, hunks=(*update.hunks, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Whether two spans have text in common, or one is inserted inside the other."""
+    return one.start < other.end and other.start < one.end

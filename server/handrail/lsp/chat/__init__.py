@@ -1,0 +1,1 @@
+"""Conversations as documents of the client."""

@@ -1,0 +1,129 @@
+"""The conversations that one client has opened as documents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.chat.before import Before
+from handrail.agent.chat.transcript import Transcript
+from handrail.core.conversation.journal import Entry
+from handrail.core.ledger.report import Ended, Event
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.chat.paths import Paths
+from handrail.ports.served import ServedDocuments
+
+NAME = re.compile(r"chat-[a-z0-9-]{1,60}\.md")
+SLUG_CHARS = 40
+TAIL_CHARS = 6  # of a session's id
+
+
+@dataclass(kw_only=True)
+class Chats:
+    """
+    The documents of conversations, by their sessions.
+
+    Attributes:
+        served: Has them.
+        page: Makes the page of a session.
+        paths: Of the workspace's files.
+        latest: The session that was opened, or sent to, last.
+    """
+
+    served: ServedDocuments
+    page: Callable[[str, str], ChatPage]
+    paths: Paths
+    latest: str | None = None
+    _pages: dict[str, ChatPage] = field(default_factory=dict)
+    _before: dict[str, Before] = field(default_factory=dict)
+    _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def of_session(self, session: str) -> ChatPage:
+        """The page of a session, made if it has none yet."""
+        self.latest = session
+        async with self._one_at_a_time:
+            if session not in self._pages:  # it hears of all that happens from now on
+                page = self._made(session, f"chat-{_tail(session)}.md")
+                await page.load()
+                if page.transcript.rounds and await self.served.read(page.name) is None:
+                    page.name = f"chat-{_slug(page.transcript)}{_tail(session)}.md"
+        return self._pages[session]
+
+    def _made(self, session: str, name: str) -> ChatPage:
+        page = self._pages[session] = self.page(session, name)
+        page.before = self._before.pop(session, page.before)
+        return page
+
+    def has(self, session: str) -> bool:
+        """Whether there is a document of a session."""
+        return session in self._pages
+
+    def of_uri(self, uri: str) -> ChatPage | None:
+        """The page of a document, if it is one."""
+        return next((page for page in self._pages.values() if page.is_it(uri)), None)
+
+    async def found(self, uri: str) -> None:
+        """A document was opened that may be a conversation, from an earlier time."""
+        async with self._one_at_a_time:
+            known, name = self.of_uri(uri), uri.rpartition("/")[2]
+            if known is None and NAME.fullmatch(name):
+                known = await self._from_note(name)
+            if known is not None:
+                await known.recognise(uri)
+        if known is not None:
+            await known.found(uri)
+
+    async def _from_note(self, name: str) -> ChatPage | None:
+        """The page of a file, by what was kept of it; None if it is not ours."""
+        try:
+            _, _, session = json.loads(await self.served.kept(name) or "")
+        except (ValueError, TypeError):
+            return None
+        if not isinstance(session, str) or not session:
+            return None
+        page = self._pages.get(session)
+        if page is None:
+            page = self._made(session, name)
+            self.latest = session
+        return page if page.name == name else None
+
+    async def knows(self, uri: str) -> None:
+        """Wait until it is known whether a document is a conversation, if it may be one."""
+        if NAME.fullmatch(uri.rpartition("/")[2]):
+            await self.settled()
+
+    async def settled(self) -> None:
+        """Wait until it is known of all documents that were opened whether they are conversations."""
+        async with self._one_at_a_time:
+            pass
+
+    def hear(self, session: str, entries: Sequence[Entry]) -> None:
+        """Something is written down of a session."""
+        page = self._pages.get(session)
+        if page is not None:
+            page.hear(entries)
+        elif session in self._before:
+            self._before[session].wrote(entries)
+
+    def tell(self, session: str, turn: str, event: Event) -> None:
+        """Something happens in a turn."""
+        page = self._pages.get(session)
+        if page is not None:
+            page.tell(turn, event)
+        elif isinstance(event, Ended):
+            self._before.pop(session, None)
+        else:
+            self._before.setdefault(session, Before()).tell(turn, event)
+
+
+def _tail(session: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", session.lower())[-TAIL_CHARS:] or "session"
+
+
+def _slug(transcript: Transcript) -> str:
+    """What a session is called, as the beginning of a file's name."""
+    found = "-".join(re.findall(r"[a-z0-9]+", transcript.title.lower()))[:SLUG_CHARS].strip("-")
+    return f"{found}-" if found else ""

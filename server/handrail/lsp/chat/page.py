@@ -1,0 +1,310 @@
+"""The document of one conversation in one client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.chat.before import Before
+from handrail.agent.chat.transcript import Round, Transcript
+from handrail.agent.chat.view import ASK, YOU, Shown, View
+from handrail.core.conversation.journal import Entry
+from handrail.core.documents.page import Line, Page, Part
+from handrail.core.ledger.report import Asked, Event
+from handrail.lsp.protocol import Mode
+from handrail.lsp.served_page import Edit, ServedPage, same
+from handrail.ports import Question
+from handrail.ports.sessions import Sessions
+
+LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
+SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
+KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
+
+
+def _unset() -> View:
+    raise AssertionError("a view is given")
+
+
+@dataclass
+class ChatPage(ServedPage):
+    """
+    A conversation.
+
+    Attributes:
+        session: Its id.
+        journals: Where it is written down.
+        running: The turns of the session that run in this server.
+        asked: The open questions of these turns.
+        view: Shows it.
+        transcript: What was said and done.
+        shown_now: What of that is shown.
+        mode: Of its turns, as the user has chosen it; else that of the settings.
+        told: What a command has to say, as Markdown.
+        sending: Held while the user's text is sent, so that none is sent twice.
+    """
+
+    session: str = ""
+    journals: Sessions | None = None
+    running: Callable[[], Iterable[str]] = tuple
+    asked: Callable[[], Iterable[Question]] = tuple
+    view: View = field(default_factory=_unset)
+    transcript: Transcript = field(default_factory=Transcript)
+    shown_now: Shown = field(default_factory=Shown)
+    mode: Mode | None = None
+    told: list[str] = field(default_factory=list)
+    sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _page: Page = field(default_factory=Page)
+    before: Before | None = field(default_factory=Before)  # the journal was read
+    _said: object = None
+    _back: list[str] = field(default_factory=list)  # of the user's, what no turn has read
+    _sent_lines: list[Line] = field(default_factory=list)  # of the user's, which still stand in the document
+    _took_s: float = 0.0
+    _kept_keys: tuple[str, ...] = ()
+    _kept_at: float = float("-inf")
+
+    @property
+    def page(self) -> Page:
+        """What it holds, as far as is known."""
+        return self._page
+
+    @page.setter
+    def page(self, now: Page) -> None:
+        self._page = now
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """Turns, and what came of them; at the end the place where the user writes."""
+        return self.shown_now.parts
+
+    def parts_in(self, page: Page) -> Sequence[Part]:
+        """A message that the user has changed stays as it is, until it is sent again or restored."""
+        changed = self._changed_messages(page)
+        return [_left(part, changed[part.key]) if part.key in changed else part for part in self.parts]
+
+    @property
+    def tells_itself(self) -> bool:
+        """The journal tells all that is ours."""
+        return True
+
+    @property
+    def pause_s(self) -> float:
+        """How long to wait before the next update: the longer it takes, the more seldom."""
+        return min(max(LEAST_PAUSE_S, self._took_s * SHARE), MOST_PAUSE_S)
+
+    async def prepare(self, page: Page) -> None:
+        """Read the journal, if it was not read yet, and show what is known by now."""
+        await self.load()
+        self.shown_now = self.view.of(self.transcript, self.told)
+
+    def has_news(self) -> bool:
+        """Whether a turn or a question has begun or ended; what moves, an editor moves itself."""
+        running = self.transcript.running
+        said = (running and running.turn, tuple(self.shown_now.questions), len(self.transcript.rounds))
+        before, self._said = self._said, said
+        return said != before
+
+    def as_json(self) -> str:
+        """The session."""
+        return self.session
+
+    def take_up(self, kept: str) -> None:
+        """The session is known."""
+
+    async def bring(self, edit: Edit = same) -> str:
+        """Have it show the conversation as it is now. Returns its URI; raises ServedError."""
+        clock = asyncio.get_running_loop()
+        began = clock.time()
+        self._back += self.transcript.unread()
+        back = "\n".join(self._back)
+        sent = [*self._sent_lines]
+        found = await super().bring(lambda page: _with_back(without(edit(page), sent), back))
+        stands = {id(line) for line in self.page.lines}
+        self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
+        there = {line.text.rstrip() for line in self.draft}
+        if all(row.rstrip() in there for row in back.split("\n")):
+            self._back = []
+        self._took_s = clock.time() - began
+        return found
+
+    async def _keep(self) -> None:
+        now, keys = asyncio.get_running_loop().time(), tuple(part.key for part in self.parts)
+        if self.transcript.running is None or now - self._kept_at >= KEEP_S or keys != self._kept_keys:
+            self._kept_at, self._kept_keys = now, keys
+            await super()._keep()
+
+    async def ready(self) -> None:
+        """Take over what the user has written, without changing anything. Raises ServedError."""
+        if self.is_loaded:
+            self.look()
+        else:
+            await self.bring()
+
+    # ---- The conversation -------------------------------------------------------------------------
+
+    async def load(self) -> None:
+        """Read the journal."""
+        if self.before is None or self.journals is None:
+            return
+        entries = await self.journals.load(self.session) or ()
+        if self.before is None:
+            return  # it was read while this waited
+        before, self.before = self.before, None
+        self.transcript.add([*entries, *before.since(entries)])
+        self.transcript.runs(self.running())
+        running = set(self.running())
+        for turn, event in before.events:
+            if turn in running:
+                self.transcript.tell(turn, event)
+        for each in self.asked():
+            event = Asked(call=each.call, subject=each.subject, question=each.id)
+            self.transcript.tell(each.turn, event)
+
+    def hear(self, entries: Sequence[Entry]) -> None:
+        """Something is written down of the session."""
+        if self.before is not None:
+            self.before.hear(entries)
+        else:
+            self.transcript.add(entries, is_now=True)
+            self.changed()
+
+    def tell(self, turn: str, event: Event) -> None:
+        """Something happens in a turn of the session."""
+        if self.before is not None:
+            self.before.tell(turn, event)
+        else:
+            self.transcript.tell(turn, event)
+            self.changed()
+
+    # ---- What the user writes ---------------------------------------------------------------------
+
+    @property
+    def draft(self) -> tuple[Line, ...]:
+        """The user's lines below our last heading that were not sent."""
+        rows, sent = self._page.lines, {id(line) for line in self._sent_lines}
+        return tuple(each for each in rows[_below(rows) :] if each.part is None and id(each) not in sent)
+
+    def taken(self, sent: Sequence[Line]) -> None:
+        """These lines were sent: they go with the next update that the editor takes."""
+        self._sent_lines += sent
+
+    @property
+    def place(self) -> int:
+        """
+        The line, counted from 0, where the user writes or goes on.
+
+        It is one that every editor shows: Vim has no line behind the last line end.
+        """
+        rows = self._page.lines
+        said = [at for at, line in enumerate(rows) if line.text.strip()]
+        if said and rows[said[-1]].part is None:
+            return said[-1]
+        return max(len(rows) - 1, 0)
+
+    def is_ours(self, line: int) -> bool:
+        """Whether a line, counted from 0, is one of ours."""
+        rows = self._page.lines
+        return line < len(rows) and rows[line].part is not None
+
+    def begins_at(self, line: int) -> bool:
+        """Whether what the user writes begins at a line, counted from 0."""
+        rows = self._page.lines
+        first = _below(rows)
+        return first < line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
+
+    def changed_message(self) -> Round | None:
+        """The first turn whose message has other words by now than those that were sent."""
+        changed = self._changed_messages(self._page)
+        return next((one for one in self.transcript.rounds if f"you:{one.turn}" in changed), None)
+
+    def is_changed(self, turn: str) -> bool:
+        """Whether the user's message of a turn has other words by now than those that were sent."""
+        return f"you:{turn}" in self._changed_messages(self._page)
+
+    def message(self, turn: str) -> str:
+        """What the user's message of a turn is in the document by now."""
+        key = f"you:{turn}"
+        rows = (line.text for own, line in _owned(self._page) if own == key and not _is_heading(line))
+        return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
+
+    def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
+        """By part the lines of the user's messages that have other words by now than were sent."""
+        there = dict[str, list[Line]]()
+        for key, line in _owned(page):
+            if key.startswith("you:"):
+                there.setdefault(key, []).append(line)
+        sent = self.shown_now.messages
+        return {
+            part.key: there[part.key]
+            for part in sent.values()
+            if part.key in there and _words(there[part.key]) != "".join(part.rows[1:]).split()
+        }
+
+
+def _is_heading(line: Line) -> bool:
+    return line.part is not None and not line.number
+
+
+def _words(lines: Sequence[Line]) -> list[str]:
+    return "".join(line.text for line in lines if not _is_heading(line)).split()
+
+
+def _left(part: Part, there: Sequence[Line]) -> Part:
+    """What is left of the rows of a part; the rows around it are there in any case."""
+    around = {0, 1, len(part.rows) - 1}
+    kept = sorted(around | {line.number for line in there if line.part == part.key})
+    return Part(key=part.key, rows=tuple(part.rows[at] for at in kept), numbers=tuple(kept))
+
+
+def _owned(page: Page) -> Iterator[tuple[str, Line]]:
+    """Each line with the key of the part that it is in, or is written in."""
+    key = ""
+    for line in page.lines:
+        key = line.part or (line.over.part if line.over is not None else None) or key
+        yield key, line
+
+
+def without(page: Page, sent: Sequence[Line]) -> Page:
+    """The page without the lines of a draft that was sent."""
+    left = Counter(line.text.rstrip() for line in sent)
+    found, is_draft = list[Line](), False
+    for line in page.lines:
+        is_draft = is_draft or line.part == ASK
+        row = line.text.rstrip()
+        if is_draft and line.part is None and left[row] > 0:
+            left[row] -= 1
+        else:
+            found.append(line)
+    return Page(lines=tuple(found))
+
+
+def _with_back(page: Page, text: str) -> Page:
+    return with_draft(page, text) if text else page
+
+
+def with_draft(page: Page, text: str) -> Page:
+    """The page with *text* at the end of what the user writes."""
+    lines = page.lines
+    if not any(line.part == ASK for line in lines):  # nothing is written yet
+        lines = (*lines, Line(text=f"{YOU}\n", part=ASK), Line(text="\n", part=ASK, number=1))
+    written = any(line.part is None and line.text.strip() for line in lines[_below(lines) :])
+    rows = ["", *text.split("\n")] if written else text.split("\n")
+    return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
+
+
+def _below(lines: Sequence[Line]) -> int:
+    """Where the user's lines begin below our last heading."""
+    return next((at for at, line in enumerate(lines) if line.part == ASK), len(lines))
+
+
+def restored(page: Page, part: Part) -> Page:
+    """The page with a part as it was, and without what the user has written in it."""
+    found, is_there = list[Line](), False
+    for key, line in _owned(page):
+        if key != part.key:
+            found.append(line)
+        elif not is_there:
+            found += part.lines
+            is_there = True
+    return Page(lines=tuple(found))

@@ -1,0 +1,82 @@
+"""Ask about what is selected in any document, or say something in a conversation from elsewhere."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+
+from handrail.agent.chat import mentions
+from handrail.core import surfaces
+from handrail.core.failure import Failure
+from handrail.core.results.redact import redact
+from handrail.lsp import convert, protocol
+from handrail.lsp.chat import page as on_page
+from handrail.lsp.features import actions, configuration, prompts
+from handrail.lsp.features.actions import action
+from handrail.lsp.features.chat import requests
+from handrail.lsp.state import State, Wrong
+
+ABOUT, CHANGE = "Ask handrail about this…", "Change this with handrail…"
+LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read by the model as it needs it
+
+
+async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAsked:
+    """Write at the end of a conversation, or say something in it."""
+    if params.uri is None and not (params.text or "").strip():
+        raise Wrong("give `text`, or the `uri` of what it is about.")
+    await configuration.settled(state)
+    await state.chats.settled()
+    said = [await _quoted(state, params)] if params.uri is not None else []
+    said += [params.text.strip("\n")] if params.text and params.text.strip() else []
+    text = "\n\n".join(said)
+    page = await requests.latest(state, params.session)
+    turn: str | None = None
+    if params.send:
+        async with page.sending:
+            await page.bring()
+            turn = (await requests.say(state, page, text, params.mode)).turn
+        uri = await page.bring()
+    else:
+        uri = await page.bring(lambda now: on_page.with_draft(now, text if params.text else f"{text}\n"))
+    line = page.place if params.text else max(len(page.page.lines) - 1, 0)
+    return protocol.ChatAsked(session=page.session, uri=uri, text=page.page.text, line=line, turn=turn)
+
+
+async def _quoted(state: State, params: protocol.ChatAskParams) -> str:
+    """What the words are about: a document, or a selection as the editor holds it. Raises Wrong."""
+    uri = params.uri or ""
+    place = prompts.sent_from(state, uri)
+    found = await state.editor.read(uri)
+    if isinstance(found, Failure):
+        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {found.message}")
+    wish = "Change this in" if params.change else "About this in" if params.range else "About"
+    if params.range is None:
+        return f"{wish} {mentions.written(place.path)}:"
+    text = found.text
+    start = convert.offset(text, params.range.start, state.converter.encoding)
+    end = max(start, convert.offset(text, params.range.end, state.converter.encoding))
+    first, last = text.line_at(start) + 1, text.line_at(max(start, end - 1)) + 1
+    lines = f"{first}" if first == last else f"{first}-{last}"
+    quoted = redact(text.content[start:end], state.secrets()).rstrip("\r\n")
+    if not quoted.strip() or len(quoted) > LIMIT_QUOTE_CHARS:
+        return f"{wish} {mentions.written(place.path)}:{lines}:"
+    where = f"line {lines}" if first == last else f"lines {lines}"
+    return f"{wish} `{surfaces.line(place.path)}`, {where}:\n\n{surfaces.block(quoted)}"
+
+
+def show(state: State, found: protocol.ChatAsked) -> None:
+    """Have the editor open the conversation where the user goes on."""
+    state.begin(state.open_document(found.uri, found.line))
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Ask about what is selected, or have it changed."""
+    uri, place = params.text_document.uri, params.range
+    if not actions.wanted(params) or place.start == place.end or actions.is_ours(state, uri):
+        return []
+    if not prompts.is_sent_from(state, uri):
+        return []
+    about = {"uri": uri, "range": actions.span(place.start, place.end)}
+    return [
+        action(ABOUT, protocol.CHAT_ASK, about),
+        action(CHANGE, protocol.CHAT_ASK, {**about, "change": True}),
+    ]

@@ -1,0 +1,93 @@
+"""Commands that the user writes in a conversation: `/mode ask`, `/compact` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import get_args
+
+from handrail.agent import compacting
+from handrail.agent.chat import slash
+from handrail.agent.chat.slash import Command
+from handrail.lsp import chosen, protocol, settings
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.features import checkpoint, review_page, turn
+from handrail.lsp.state import EDITOR, State, Wrong
+
+NEXT = "From the next turn on."
+
+
+async def run(state: State, page: ChatPage, command: Command) -> list[str]:
+    """Do what a command says; what the conversation tells of it. Raises Wrong, HandrailError."""
+    return await COMMANDS[command.name](state, page, command.argument)
+
+
+async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
+    names = [f"- `/{name}`: {does}" for name, does in slash.NAMES.items()]
+    return [*names, "- `@path`, `@path:10-20`, `@selection`, `@problems`, `@diff`: show that to the model"]
+
+
+async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
+    with state.slow("Summarising the conversation"):
+        found = await compacting.compact(state.host, page.session)
+    if found is None:
+        return ["There is too little to summarise yet."]
+    before, after = found
+    return [f"What was said is summarised for the model: from about {before:,} tokens to {after:,}."]
+
+
+async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
+    modes: tuple[protocol.Mode, ...] = get_args(protocol.Mode)
+    if not argument:
+        return [f"The mode is {page.mode or state.settings.text(settings.MODE)}."]
+    wanted = next((each for each in modes if each == argument.lower()), None)
+    if wanted is None:
+        raise Wrong(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")
+    page.mode = wanted
+    return [f"The mode is {wanted}. {NEXT}"]
+
+
+async def _model(state: State, page: ChatPage, argument: str) -> list[str]:
+    if not argument:
+        return [f"The model is {state.settings.text(settings.MODEL)}."]
+    wanted = chosen.with_model(state.settings, argument)
+    if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
+        state.world.providers(chosen.model(wanted))  # raises if there is no such model, or no key for it
+    state.model, state.settings = argument, wanted
+    return [f"The model is {argument}. {NEXT}"]
+
+
+async def _review(state: State, page: ChatPage, argument: str) -> list[str]:
+    review_page.show(state, await review_page.open_(state, protocol.ReviewOpenParams()))
+    return []
+
+
+async def _stop(state: State, page: ChatPage, argument: str) -> list[str]:
+    running = page.transcript.running
+    if running is None:
+        return ["Nothing runs."]
+    await turn.cancel(state, protocol.TurnCancelParams(turn=running.turn))
+    return []
+
+
+async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
+    rounds = [each for each in page.transcript.rounds if not each.copied]
+    if not rounds:
+        return ["No turn is left to take back."]
+    wish = protocol.CheckpointRestoreParams(checkpoint=rounds[-1].turn, conversation=True)
+    report = await checkpoint.restore(state, wish)
+    checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
+    count = len(report.restored) + len(report.deleted)
+    documents = "1 document" if count == 1 else f"{count} documents"
+    return [f"The last turn is taken back: {documents} restored."]
+
+
+COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[list[str]]]] = {
+    "compact": _compact,
+    "help": _help,
+    "mode": _mode,
+    "model": _model,
+    "review": _review,
+    "stop": _stop,
+    "undo": _undo,
+}

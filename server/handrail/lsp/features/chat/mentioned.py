@@ -1,0 +1,184 @@
+"""What a message points at with an `@`, as the model is shown it; and what may be named there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lsprotocol import types as lsp
+
+from handrail.agent.chat import mentions, slash
+from handrail.agent.chat.mentions import DIFF, PROBLEMS, SELECTION, Mention
+from handrail.core import surfaces
+from handrail.core.conversation.message import Excerpt
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.place import Place
+from handrail.lsp import convert, protocol
+from handrail.lsp.documents import from_units, to_units
+from handrail.lsp.features import actions, prompts
+from handrail.lsp.state import State
+
+LIMIT_PROBLEMS = 50
+LIMIT_OFFERED = 100
+TRIGGERS = ("@", "/", '"')
+
+
+@dataclass(kw_only=True)
+class Pointed:
+    """
+    What a message points at.
+
+    Attributes:
+        context: Documents, and parts of them.
+        excerpts: Other texts.
+        problems: What the user should know of names that stand for nothing.
+    """
+
+    context: list[protocol.TurnContext] = field(default_factory=list)
+    excerpts: list[Excerpt] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+async def pointed_at(state: State, text: str) -> Pointed:
+    """What *text* names with an `@`."""
+    found = Pointed()
+    for each in mentions.mentions(text):
+        if (other := OTHERS.get(each.full)) is not None:
+            why = await other(state, found)
+        else:
+            why = await _document(state, each, found)
+        if why:
+            found.problems.append(f"@{surfaces.line(each.full)} {why}")
+    return found
+
+
+async def _document(state: State, named: Mention, found: Pointed) -> str:
+    """Add a document that is named; why not, if it is not to be had."""
+    lines = protocol.Range(
+        start=protocol.Position(line=named.first - 1, character=0),
+        end=protocol.Position(line=named.last, character=0),
+    )
+    for path, range_ in ((named.name, lines if named.first else None), (named.full, None)):
+        place = state.workspace.resolve(path)
+        if not isinstance(place, Place) or place.standing not in prompts.SENT_FROM:
+            continue
+        if not isinstance(await state.editor.read(place.uri), Failure):
+            found.context.append(protocol.TurnContext(uri=place.uri, range=range_))
+            return ""
+    return await _why(state, named.name) if named.is_path else ""
+
+
+async def _why(state: State, path: str) -> str:
+    place = state.workspace.resolve(path)
+    if not isinstance(place, Place):
+        return f"is not shown to the model: {place.message}"
+    if place.standing not in prompts.SENT_FROM:
+        return "is not shown to the model: it is protected, or outside the workspace."
+    problem = await state.editor.read(place.uri)
+    if not isinstance(problem, Failure):
+        return ""
+    is_missing = problem.code is Code.NO_SUCH_FILE
+    return f"is not shown to the model: {'there is no such file.' if is_missing else problem.message}"
+
+
+async def _selection(state: State, found: Pointed) -> str:
+    selected = state.documents.selected
+    if selected is None:
+        return "stands for nothing: the editor has told of no selection. Ask from a selection instead."
+    uri, range_ = selected
+    if not prompts.is_sent_from(state, uri):
+        return "is not shown to the model: it is in a protected file, or outside the workspace."
+    found.context.append(protocol.TurnContext(uri=uri, range=convert.range_of(range_)))
+    return ""
+
+
+async def _problems(state: State, found: Pointed) -> str:
+    known = list(state.host.ledger.open)
+    if not known:
+        return "stands for nothing: handrail shows no problem."
+    rows = []
+    for each in known[:LIMIT_PROBLEMS]:
+        line = each.failure.near[0].span.start if each.failure.near and each.seen is not None else None
+        where = "" if line is None or each.seen is None else f":{each.seen.line_at(line) + 1}"
+        rows.append(f"{each.mutation.path}{where}: {each.failure.code.value}: {each.failure.message}\n")
+    if len(known) > LIMIT_PROBLEMS:
+        rows.append(f"{len(known) - LIMIT_PROBLEMS} more are not shown.\n")
+    found.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=1, text="".join(rows)))
+    return ""
+
+
+async def _diff(state: State, found: Pointed) -> str:
+    await state.host.reviews.refresh()
+    texts = [
+        f"{each.path}:{each.place}\n{each.diff}\n" for each in state.discussion.pending() if each.has_text
+    ]
+    if not texts:
+        return "stands for nothing: no change is pending."
+    found.excerpts.append(Excerpt(path="Changes that are pending", first_line=1, text="\n".join(texts)))
+    return ""
+
+
+OTHERS: Mapping[str, Callable[[State, Pointed], Awaitable[str]]] = {
+    SELECTION: _selection,
+    PROBLEMS: _problems,
+    DIFF: _diff,
+}
+
+
+def note_selection(state: State, params: lsp.CodeActionParams) -> None:
+    """The editor asks what can be done at a selection: keep it as the latest one."""
+    uri, range_ = params.text_document.uri, params.range
+    if range_.start != range_.end and not actions.is_ours(state, uri):
+        state.documents.selected = (uri, range_)
+
+
+# ---- While a message is typed -----------------------------------------------------------------------------
+
+
+async def completion(state: State, params: lsp.CompletionParams) -> lsp.CompletionList | None:
+    """What may be meant by an unfinished `@name` or `/command` of a draft."""
+    page, place = state.chats.of_uri(params.text_document.uri), params.position
+    document = state.documents.find(params.text_document.uri)
+    if page is None or document is None or place.line >= len(document.lines):
+        return None
+    page.look()
+    row = document.lines[place.line]
+    before = row[: from_units(row.rstrip("\r\n"), place.character, state.documents.encoding)]
+    if page.is_ours(place.line):
+        return None
+    if before.startswith("/") and page.begins_at(place.line):
+        return _listed([(f"/{name}", does) for name, does in slash.NAMES.items()], before, 0, params)
+    typing = mentions.unfinished(before)
+    if typing is None:
+        return None
+    typed, size = typing
+    start = to_units(row, len(before) - size, state.documents.encoding)
+    names = [(f"@{name}", does) for name, does in mentions.NAMES.items()]
+    paths = await state.chats.paths.all()
+    found = mentions.matches(paths, typed, LIMIT_OFFERED)
+    return _listed(names, f"@{typed}", start, params, [mentions.written(path) for path in found])
+
+
+def _listed(
+    names: Sequence[tuple[str, str]],
+    typed: str,
+    start: int,
+    params: lsp.CompletionParams,
+    paths: Sequence[str] = (),
+) -> lsp.CompletionList:
+    """The names that begin as *typed*, and *paths*; each takes the place of what stands from *start* on."""
+    end = params.position
+    here = lsp.Range(start=lsp.Position(line=end.line, character=start), end=end)
+    said = [(name, does) for name, does in names if name.startswith(typed)]
+    items = [
+        lsp.CompletionItem(
+            label=name,
+            detail=does or None,
+            kind=lsp.CompletionItemKind.File if not does else lsp.CompletionItemKind.Keyword,
+            sort_text=f"{number:04}",
+            filter_text=typed if not does else name,  # what matches a path in its middle is offered as well
+            text_edit=lsp.TextEdit(range=here, new_text=name),
+        )
+        for number, (name, does) in enumerate([*said, *((path, "") for path in paths)])
+    ]
+    return lsp.CompletionList(is_incomplete=bool(paths), items=items)

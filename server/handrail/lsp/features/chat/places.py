@@ -1,0 +1,216 @@
+"""What can be done at the lines of a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lsprotocol import types as lsp
+
+from handrail.agent.chat.transcript import Call, Round
+from handrail.agent.chat.view import ASK, heading
+from handrail.agent.tools import CHANGING
+from handrail.core.conversation.prompt import Mode
+from handrail.core.documents.page import Page
+from handrail.core.failure import Failure
+from handrail.core.policy.place import Place
+from handrail.lsp import protocol
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.documents import to_units
+from handrail.lsp.features import actions
+from handrail.lsp.features.actions import action, lens
+from handrail.lsp.questions import words
+from handrail.lsp.state import State
+
+CARRY_OUT, PLAN = "Carry out this plan", "Carry out this plan."
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """What can be done at a line of a conversation."""
+    page = state.chats.of_uri(params.text_document.uri)
+    if page is None or not actions.wanted(params):
+        return []
+    page.look()
+    key, _ = page.page.part_at(params.range.start.line)
+    found = [*_answers(state, page, key)]
+    running = page.transcript.running
+    if any(line.text.strip() for line in page.draft):
+        title = "Send" if running is None else "Send to the turn that runs"
+        found.append(action(title, protocol.CHAT_SEND, {"uri": params.text_document.uri}))
+    if running is not None:
+        found.append(action("Stop this turn", protocol.TURN_CANCEL, {"turn": running.turn}))
+    if running is None and (plan := _plan(page)) is not None:
+        found.append(action(CARRY_OUT, *plan))
+    found += _of_part(state, page, key, params.text_document.uri)
+    return [*found, action("New conversation", protocol.CHAT_NEW, {})]
+
+
+def _answers(state: State, page: ChatPage, key: str) -> Iterator[lsp.CodeAction]:
+    """The choices of a question, where all of it stands as we wrote it."""
+    asked = next(
+        (each for each in state.questions.open if each.id == page.shown_now.questions.get(key)), None
+    )
+    if asked is not None and _is_whole(page, key):
+        for choice in asked.question.choices:
+            title = words.choice_title(asked.question, choice)
+            yield action(title, protocol.APPROVAL_ANSWER, {"approval": asked.id, "choice": choice})
+
+
+def _is_whole(page: ChatPage, key: str) -> bool:
+    """Whether a part stands in the document as we wrote it, and nothing else in it."""
+    part = next((each for each in page.parts if each.key == key), None)
+    lines = page.page.lines
+    own = [at for at, line in enumerate(lines) if line.part == key]
+    if part is None or not own:
+        return False
+    there = [line.text.rstrip() for line in lines[own[0] : own[-1] + 1]]
+    return there == [row.rstrip() for row in part.rows]
+
+
+def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.CodeAction]:
+    one, call = page.shown_now.turns.get(key), page.shown_now.calls.get(key)
+    if call is not None and call.tool == "terminal":
+        yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
+        yield from _stops(state, page, call)
+    if one is None or one.is_running or one.copied:
+        return
+    if page.is_changed(one.turn):
+        yield action("Restore this message", protocol.CHAT_RESTORE, {"uri": uri, "turn": one.turn})
+    if page.transcript.running is None:
+        yield action("Send this message again, in a new conversation", *_again(one, uri))
+    if _changes(one):
+        wanted = {"checkpoint": one.turn}
+        yield action("Take back what this turn changed", protocol.CHECKPOINT_RESTORE, wanted)
+        yield action("Show what is pending", protocol.REVIEW_OPEN, {})
+
+
+def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]:
+    """How the command that a call has begun in the background is ended."""
+    for each in state.host.background.listed(page.session):
+        if each.call == call.id and each.is_running:
+            yield action("Stop this command", protocol.COMMAND_STOP, {"command": each.id})
+
+
+def _plan(page: ChatPage) -> tuple[protocol.Request, dict[str, object]] | None:
+    """How the plan is carried out that the latest turn has made."""
+    rounds = page.transcript.rounds
+    if not rounds or rounds[-1].mode != Mode.PLAN or rounds[-1].state != "finished":
+        return None
+    said = {"session": page.session, "text": PLAN, "mode": Mode.EDIT.value, "send": True}
+    return protocol.CHAT_ASK, said
+
+
+def _again(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
+    return protocol.CHAT_RESEND, {"uri": uri, "turn": one.turn}
+
+
+def _changes(one: Round) -> bool:
+    """Whether a turn may have changed documents."""
+    calls = (each for each in one.items if isinstance(each, Call))
+    return any(each.tool in CHANGING and each.result is not None for each in calls)
+
+
+def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """Above the place where the user writes *Send* or *Stop*; above a question its answers."""
+    uri = params.text_document.uri
+    page = state.chats.of_uri(uri)
+    if page is None:
+        return []
+    page.look()
+    found = list[lsp.CodeLens]()
+    for at, line in enumerate(page.page.lines):
+        if line.part is not None and not line.number:
+            found += _lenses(state, page, line.part, at, uri)
+    return found
+
+
+def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterator[lsp.CodeLens]:
+    """Those above a part."""
+    running = page.transcript.running
+    if key == ASK:
+        title = "Send" if running is None else "Send to the turn that runs"
+        yield lens(at, title, protocol.CHAT_SEND, {"uri": uri})
+        if running is not None:
+            yield lens(at, "Stop", protocol.TURN_CANCEL, {"turn": running.turn})
+        if running is None and (found := _plan(page)) is not None:
+            yield lens(at, CARRY_OUT, *found)
+        yield lens(at, "New conversation", protocol.CHAT_NEW, {})
+    elif key in page.shown_now.questions:
+        place = lsp.Position(line=at, character=0)
+        for each in _answers(state, page, key):
+            yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
+    elif key.startswith("you:") and running is None:
+        one = page.shown_now.turns[key]
+        if not one.copied:
+            yield lens(at, "Send again…", *_again(one, uri))
+
+
+def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+    """The places that calls are about."""
+    page = state.chats.of_uri(params.text_document.uri)
+    if page is None:
+        return []
+    page.look()
+    found, places = [], dict[str, Place | Failure]()
+    for at, line in enumerate(page.page.lines):
+        call = page.shown_now.calls.get(line.part) if line.part is not None and not line.number else None
+        if call is None or not call.path:
+            continue
+        if call.path not in places:
+            places[call.path] = state.workspace.resolve(call.path)
+        if not isinstance(place := places[call.path], Place):
+            continue
+        end = line.text.find("`", 3) + 1 or len(line.text.rstrip())  # of what is done, which is code
+        units = to_units(line.text, end, state.documents.encoding)
+        span = lsp.Range(start=lsp.Position(line=at, character=2), end=lsp.Position(line=at, character=units))
+        found.append(lsp.DocumentLink(range=span, target=f"{state.spelled(place.uri)}#L{call.line + 1}"))
+    return found
+
+
+def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
+    """The turns of a conversation, by what the user said."""
+    page = state.chats.of_uri(params.text_document.uri)
+    if page is None:
+        return None
+    page.look()
+    starts = _starts(page.page)
+    keys = [key for key in starts if key.startswith("you:")]
+    found, last = [], len(page.page.lines)
+    for key, following in zip(keys, [*keys[1:], ASK], strict=False):  # of none there is none that follows
+        begin, end = starts[key], max(starts.get(following, last) - 1, starts[key])
+        place = lsp.Range(
+            start=lsp.Position(line=begin, character=0), end=lsp.Position(line=end, character=0)
+        )
+        first = lsp.Range(
+            start=lsp.Position(line=begin, character=0), end=lsp.Position(line=begin, character=0)
+        )
+        name = heading(page.parts, key) or "You"
+        found.append(
+            lsp.DocumentSymbol(name=name, kind=lsp.SymbolKind.Event, range=place, selection_range=first)
+        )
+    return found
+
+
+def _starts(page: Page) -> dict[str, int]:
+    """The first line of each part, by its key."""
+    found = dict[str, int]()
+    for at, line in enumerate(page.lines):
+        if line.part is not None:
+            found.setdefault(line.part, at)
+    return found
+
+
+def folds(state: State, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
+    """Turns, and what calls have printed."""
+    page = state.chats.of_uri(params.text_document.uri)
+    if page is None:
+        return None
+    page.look()
+    found, starts = [], _starts(page.page)
+    for key in page.shown_now.folds:
+        rows = [at for at, line in enumerate(page.page.lines) if line.part == key and line.text.strip()]
+        if key in starts and rows[-1] > starts[key]:
+            found.append(lsp.FoldingRange(start_line=starts[key], end_line=rows[-1]))
+    for each in symbols(state, lsp.DocumentSymbolParams(text_document=params.text_document)) or ():
+        if each.range.end.line > each.range.start.line:
+            found.append(lsp.FoldingRange(start_line=each.range.start.line, end_line=each.range.end.line))
+    return found

@@ -1,0 +1,210 @@
+"""Conversations as documents: open one, write in it, send; what can be done at its lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from handrail.agent.archive import UnknownSession
+from handrail.agent.chat import slash
+from handrail.agent.chat.transcript import Round
+from handrail.agent.chat.view import YOU
+from handrail.agent.turn.session import Session
+from handrail.agent.turns import UnknownId
+from handrail.core import surfaces
+from handrail.core.conversation.label import label_of
+from handrail.core.documents.page import Line
+from handrail.lsp import protocol
+from handrail.lsp.chat import page as on_page
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.features import actions, configuration, turn
+from handrail.lsp.features.chat import commands, mentioned
+from handrail.lsp.state import State, Wrong
+
+MESSAGE_CHARS = 60
+CHANGED = (
+    "an earlier message was changed, which began with {message!r}. Send it again, or restore it; there is a "
+    "code action for each. Then send what you have written."
+)
+AGAIN, RESTORE = "Send it again, in a new conversation", "Restore the message"
+
+
+async def open_(state: State, params: protocol.ChatOpenParams) -> protocol.ChatDocument:
+    """Write the document of a conversation."""
+    await configuration.settled(state)
+    await state.chats.settled()
+    return await _document(await latest(state, params.session))
+
+
+async def latest(state: State, session: str | None) -> ChatPage:
+    """The conversation of a session, by default of the latest one, or else of a new one."""
+    session = session or state.chats.latest or next(reversed(state.host.sessions), None)
+    if session is None:
+        return await _new(state)
+    await _known(state, session)
+    return await state.chats.of_session(session)
+
+
+async def _known(state: State, session: str) -> None:
+    """Take a session up again, if this server does not know it yet; one that has no turn yet is begun."""
+    if session in state.host.sessions:
+        return
+    try:
+        await state.host.resume(session)
+    except UnknownSession:
+        if not state.chats.has(session):
+            raise
+        state.host.sessions[session] = Session(id=session)
+
+
+async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
+    """Begin a conversation."""
+    return await _document(await _new(state))
+
+
+async def _new(state: State) -> ChatPage:
+    session = state.host.new_id("s")
+    state.host.sessions[session] = Session(id=session)
+    return await state.chats.of_session(session)
+
+
+async def _document(page: ChatPage) -> protocol.ChatDocument:
+    uri = await page.bring()
+    return protocol.ChatDocument(session=page.session, uri=uri, text=page.page.text, line=page.place)
+
+
+async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSent:
+    """Send what is written at the end of a conversation."""
+    page = await _page(state, params.uri, params.session)
+    async with page.sending:
+        await page.ready()
+        sent = page.draft
+        text = "\n".join(line.text.rstrip("\r\n") for line in sent).strip("\n")
+        command = slash.parse(text) if text.strip() else None
+        if isinstance(command, slash.Command):
+            return await _ran(state, page, command, sent)
+        if command is not None:
+            raise Wrong(command)
+        if (changed := page.changed_message()) is not None:
+            raise _offered(state, page, changed)
+        if not text.strip():
+            raise Wrong(f"nothing is written. Write below the last `{YOU}` of the document, then send.")
+        begun = await say(state, page, text, params.mode)
+        page.taken(sent)
+        await page.bring()
+    return protocol.ChatSent(session=page.session, turn=begun.turn)
+
+
+def _offered(state: State, page: ChatPage, changed: Round) -> actions.Offered:
+    """An earlier message has other words by now: what may be done about that."""
+    wanted = protocol.ChatResendParams(uri=page.uri or "", turn=changed.turn)
+
+    async def resent() -> None:
+        show(state, await resend(state, wanted))
+
+    ways: dict[str, actions.Way] = {AGAIN: resent, RESTORE: partial(restore, state, wanted)}
+    return actions.Offered(
+        CHANGED.format(message=surfaces.line(label_of(changed.prompt), MESSAGE_CHARS)), ways
+    )
+
+
+async def restore(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
+    """Show an earlier message again as it was sent."""
+    page = await _page(state, params.uri, None)
+    async with page.sending:
+        await page.ready()
+        part = page.shown_now.messages.get(params.turn)
+        if part is None:
+            raise UnknownId(f"The conversation has no turn {params.turn!r}.")
+        await page.bring(lambda now: on_page.restored(now, part))
+    return await _document(page)
+
+
+async def _ran(
+    state: State, page: ChatPage, command: slash.Command, sent: Sequence[Line]
+) -> protocol.ChatSent:
+    """Do what a command says, and tell in the conversation what came of it."""
+    if command.name == "new":
+        show(state, await new(state, protocol.ChatNewParams()))
+    else:
+        page.told = await commands.run(state, page, command)
+    page.taken(sent)
+    await page.bring()
+    return protocol.ChatSent(session=page.session, turn=None)
+
+
+async def say(
+    state: State, page: ChatPage, text: str, mode: protocol.Mode | None = None
+) -> protocol.TurnStartResult:
+    """Say something in a conversation: to the turn that runs, or as a new one."""
+    state.chats.latest = page.session
+    running, page.told = page.transcript.running, []
+    if running is None:
+        return await _begin(state, page.session, text, mode or page.mode)
+    state.host.steer(running.turn, text)
+    page.transcript.steer(running.turn, text)
+    return protocol.TurnStartResult(session=page.session, turn=running.turn)
+
+
+async def _begin(
+    state: State, session: str, text: str, mode: protocol.Mode | None = None
+) -> protocol.TurnStartResult:
+    await _known(state, session)
+    over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
+    ending = [each.task for each in state.host.turns.running(session) if each.id in over]
+    if ending:  # it has said that it is over, and is about to be
+        await asyncio.wait(ending)
+    found = await mentioned.pointed_at(state, text)
+    wish = protocol.TurnStartParams(prompt=text, session=session, mode=mode, context=found.context or None)
+    begun = await turn.start(state, wish, tuple(found.excerpts))
+    for problem in found.problems:
+        state.say(problem)
+    return begun
+
+
+async def resend(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
+    """Send an earlier message again as it stands now, in a new session with what was before it."""
+    page = await _page(state, params.uri, None)
+    async with page.sending:
+        await page.ready()  # and not brought up to date: what the user has removed of a message would return
+        rounds = page.transcript.rounds
+        turns = [each.turn for each in rounds]
+        if params.turn not in turns:
+            raise UnknownId(f"The conversation has no turn {params.turn!r}.")
+        text = page.message(params.turn)
+        if not text.strip():
+            raise Wrong("the message is empty. Write what is to be sent in its place, then send it again.")
+        at = turns.index(params.turn)
+        if rounds[at].copied:
+            raise Wrong("this message is a copy. Send it again in the conversation from which it was copied.")
+        if at:
+            last = rounds[at - 1]
+            session = await state.host.fork(page.session, last.copied or last.turn)
+        else:
+            session = state.host.new_id("s")
+            state.host.sessions[session] = Session(id=session)
+        other = await state.chats.of_session(session)
+        await _begin(state, session, text)
+        await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
+    return await _document(other)
+
+
+async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
+    await state.chats.settled()
+    found = state.chats.of_uri(uri) if uri is not None else None
+    if uri is not None and found is None:
+        raise Wrong(f"params.uri: {state.shown(uri)} is not the document of a conversation.")
+    session = session or state.chats.latest
+    if found is None and session is None:
+        raise Wrong("no conversation is open. Open one with handrail.chat.open, write in it, then send.")
+    if found is None and session is not None:
+        await _known(state, session)
+        found = await state.chats.of_session(session)
+    assert found is not None
+    return found
+
+
+def show(state: State, found: protocol.ChatDocument) -> None:
+    """Have the editor open the document where the user writes: it drops the result of a command."""
+    state.begin(state.open_document(found.uri, found.line))

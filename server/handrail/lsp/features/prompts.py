@@ -1,0 +1,211 @@
+"""Prompts in code: send comments that begin with `handrail:`; have diagnostics of other programs fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lsprotocol import types as lsp
+
+from handrail.core import surfaces
+from handrail.core.conversation.message import Excerpt
+from handrail.core.documents.in_code.prompts import Prompt, at, prompts
+from handrail.core.documents.in_code.removal import SentPrompt
+from handrail.core.failure import Failure
+from handrail.core.policy.place import Place, Standing
+from handrail.core.results.redact import redact
+from handrail.lsp import protocol, settings
+from handrail.lsp.documents import OpenDocument
+from handrail.lsp.features import actions, configuration, review_page, turn
+from handrail.lsp.features.actions import action, lens
+from handrail.lsp.prompts import typed, words
+from handrail.lsp.state import State, Wrong
+from handrail.ports import HandrailError
+
+SEND, FIX = "Send to handrail", "Fix this with handrail"
+SENT_FROM = (Standing.INSIDE, Standing.RUNS_LATER)  # nothing of other files is sent without a question
+OWN_SOURCE = "handrail"  # of our own diagnostics, alone or as the first word
+LIMIT_LENSES = 200
+TITLE_CHARS = 60
+
+
+async def send(state: State, params: protocol.PromptSendParams) -> protocol.TurnStartResult:
+    """Send the comment at a line."""
+    place = sent_from(state, params.uri)
+    content, language = await _text(state, params.uri, place)
+    here = at(prompts(content, language, place.uri), params.line, params.line)
+    if not here:
+        where = f"line {params.line + 1} of {surfaces.line(place.path)}"
+        raise Wrong(
+            f"no comment that begins with `handrail:` is at {where}. It may have been changed or removed. "
+            "Choose a line of such a comment, or write one there."
+        )
+    return await _sent(state, place, content, here[0])
+
+
+async def _sent(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:
+    if state.host.turns.removals.has(place.identity, prompt.text):
+        raise Wrong(f"this comment was sent already: {surfaces.line(prompt.text, TITLE_CHARS)}")
+    document = state.documents.find(place.uri)
+    if document is not None and document.typed is not None:
+        document.typed.send(prompt.text)
+    excerpt = words.around(place.path, content, prompt.first, prompt.last)
+    begun = await _begun(state, words.of_comment(place.path, prompt), excerpt)
+    language = document.language if document is not None else ""
+    sent = SentPrompt(
+        identity=place.identity, content=content, prompt=prompt, language=language, path=place.uri
+    )
+    state.host.turns.removals.expect(begun.turn, sent)
+    return begun
+
+
+async def fix(state: State, params: protocol.PromptFixParams) -> protocol.TurnStartResult:
+    """Ask for a fix of what other programs say of a place."""
+    if not params.diagnostics:
+        raise Wrong("params.diagnostics must not be empty: say what is to be fixed.")
+    place = sent_from(state, params.uri)
+    content, _ = await _text(state, params.uri, place)
+    excerpt = words.around(place.path, content, params.range.start.line, params.range.end.line)
+    return await _begun(state, words.of_diagnostics(place.path, params.diagnostics), excerpt)
+
+
+async def _begun(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnStartResult:
+    """Begin a turn of the latest session, once those that run have finished."""
+    await configuration.settled(state)
+    if state.settings.text(settings.MODEL) == review_page.PASTE:
+        raise Wrong("no model answers: `handrail.model` is `paste`. Set it to a model, then send again.")
+    secrets = state.secrets()
+    excerpt = replace(excerpt, text=redact(excerpt.text, secrets))
+    latest = next(reversed(state.host.sessions), None)
+    return await turn.queue_with(state, redact(prompt, secrets), latest, (excerpt,))
+
+
+def sent_from(state: State, uri: str) -> Place:
+    """Where a document is. Raises Wrong if its text is not sent."""
+    found = state.workspace.resolve(uri)
+    if isinstance(found, Failure):
+        raise Wrong(f"{surfaces.line(uri)}: {found.message}")
+    if found.standing not in SENT_FROM:
+        raise Wrong(
+            f"{surfaces.line(found.path)} is protected, or not a document of the workspace, so nothing of it "
+            "is sent. Ask in a turn of your own instead."
+        )
+    return found
+
+
+async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
+    """What a document holds, unsaved changes included, and its language. Raises Wrong."""
+    found = await state.editor.read(uri)
+    if isinstance(found, Failure):
+        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {found.message}")
+    document = state.documents.find(uri)
+    return found.text.content, document.language if document is not None else ""
+
+
+# ---- On save --------------------------------------------------------------------------------------------
+
+
+def saved(state: State, uri: str) -> None:
+    """The editor has saved a document: send what the user has typed, if the user wants that."""
+    document = state.documents.find(uri)
+    if document is None or document.typed is None or document.uri in state.editor.saving:
+        return
+    if not state.settings.flag(settings.PROMPTS_ON_SAVE):
+        return
+    place = state.workspace.resolve(uri)
+    if isinstance(place, Failure) or place.standing not in SENT_FROM:
+        return
+    if waiting := document.typed.waiting(typed.found(document)):
+        for each in waiting:
+            document.typed.send(each.text)
+        state.begin(_send_all(state, place, document.text.content, waiting))
+
+
+async def _send_all(state: State, place: Place, content: str, waiting: Sequence[Prompt]) -> None:
+    try:
+        for each in waiting:
+            await _sent(state, place, content, each)
+    except (Wrong, HandrailError) as error:
+        state.say(f"A comment was not sent: {error}")
+
+
+# ---- At the place ---------------------------------------------------------------------------------------
+
+
+def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """Above each comment that can be sent."""
+    uri = params.text_document.uri
+    return [
+        lens(each.first, SEND, protocol.PROMPT_SEND, {"uri": uri, "line": each.first})
+        for each in _known(state, uri)[:LIMIT_LENSES]
+    ]
+
+
+def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Send the comments that the selection touches; have what other programs say there fixed."""
+    if not actions.wanted(params):
+        return []
+    uri = params.text_document.uri
+    here = at(_known(state, uri), params.range.start.line, params.range.end.line)[:LIMIT_LENSES]
+    found = []
+    for each in here:
+        title = SEND if len(here) == 1 else f"{SEND}: {surfaces.line(each.text, TITLE_CHARS)}"
+        found.append(action(title, protocol.PROMPT_SEND, {"uri": uri, "line": each.first}))
+    return [*found, *_fixes(state, params)]
+
+
+def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    foreign = [each for each in params.context.diagnostics if not _is_own(each)]
+    if not foreign or not is_sent_from(state, params.text_document.uri):
+        return []
+    told = foreign[: words.LIMIT_DIAGNOSTICS]
+    found = action(
+        FIX,
+        protocol.PROMPT_FIX,
+        {
+            "uri": params.text_document.uri,
+            "range": actions.span(
+                min((each.range.start for each in told), key=_order),
+                max((each.range.end for each in told), key=_order),
+            ),
+            "diagnostics": [_told(each) for each in told],
+        },
+    )
+    found.diagnostics = foreign
+    return [found]
+
+
+def _is_own(found: lsp.Diagnostic) -> bool:
+    return (found.source or "").partition(" ")[0] == OWN_SOURCE
+
+
+def _told(found: lsp.Diagnostic) -> dict[str, object]:
+    """A diagnostic as our request takes it."""
+    told: dict[str, object] = {
+        "range": actions.span(found.range.start, found.range.end),
+        "message": str(found.message)[: words.LIMIT_MESSAGE_CHARS],
+    }
+    if found.source is not None:
+        told["source"] = found.source[: words.NAME_CHARS]
+    if found.code is not None:
+        told["code"] = str(found.code)[: words.NAME_CHARS]
+    return told
+
+
+def _order(place: lsp.Position) -> tuple[int, int]:
+    return place.line, place.character
+
+
+def _known(state: State, uri: str) -> tuple[Prompt, ...]:
+    """The prompts of an open document that can be sent."""
+    document: OpenDocument | None = state.documents.find(uri)
+    if document is None:
+        return ()
+    found = typed.found(document)
+    return found if found and is_sent_from(state, uri) else ()
+
+
+def is_sent_from(state: State, uri: str) -> bool:
+    """Whether text of a document is sent without a question."""
+    place = state.workspace.resolve(uri)
+    return not isinstance(place, Failure) and place.standing in SENT_FROM

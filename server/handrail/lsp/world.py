@@ -1,0 +1,62 @@
+"""What a server works with: the world around it, which is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from handrail.core.conversation.prompt import Surroundings
+from handrail.core.policy.containment import Sandbox
+from handrail.lsp.edits.apply_edit import Patience
+from handrail.ports import (
+    Checkpoints,
+    Clock,
+    Editor,
+    Grants,
+    Process,
+    Providers,
+    Spills,
+    Stamp,
+    Watch,
+    Workspace,
+)
+from handrail.ports.review import Forgetful, Records, ReviewStore, Unrecorded
+from handrail.ports.served import ServedDocuments
+from handrail.ports.sessions import Sessions, Unwritten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """
+    What a server works with.
+
+    Attributes:
+        providers: Makes the provider for what the user has chosen, and knows what else there is.
+        surroundings: Where a turn takes place.
+        secrets: The values of keys, given the name of the one that the user has chosen.
+        diagnostics: Set if the environment decides whether failures are shown.
+        sandbox: Set if the environment decides how commands are contained.
+        add_to_environment: Has commands that were asked about get variables by these names as well.
+        stamp: What tells one state of the file of a URI from another.
+    """
+
+    disk: Editor
+    workspace: Workspace
+    checkpoints: Checkpoints
+    providers: Providers
+    watch: Watch
+    process: Process
+    grants: Grants
+    spills: Spills
+    surroundings: Callable[[], Awaitable[Surroundings]]
+    clock: Clock
+    served: ServedDocuments
+    sessions: Sessions = field(default_factory=Unwritten)
+    reviews: ReviewStore = field(default_factory=Forgetful)
+    records: Records = field(default_factory=Unrecorded)
+    secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
+    diagnostics: bool | None = None
+    sandbox: Sandbox | None = None
+    add_to_environment: Callable[[tuple[str, ...]], None] = lambda names: None
+    stamp: Callable[[str], Stamp | None] = lambda uri: None
+    patience: Patience = field(default_factory=Patience)

@@ -1,0 +1,36 @@
+"""What handrail itself removes from documents: prompts in them, each with the first edit that answers it."""
+
+from __future__ import annotations
+
+from handrail.core.documents.in_code.removal import SentPrompt
+
+
+class Removals:
+    """The prompts that turns answer, until the turn has edited their document or has ended."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[SentPrompt, ...]] = {}
+
+    def expect(self, turn: str, sent: SentPrompt) -> None:
+        """Have a prompt removed by the first edit that a turn makes in its document."""
+        self._waiting[turn] = (*self._waiting.get(turn, ()), sent)
+
+    def has(self, identity: str, text: str) -> bool:
+        """Whether a turn that has not ended answers a prompt of that text in a document."""
+        waiting = (each for sent in self._waiting.values() for each in sent)
+        return any(each.identity == identity and each.prompt.text == text for each in waiting)
+
+    def of(self, turn: str, identity: str) -> tuple[SentPrompt, ...]:
+        """Returns the prompts that the next edit of a document by a turn removes."""
+        return tuple(each for each in self._waiting.get(turn, ()) if each.identity == identity)
+
+    def edited(self, turn: str, identity: str) -> None:
+        """The turn has edited the document: what was not removed with that stays."""
+        left = tuple(each for each in self._waiting.get(turn, ()) if each.identity != identity)
+        self._waiting[turn] = left
+        if not left:
+            del self._waiting[turn]
+
+    def ended(self, turn: str) -> None:
+        """The turn has ended: what it has not removed stays."""
+        self._waiting.pop(turn, None)

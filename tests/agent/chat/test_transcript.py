@@ -1,0 +1,198 @@
+"""What is known of a session: from its journal at once, from it line by line, and after it went back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from handrail.agent.chat.transcript import Call, Remark, Told, Transcript, Words
+from handrail.agent.chat.view import View
+from handrail.core import surfaces
+from handrail.core.conversation.journal import (
+    Answered,
+    Begun,
+    Entry,
+    Over,
+    Renamed,
+    Replaced,
+    Rewound,
+    Said,
+)
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from handrail.core.ledger.report import CallOutput, CallStarted, Compacted, Started, TextDelta
+
+READ = ToolCall(id="c1", name="read_file", arguments='{"path": "a.txt", "start_line": 7}')
+RESULT = ToolResult(call="c1", text="a.txt: 9 lines\n7|seven")
+
+
+def turn(name: str, prompt: str, *messages: Entry, state: str = "finished") -> list[Entry]:
+    """What a turn writes down."""
+    asked = Said(message=UserMessage(text=prompt))
+    return [Begun(turn=name, prompt=prompt, mode="edit"), asked, *messages, Over(turn=name, state=state)]
+
+
+def says(text: str, *calls: ToolCall) -> Said:
+    return Said(message=AssistantMessage(text=text, calls=calls))
+
+
+FIRST = turn(
+    "t1",
+    "Read it.",
+    says("I look.", READ),
+    Answered(result=RESULT),
+    Said(message=ToolMessage(results=(RESULT,))),
+    says("It says seven."),
+)
+SECOND = turn("t2", "And now?", Said(message=UserMessage(text="Faster!")), says("Now."))
+
+
+def of(entries: list[Entry]) -> Transcript:
+    found = Transcript()
+    found.add(entries)
+    return found
+
+
+def shown(transcript: Transcript) -> str:
+    view = View(facts=lambda: ("model", "", ""), question=lambda question: None, redact=lambda text: text)
+    return "".join(row for part in view.of(transcript).parts for row in part.rows)
+
+
+def test_turns_have_words_calls_and_what_was_said_to_them() -> None:
+    found = of([*FIRST, *SECOND])
+    first, second = found.rounds
+    words, call, answer = first.items
+    assert isinstance(words, Words)
+    assert isinstance(call, Call)
+    assert isinstance(answer, Words)
+    assert (call.path, call.line, call.result) == ("a.txt", 6, RESULT)
+    assert second.items == [Told(text="Faster!"), Words(text="Now.")]
+    assert (found.title, found.mode, [each.state for each in found.rounds]) == (
+        "Read it.",
+        "edit",
+        ["finished"] * 2,
+    )
+
+
+def test_line_by_line_and_with_what_is_told_it_comes_to_the_same() -> None:
+    live = Transcript()
+    for entry in FIRST:
+        live.add([entry], is_now=True)
+        if isinstance(entry, Begun):
+            live.tell("t1", Started(prompt="Read it."))
+            live.tell("t1", TextDelta(delta="I lo"))
+            live.tell("t1", TextDelta(delta="ok."))
+            assert "I look." in shown(live)
+        if entry == says("I look.", READ):
+            live.tell("t1", CallStarted(call="c1", tool="read_file", title="Read a.txt"))
+            live.tell("t1", CallOutput(call="c1", text="…"))
+            assert "- `Read a.txt` …" in shown(live)
+    assert shown(live) == shown(of(FIRST))
+
+
+def test_a_session_that_has_gone_back_shows_what_it_is_now() -> None:
+    found = of([*FIRST, *SECOND, Rewound(id="r1", before="t2")])
+    assert shown(found) == shown(of(FIRST))
+    found.add([Rewound(id="r2", before="r1")])
+    assert shown(found) == shown(of([*FIRST, *SECOND]))
+
+
+def test_what_was_spent_on_what_was_taken_back_is_counted() -> None:
+    used = Usage(steps=1, input_tokens=1_000, output_tokens=5)
+    spent = [*SECOND[:-1], Over(turn="t2", state="finished", usage=used)]
+    found = of([*FIRST, *spent, Rewound(id="r1", before="t2")])
+    found.add(turn("t3", "Again."))
+    assert found.usage == used
+
+
+def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
+    summary = UserMessage(text="Summary of all before.")
+    after = [*FIRST, *SECOND[:2], Replaced(messages=(summary, UserMessage(text="And now?")))]
+    found = of(after)
+    found.tell("t2", Compacted(before=9, after=1))
+    found.add([says("Now."), SECOND[-1]])
+    assert "It says seven." in shown(found)
+    assert "Summary of all before." not in shown(found)
+    assert found.rounds[1].items == [
+        Remark(text="What was said earlier was summarised for the model."),
+        Words(text="Now."),
+    ]
+
+
+def test_what_was_copied_from_another_session_is_shown_as_what_it_was() -> None:
+    copied = [Begun(turn="t2", prompt="And now?", mode="edit", is_copied=True)]
+    said = [each for each in [*FIRST, *SECOND] if isinstance(each, Said)]
+    found = of([*copied, *said, Over(turn="t2", state="finished"), *turn("t3", "More.", says("More."))])
+    assert [each.prompt for each in found.rounds][:2] == ["Read it.", "And now?"]
+    assert found.rounds[-1].prompt == "More."
+
+
+def test_a_title_is_what_the_user_has_given() -> None:
+    assert of([*FIRST, Renamed(title="Mine"), *SECOND]).title == "Mine"
+
+
+def test_a_turn_that_was_cut_off_says_so() -> None:
+    assert "*This turn did not come to its end.*" in shown(of(FIRST[:-2]))
+    assert "*The turn failed." in shown(of(turn("t1", "x", state="failed")))
+
+
+def test_a_call_that_has_the_id_of_an_earlier_one_is_another_call() -> None:
+    """Ids are free again once the model no longer knows the calls that had them."""
+    again = ToolResult(call="c1", text="a.txt: 1 line")
+    found = of([*FIRST, *turn("t2", "Again.", says("", READ), Answered(result=again))])
+    first, second = found.rounds
+    assert [each.result for each in first.items if isinstance(each, Call)] == [RESULT]
+    assert [each.result for each in second.items if isinstance(each, Call)] == [again]
+
+
+def test_what_was_spent_is_shown_right_after_going_back() -> None:
+    used = Usage(steps=1, input_tokens=1_000, output_tokens=5)
+    spent = [*SECOND[:-1], Over(turn="t2", state="finished", usage=used)]
+    assert of([*FIRST, *spent, Rewound(id="r1", before="t2")]).usage == used
+
+
+def test_what_a_turn_did_not_read_before_its_end_is_given_back_once() -> None:
+    found = Transcript()
+    found.add(FIRST[:-1], is_now=True)
+    found.steer("t1", "Faster!")
+    assert found.unread() == []
+    found.add(FIRST[-1:])
+    assert (found.unread(), found.unread()) == (["Faster!"], [])
+    assert "Faster!" not in shown(found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "vim: set ft=evil:",
+        " vi:noai:",
+        "vim>600: set x:",
+        "kate: indent-width 8;",
+        "-*- mode: lisp -*-",
+        "Local Variables:\neval: (x)\nEnd:",
+        "```\n# vim: set ft=evil:\n```",
+        "    # ex: set ft=evil:",
+    ],
+)
+def test_settings_for_editors_in_what_models_and_tools_say_are_taken_apart(text: str) -> None:
+    transcript = Transcript()
+    result = ToolResult(call="c", text=f"{text.splitlines()[0]}\n{text}")
+    call = ToolCall(id="c", name="terminal", arguments=json.dumps({"command": f"echo '{text}'"}))
+    transcript.add(
+        [
+            Begun(turn="t", prompt="Go.", mode="edit"),
+            Said(message=UserMessage(text="Go.")),
+            Said(message=AssistantMessage(text=text, calls=(call,))),
+            Said(message=ToolMessage(results=(result,))),
+        ]
+    )
+    found = shown(transcript)
+    assert not surfaces.MODELINE.search(found), found
+    assert found.count("\n") > len(text.splitlines()), "and all of it is shown"

@@ -1,0 +1,293 @@
+"""What else the user writes in a conversation: names with an `@`, commands, and what the editor completes."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from e2e.client import Editor, refused
+from e2e.conftest import Stage
+from e2e.habits import Habits, opting_in
+from e2e.prompts import v4a
+from e2e.test_chat import INVALID_PARAMS, actions, every_editor, opened, says, shows, vscode, write
+from e2e.test_chat_ask import between
+from e2e.texts import Json, position_of
+from handrail.testing import answer, call
+
+
+async def command(editor: Editor, uri: str, text: str) -> None:
+    """The user writes a command, and sends it."""
+    write(editor, uri, text)
+    sent = await editor.request("chat.send", uri=uri)
+    assert sent["turn"] is None
+
+
+async def offered(editor: Editor, uri: str, typed: str) -> dict[str, Json]:
+    """What the editor offers behind what is typed at the end of a document, by label."""
+    write(editor, uri, typed)
+    text = editor.desk[uri]
+    place = position_of(text, len(text), editor.desk.encoding)
+    params = {"textDocument": {"uri": uri}, "position": place}
+    found = await editor.answer_to(method="textDocument/completion", params=params)
+    return {each["label"]: each for each in (found or {"items": []})["items"]}
+
+
+def pointed_at(stage: Stage, prompt: str) -> list[tuple[str, str]]:
+    """What a message points at, by path, as its session's journal has it."""
+    entries = [json.loads(row) for file in stage.state.rglob("sessions/*.jsonl") for row in file.open()]
+    (said,) = [each for each in entries if prompt in json.dumps(each) and "context" in json.dumps(each)]
+    return [(each["path"], each["text"]) for each in said["message"]["context"]]
+
+
+# ---- Names with an @ ------------------------------------------------------------------------------
+
+
+@every_editor
+async def test_names_are_shown_to_the_model_as_the_editor_holds_them(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("Seen.")))
+    a = editor.desk.open(stage.put("a b.txt", "one\ntwo\nthree\n"))
+    editor.desk.type(a, "TWO", instead="two")
+    stage.put("src/x.py", "x = 1\n")
+    uri = await opened(editor)
+    await says(editor, uri, 'Look at @"a b.txt":2-3, and at @src/x.py.\n')
+    assert pointed_at(stage, "Look at") == [("a b.txt", "TWO\nthree\n"), ("src/x.py", "x = 1\n")]
+
+
+@vscode
+async def test_a_name_that_stands_for_nothing_is_said(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("Hm.")))
+    stage.put(".env", "KEY=secret\n")
+    uri = await opened(editor)
+    await says(editor, uri, "@no/such.py @.env @diff @problems @selection @someone, what now?\n")
+    told = " ".join(each.message for each in editor.messages)
+    for name in ("@no/such.py", "@.env", "@diff", "@problems", "@selection"):
+        assert name in told
+    assert "@someone" not in told
+    assert "KEY=secret" not in "".join(file.read_text() for file in stage.state.rglob("*.jsonl"))
+
+
+@vscode
+async def test_what_was_selected_is_pending_or_failed_is_shown(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\ntwo\n")
+    patch = v4a("*** Update File: a.txt", "@@", "-one", "+ONE")
+    model = stage.script(
+        answer(
+            "",
+            call("patch", mode="v4a", patch=patch),
+            call("patch", mode="v4a", patch=v4a("*** Update File: a.txt", "@@", "-six", "+SIX")),
+        ),
+        answer("Half of it."),
+        answer("Seen."),
+    )
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "Change it.\n")
+    a = editor.desk.open(stage.root / "a.txt")
+    await editor.quick_fixes(a, between(editor, a, 4, 7))
+    await says(editor, uri, "@selection @diff @problems?\n")
+    selection, diff, problems = pointed_at(stage, "@selection")
+    assert selection == ("a.txt", "two")
+    assert "-one" in diff[1]
+    assert "+ONE" in diff[1]
+    assert problems[1].startswith("a.txt:")
+    assert "no-match" in problems[1]
+
+
+@every_editor
+async def test_names_and_commands_are_completed(stage: Stage, habits: Habits) -> None:
+    stage.put("src/api.py", "x = 1\n")
+    stage.put("src/my map.py", "x = 1\n")
+    stage.put(".gitignore", "built/\n")
+    stage.put("built/api.py", "x = 1\n")
+    editor = await stage.start(habits, settings=stage.script())
+    uri = await opened(editor)
+    found = await offered(editor, uri, "😀 see @api")
+    assert list(found) == ["@src/api.py"]
+    edit = found["@src/api.py"]["textEdit"]
+    start = editor.desk[uri].index("@api")
+    assert edit["range"] == between(editor, uri, start, start + 4)
+    assert edit["newText"] == "@src/api.py"
+    assert list(await offered(editor, uri, " or @map")) == ['@"src/my map.py"']
+    assert {"@diff"} == set(await offered(editor, uri, " or @di"))
+    assert await offered(editor, uri, "\n/mo") == {}, "only at the beginning of a message"
+
+
+@vscode
+async def test_commands_are_completed_where_a_message_begins(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script())
+    uri = await opened(editor)
+    assert list(await offered(editor, uri, "/mo")) == ["/mode", "/model"]
+    other = editor.desk.open(stage.put("a.md", "@"))
+    assert await offered(editor, other, "") == {}, "in other documents nothing is offered"
+
+
+# ---- Commands -------------------------------------------------------------------------------------
+
+
+@vscode
+async def test_modes_and_models_are_chosen(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    model = stage.script(answer("A plan."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await command(editor, uri, "/mode plan\n")
+    text = await shows(editor, uri, "The mode is plan.")
+    assert text.endswith("## You\n\n")
+    assert " · plan" in text.splitlines()[2]
+    await says(editor, uri, "Plan it.\n")
+    text = await shows(editor, uri, "A plan.")
+    assert "The mode is plan." not in text, "it was said, and is done with"
+    other = stage.folder / "other.json"
+    other.write_text((stage.folder / "script.json").read_text())
+    await command(editor, uri, f"/model scripted:{other}\n")
+    await shows(editor, uri, f"scripted:{other} · plan")
+
+
+@vscode
+async def test_a_plan_is_carried_out(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    patch = v4a("*** Update File: a.txt", "@@", "-one", "+ONE")
+    model = stage.script(
+        answer("1. Shout."), answer("", call("patch", mode="v4a", patch=patch)), answer("Done.")
+    )
+    editor = await stage.start(habits, settings={**model, "mode": "plan"})
+    uri = await opened(editor)
+    await says(editor, uri, "Plan it.\n")
+    await shows(editor, uri, "1. Shout.")
+    asked = await editor.choose((await actions(editor, uri, "## You"))["Carry out this plan"])
+    report = await editor.request("turn.wait", turn=asked["turn"])
+    assert [each["status"] for each in report["outcomes"]] == ["landed"]
+    await shows(editor, uri, "Carry out this plan.", "Done.")
+    assert "Carry out this plan" not in await actions(editor, uri, "## You")
+
+
+@every_editor
+async def test_the_last_turn_is_taken_back(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    model = stage.script(
+        answer("", call("patch", mode="v4a", patch=v4a("*** Update File: a.txt", "@@", "-one", "+ONE"))),
+        answer("Done."),
+    )
+    editor = await stage.start(habits, settings=model)
+    a = editor.desk.open(stage.root / "a.txt")
+    uri = await opened(editor)
+    await says(editor, uri, "Shout.\n")
+    await shows(editor, uri, "Done.")
+    assert editor.desk[a] == "ONE\n"
+    await command(editor, uri, "/undo\n")
+    text = await shows(editor, uri, "The last turn is taken back: 1 document restored.")
+    assert editor.desk[a] == "one\n"
+    assert "Done." not in text
+
+
+@vscode
+async def test_a_conversation_is_summarised(stage: Stage, habits: Habits) -> None:
+    long = "A long answer. " * 200
+    model = stage.script(*(answer(long) for _ in range(6)))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await command(editor, uri, "/compact\n")
+    await shows(editor, uri, "There is too little to summarise yet.")
+    for number in range(6):
+        await says(editor, uri, f"Question {number}?\n")
+    await command(editor, uri, "/compact\n")
+    text = await shows(editor, uri, "What was said is summarised for the model: from about", "Question 0?")
+    before, after = map(int, re.search(r"about ([\d,]+) tokens to ([\d,]+)", text.replace(",", "")).groups())
+    assert after < before
+    write(editor, uri, "And now?\n")
+    begun = await editor.request("chat.send", uri=uri)
+    assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "finished"
+    again = await stage.start(habits, settings=model)
+    text = (await again.request("chat.open", session=begun["session"]))["text"]
+    assert all(f"Question {number}?" in text for number in range(6)), "what was said stays to be read"
+
+
+@vscode
+async def test_other_commands(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script())
+    uri = await opened(editor)
+    await command(editor, uri, "/help\n")
+    await shows(editor, uri, "- `/undo`: take the last turn back", "- `@path`")
+    await command(editor, uri, "/mode\n")
+    await shows(editor, uri, "The mode is edit.")
+    await command(editor, uri, "/undo\n")
+    await shows(editor, uri, "No turn is left to take back.")
+    await command(editor, uri, "/stop\n")
+    await shows(editor, uri, "Nothing runs.")
+    await command(editor, uri, "/review\n")
+    await editor.until(lambda: any(each.endswith("review.md") for each in editor.documents_opened))
+    await command(editor, uri, "/new\n")
+    await editor.until(lambda: any("chat-" in each and each != uri for each in editor.documents_opened))
+
+
+@vscode
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/mod", "Did you mean `/mode` or `/model`?"),
+        ("/xyzzy", "Commands are `/compact`"),
+        ("/mode fast", "Modes are edit, ask, plan."),
+        ("/undo it", "takes nothing after it"),
+    ],
+)
+async def test_what_is_wrong_with_a_command_is_said(
+    stage: Stage, habits: Habits, text: str, said: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script())
+    uri = await opened(editor)
+    write(editor, uri, f"{text}\n")
+    with refused(INVALID_PARAMS, said):
+        await editor.request("chat.send", uri=uri)
+    assert editor.desk[uri].endswith(f"{text}\n"), "it stays, to be mended"
+
+
+@vscode
+async def test_a_path_is_no_command(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("It is full.")))
+    uri = await opened(editor)
+    await says(editor, uri, "/usr is full, why?\n")
+    await shows(editor, uri, "/usr is full, why?", "It is full.")
+
+
+# ---- What is to be done ---------------------------------------------------------------------------
+
+
+@vscode
+async def test_the_list_of_what_is_to_be_done_is_shown_once(stage: Stage, habits: Habits) -> None:
+    first = [{"text": "Read *it*", "state": "active"}, {"text": "Mend it"}]
+    then = [{"text": "Read *it*", "state": "done"}, {"text": "Mend it", "state": "active"}]
+    model = stage.script(
+        answer("", call("todo", items=first)), answer("", call("todo", items=then)), answer("More later.")
+    )
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "Work.\n")
+    text = await shows(editor, uri, "More later.")
+    assert "- `Now: Mend it`\n  - [x] Read \\*it\\*\n  - [ ] **Mend it**\n" in text
+    assert text.count("Mend it") == 2
+
+
+# ---- Commands that run ----------------------------------------------------------------------------
+
+
+@vscode
+async def test_a_command_in_the_background_shows_what_it_prints_and_is_stopped_there(
+    stage: Stage, habits: Habits
+) -> None:
+    line = "echo begun; for n in 1 2 3 4 5; do sleep 0.05; echo line $n; done; sleep 60"
+    runs = answer("", call("terminal", command=line, background=True))
+    asks = answer("", call("ask_user", question="Enough?", choices=["Yes", "More"]))
+    editor = await stage.start(
+        habits, settings=stage.script(runs, asks, answer("Good.")), options=opting_in(approvals=False)
+    )
+    editor.answers = ["allow", None]
+    uri = await opened(editor)
+    write(editor, uri, "Serve.\n")
+    begun = await editor.request("chat.send", uri=uri)
+    await shows(editor, uri, "line 5", "Enough?")
+    found = await actions(editor, uri, "- `Run in the background")
+    assert (await editor.choose(found["Stop this command"]))["running"] is False
+    assert "Stop this command" not in await actions(editor, uri, "- `Run in the background")
+    await editor.request("turn.cancel", turn=begun["turn"])

@@ -1,0 +1,182 @@
+"""
+Typing in conversations while answers stream into them: no word that was typed is lost, doubled, or taken for
+ours, in any editor.
+
+`python tests/test_chat_machine.py 5000 --seed 7` tries as many steps; among the tests there are few.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from e2e.client import Editor
+from e2e.habits import EVERY_EDITOR, Habits, opting_in
+from e2e.servers import Servers
+from handrail.testing import answer, script
+
+STEPS = int(os.environ.get("HANDRAIL_CHAT_STEPS", "40"))
+TURNS = 400  # of one session, at most
+KINDS = ("type", "type", "type inside", "send", "send", "send and go on", "undo", "reopen", "restart")
+
+
+@cache
+def servers() -> Servers:
+    return Servers()
+
+
+class Player:
+    """A user who types, sends and goes on typing, in one editor."""
+
+    def __init__(self, habits: Habits, base: Path, chance: random.Random) -> None:
+        self.habits, self.base, self.chance = habits, base, chance
+        self.root = base / "work"
+        self.root.mkdir()
+        self.words = (f"w{number:05}w" for number in count())
+        self.typed = list[str]()
+        self.turns = 0
+        self.held: str | None = None
+        self.uri = ""
+
+    async def start(self) -> None:
+        """A server, and an editor that holds the conversation as it held it before."""
+        answers = [answer(f"Answer {number}.\n\n- of\n- some lines\n") for number in range(TURNS)]
+        model = script(self.base / "script.json", *answers)
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.base / "state"), "HANDRAIL_SANDBOX": "off"}
+        self.server = servers().start(["serve"], environment, self.base / "log")
+        self.editor = Editor(self.habits, self.root)
+        await self.editor.connect(self.server)
+        await self.editor.greet(options=opting_in(approvals=True, settings={"model": model}))
+        if self.held is not None:
+            self.editor.desk.open(self.uri, self.held)
+        found = await self.editor.call("handrail/chat/open", self.session())
+        self.uri = found["uri"]
+        if self.held is None:
+            self.editor.desk.open(self.uri)
+
+    def session(self) -> dict[str, str]:
+        journals = list((self.base / "state").rglob("*.jsonl"))
+        return {"session": journals[0].stem} if journals else {}
+
+    async def stop(self) -> None:
+        await self.editor.leave()
+        self.editor.hang_up()
+        assert self.editor.errors == []
+
+    @property
+    def text(self) -> str:
+        return self.editor.desk[self.uri]
+
+    @property
+    def draft(self) -> str:
+        return self.text.rpartition("## You\n\n")[2]
+
+    def type(self, *, inside: bool) -> None:
+        """A word more: at the end of the draft, or below or behind one of its words."""
+        word = next(self.words)
+        self.typed.append(word)
+        draft = self.draft
+        head = self.text[: len(self.text) - len(draft)]
+        ends = [at for at, sign in enumerate(draft) if sign in " \n"] if inside else []
+        at = self.chance.choice(ends) if ends else len(draft)
+        new = draft[:at] + self.chance.choice([" ", "\n"]) + word + draft[at:]
+        self.editor.desk.rewrite(self.uri, head + new)
+        self.editor.desk.tell()
+
+    async def step(self, kind: str) -> None:
+        if kind in ("send", "send and go on"):
+            if not self.draft.strip() or self.turns >= TURNS - 1:
+                return self.type(inside=False)
+            begun = await self.editor.call("handrail/chat/send", {"uri": self.uri})
+            self.turns += 1
+            if kind == "send and go on":
+                for _ in range(3):
+                    self.type(inside=False)
+                    await asyncio.sleep(0)
+            await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
+        elif kind == "undo" and self.editor.desk.documents[self.uri].past:
+            before = self.text
+            self.editor.desk.undo(self.uri)
+            self.editor.desk.tell()
+            if any(word not in self.text for word in self.typed):  # the user wants it back
+                self.editor.desk.rewrite(self.uri, before)
+                self.editor.desk.tell()
+        elif kind == "reopen":
+            self.editor.desk.save(self.uri)
+            self.editor.desk.close(self.uri)
+            self.editor.desk.open(self.uri)
+        elif kind == "restart":
+            self.held = self.text
+            await self.stop()
+            await self.start()
+        else:
+            self.type(inside=kind == "type inside")
+        return None
+
+    async def check(self) -> None:
+        """All is there once, and in its place."""
+        await self.editor.call("handrail/chat/open", self.session())
+        text = self.text[self.text.index("## You\n") :]  # the title is what was typed first
+        assert [word for word in self.typed if text.count(word) != 1] == []
+        answers = [f"Answer {number}." for number in range(self.turns)]
+        assert [each for each in answers if text.count(each) != 1] == []
+        assert text.count("## handrail\n") == self.turns
+        assert text.count("## You\n") == self.turns + 1
+        sections = text.split("## ")
+        assert not [each for each in sections if each.startswith("handrail\n") and "w0" in each]
+
+
+async def play(habits: Habits, steps: int, seed: int) -> None:
+    """So many steps in one editor."""
+    chance = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="handrail-chat-", ignore_cleanup_errors=True) as name:
+        player = Player(habits, Path(name), chance)
+        await player.start()
+        done: Sequence[str] = ()
+        try:
+            for _ in range(steps):
+                kind = chance.choice(KINDS)
+                done = (*done, kind)
+                await player.step(kind)
+                await player.check()
+        except AssertionError as error:
+            raise AssertionError(f"seed {seed}, {habits.name}: {done}\n{player.text}") from error
+        await player.stop()
+
+
+@pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
+async def test_no_typed_word_is_lost(habits: Habits) -> None:
+    await play(habits, STEPS, seed=1)
+
+
+def main() -> int:
+    """Try as many steps as asked for, in all editors."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", type=int, nargs="?", default=400)
+    parser.add_argument("--seed", type=int, default=0, help="the first one")
+    wanted = parser.parse_args()
+    done = 0
+    for seed in count(wanted.seed):
+        for habits in EVERY_EDITOR:
+            if done >= wanted.steps:
+                print(f"{done} steps, nothing is lost")
+                servers().close()
+                return 0
+            asyncio.run(play(habits, 50, seed))
+            done += 50
+        print("seed", seed, flush=True)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
