@@ -1,93 +1,1182 @@
-;;; handrail.el --- handrail in Emacs, through eglot -*- lexical-binding: t; -*-
+;;; handrail.el --- A coding agent that writes in your buffers -*- lexical-binding: t; -*-
 
-;; Copy this into your init file.  M-x eglot then starts handrail in a project.
+;; Version: 1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, convenience
+
+;;; Commentary:
+
+;; Put this file on the `load-path', then in the init file:
 ;;
-;; M-x handrail            ask, or apply the edits of a reply copied from a chat
-;; M-x handrail-stop       stop what is running
-;; M-x handrail-restore    choose a checkpoint and restore it
-;; M-x handrail-answer     show a question that waits for you in full, and answer it
-;; M-x handrail-rules      choose a rule that an answer has added, and remove it
+;;   (require 'handrail)
+;;   (setq handrail-settings '(("model" . "anthropic:claude-sonnet-4-5")))
+;;
+;; M-x handrail opens the conversation with the agent, a Markdown file in which you write.  This starts the server of
+;; the project, which from then on knows what is in all its buffers, unsaved text too.  It runs beside eglot and
+;; lsp-mode and changes nothing about them.
+;;
+;; handrail                open the conversation; with a region or C-u, ask about what is selected
+;; handrail-ask            ask without opening the conversation
+;; handrail-send           send what is written in the conversation
+;; handrail-stop           stop what is running
+;; handrail-new            begin another conversation
+;; handrail-sessions       choose a conversation
+;; handrail-actions        what can be done at point, such as making an edit that did not land
+;; handrail-review         list what the agent has changed
+;; handrail-keep, -undo    keep or undo the change at point
+;; handrail-restore        take back what a turn has changed, after a look at it
+;; handrail-answer         show a question that waits for you in full, and answer it
+;; handrail-rules          remove a rule that an answer has added
+;; handrail-apply-copied   apply the edits of a reply that you have copied from a chat
+;; handrail-shutdown       end the server
+;;
+;; What models, files and commands have written is shown as plain text, with the numbers of characters that are not
+;; seen.  A question takes no keys until you ask to answer it.
+;;
+;; All settings are in docs/settings.md.  Their names have no `handrail.' in front here.
+
+;;; Code:
 
 (require 'cl-lib)
-(require 'eglot)
+(require 'flymake)
+(require 'jsonrpc)
+(require 'parse-time)
+(require 'project)
+(require 'seq)
 (require 'subr-x)
+(require 'url-util)
 
-(defclass handrail-server (eglot-lsp-server) () :documentation "The server of handrail.")
+(declare-function jka-compr-get-compression-info "jka-cmpr-hook" (filename))
 
-;; One server serves all these modes.  `fundamental-mode' must not be among them: every file passes through it
-;; before it gets its own mode, and eglot loses those whose mode is not in the list.
-(add-to-list 'eglot-server-programs
-             '((python-mode c-mode c++-mode java-mode js-mode css-mode html-mode sh-mode ruby-mode
-                            emacs-lisp-mode conf-unix-mode text-mode)
-               . (handrail-server "handrail" "serve")))
+(defgroup handrail nil
+  "A coding agent that writes in your buffers."
+  :group 'tools)
 
-;; Do not ask before each edit: `undo' and M-x handrail-restore take them back.
-(setq eglot-confirm-server-initiated-edits nil)
+(defcustom handrail-command '("handrail" "serve")
+  "The program that is the server, and its arguments."
+  :type '(repeat string))
 
-(defvar handrail-serve-all-modes t
-  "Whether handrail also serves files in modes that are not in its list.
-It leaves those to other servers that are running.  If this is nil,
-handrail takes such files for closed: it sees no unsaved text in them.")
+(defcustom handrail-settings nil
+  "Settings of the server, such as ((\"model\" . \"ollama:qwen3\")).
+Names are those of docs/settings.md without `handrail.' in front.  Values
+are strings, numbers, t, :json-false, or lists and alists of these.
+
+Set it before the server starts, or with \\[customize-option].  A value
+that a directory has of its own holds for settings of scope window only."
+  :type '(alist :key-type string :value-type sexp)
+  :set (lambda (name value)
+         (set-default name value)
+         (when (fboundp 'handrail--tell-settings) (handrail--tell-settings))))
+
+(defcustom handrail-delay 0.1
+  "How many seconds pass before the server is told what you type."
+  :type 'number)
+
+(defface handrail-waits '((t :inherit warning))
+  "What the mode line says when the agent waits for you.")
+
+;;; Servers
+
+(defclass handrail-server (jsonrpc-process-connection)
+  ((root :initarg :root :accessor handrail--root :documentation "The project's folder.")
+   (state :initform 'starting :accessor handrail--state :documentation "One of starting, running, ending.")
+   (waiting :initform nil :accessor handrail--waiting :documentation "What to do once it runs.")
+   (turns :initform nil :accessor handrail--turns :documentation "The running turns: (ID . OUTCOMES).")
+   (pending :initform 0 :accessor handrail--pending :documentation "How many changes wait for review."))
+  :documentation "The server of a project.")
+
+(defvar handrail--doc)
+(defvar handrail--questions)
+
+(defvar handrail--servers nil "The servers that run, or are starting.")
+
+(defconst handrail--served "/\\.handrail/[^/]*\\.md\\'" "Documents that servers write.")
+
+(defvar handrail--ends nil "When servers have ended by themselves.")
+
+(defconst handrail--most-ends 3 "After so many ends in a minute a server is not started again.")
+(defconst handrail--log-size 200000 "How many characters of messages are kept.")
+
+(defun handrail--folder ()
+  "The folder of the project of this buffer."
+  (let ((project (project-current)))
+    (file-name-as-directory (file-truename (if project (project-root project) default-directory)))))
+
+(defun handrail--of (file)
+  "The server that FILE belongs to: the one with the nearest folder above it."
+  (car (sort (seq-filter (lambda (server) (string-prefix-p (handrail--root server) file)) handrail--servers)
+             (lambda (one other) (> (length (handrail--root one)) (length (handrail--root other)))))))
+
+(defun handrail--here ()
+  "The server of this buffer, or nil."
+  (if-let ((document (handrail--the-doc)))
+      (handrail--doc-server document)
+    (or (handrail--of (file-truename (or (handrail--file) default-directory)))
+        (and (null (cdr handrail--servers)) (null (handrail--file)) (car handrail--servers)))))
+
+(defun handrail--running ()
+  "The server of this buffer, which must run."
+  (let ((server (handrail--here)))
+    (cond ((null server) (user-error "The server of handrail does not run here; start it with M-x handrail"))
+          ((eq (handrail--state server) 'starting) (user-error "The server of handrail is starting"))
+          (t server))))
+
+(defun handrail--with-server (act)
+  "Call ACT with the server of this buffer, which is started if it does not run."
+  (let ((server (or (handrail--here) (handrail--start (handrail--folder)))))
+    (if (eq (handrail--state server) 'starting)
+        (push act (handrail--waiting server))
+      (funcall act server))))
+
+(defun handrail--start (root)
+  "Start the server of the project in ROOT."
+  (unless (executable-find (car handrail-command))
+    (user-error "There is no program %s; see `handrail-command'" (car handrail-command)))
+  (handrail--add-hooks)
+  (let* ((default-directory root)
+         (name (format "handrail %s" (file-name-nondirectory (directory-file-name root))))
+         (server (apply #'make-instance 'handrail-server
+                        :name name
+                        :root root
+                        :process (lambda ()
+                                   (make-process :name name
+                                                 :command handrail-command
+                                                 :connection-type 'pipe
+                                                 :coding 'utf-8-emacs-unix
+                                                 :noquery t
+                                                 :stderr (get-buffer-create (format "*%s stderr*" name))))
+                        :request-dispatcher #'handrail--dispatch
+                        :notification-dispatcher #'handrail--hear
+                        :on-shutdown #'handrail--ended
+                        (if (boundp 'jsonrpc-event-hook) ; Emacs 30
+                            `(:events-buffer-config (:size ,handrail--log-size :format full))
+                          `(:events-buffer-scrollback-size ,handrail--log-size)))))
+    (push server handrail--servers)
+    (force-mode-line-update t)
+    (jsonrpc-async-request
+     server :initialize
+     (list :processId (emacs-pid)
+           :clientInfo (list :name "handrail.el" :version emacs-version)
+           :rootUri (handrail--uri root)
+           :workspaceFolders (vector (list :uri (handrail--uri root) :name name))
+           :capabilities (handrail--capabilities))
+     :timeout nil
+     :success-fn (lambda (result) (handrail--began-to-run server result))
+     :error-fn (lambda (problem)
+                 (handrail--say "handrail: the server did not start: %s" (plist-get problem :message))
+                 (handrail--end server)))
+    server))
+
+(defun handrail--capabilities ()
+  "What this client does."
+  '(:general (:positionEncodings ["utf-32"])
+    :workspace (:applyEdit t
+                :workspaceEdit (:documentChanges t :failureHandling "abort")
+                :configuration t
+                :executeCommand (:dynamicRegistration :json-false))
+    :textDocument (:synchronization (:didSave t)
+                   :publishDiagnostics (:versionSupport t :dataSupport t)
+                   :codeAction (:codeActionLiteralSupport (:codeActionKind (:valueSet ["quickfix"]))
+                                :dataSupport t)
+                   :completion (:contextSupport :json-false))
+    :window (:workDoneProgress t :showDocument (:support t))
+    :experimental (:handrail (:turnUpdates t :approvals t :services ["save" "review"]))))
+
+(defun handrail--began-to-run (server result)
+  "SERVER has answered to `initialize' with RESULT."
+  (let ((capabilities (plist-get result :capabilities)))
+    (unless (equal (plist-get capabilities :positionEncoding) "utf-32")
+      (handrail--end server)
+      (user-error "This server of handrail is too old for handrail.el"))
+    (setf (handrail--state server) 'running)
+    (jsonrpc-notify server :initialized (make-hash-table))
+    (dolist (buffer (buffer-list))
+      (with-current-buffer buffer (handrail--serve)))
+    (handrail--request server :handrail/approval/list nil
+                       (lambda (questions) (mapc (lambda (question) (handrail--open server question)) questions)))
+    (handrail--count-pending server)
+    (force-mode-line-update t)
+    (mapc (lambda (act) (funcall act server)) (reverse (handrail--waiting server)))
+    (setf (handrail--waiting server) nil)))
+
+(defun handrail--forget (server)
+  "Forget SERVER and all that it has said."
+  (setq handrail--servers (delq server handrail--servers))
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (and handrail--doc (eq server (handrail--doc-server handrail--doc)))
+        (handrail--let-go))))
+  (handrail--forget-lost)
+  (force-mode-line-update t))
+
+(defun handrail--ended (server)
+  "SERVER has ended: say so, and start it again if that is of use."
+  (let ((lost (length (handrail--turns server)))
+        (state (handrail--state server)))
+    (setf (handrail--turns server) nil)
+    (handrail--forget server)
+    (unless (eq state 'ending)
+      (let ((again (and (eq state 'running)
+                        (file-directory-p (handrail--root server))
+                        (handrail--ends-seldom-p))))
+        (handrail--say "handrail: the server has ended%s%s"
+                       (pcase lost (0 "") (1 " and a turn with it") (_ (format " and %d turns with it" lost)))
+                       (if again "; it is started again" "; M-x handrail starts it again"))
+        ;; Not in the sentinel, which an error would end.
+        (when again (run-with-timer 0 nil #'handrail--start (handrail--root server)))))))
+
+(defun handrail--ends-seldom-p ()
+  "Note that a server has ended; whether that happens seldom."
+  (setq handrail--ends (cons (float-time)
+                             (seq-filter (lambda (time) (> time (- (float-time) 60))) handrail--ends)))
+  (< (length handrail--ends) handrail--most-ends))
+
+(defun handrail--end (server)
+  "End SERVER."
+  (setf (handrail--state server) 'ending)
+  (when (jsonrpc-running-p server)
+    (ignore-errors (jsonrpc-request server :shutdown nil :timeout 3))
+    (ignore-errors (jsonrpc-notify server :exit nil))
+    (jsonrpc-shutdown server))
+  (handrail--forget server))
+
+(defun handrail-shutdown ()
+  "End the server of this project."
+  (interactive)
+  (let ((server (or (handrail--here) (user-error "The server of handrail does not run here"))))
+    (handrail--end server)
+    (handrail--say "handrail: the server is stopped")))
+
+;;; What the server asks and tells
+
+(cl-defgeneric handrail--handle (server method params)
+  "Do what SERVER wants by METHOD with PARAMS.
+Returns the result of a request.")
+
+(cl-defmethod handrail--handle (_server _method _params)
+  "Anything else is unknown."
+  (jsonrpc-error :code -32601 :message "This client does not know the method"))
+
+(defun handrail--dispatch (server method params)
+  "Answer the request METHOD of SERVER with PARAMS."
+  (handrail--handle server method params))
+
+(defun handrail--hear (server method params)
+  "Take the notification METHOD of SERVER with PARAMS; an error in it ends nothing."
+  (unless (memq method '(window/logMessage $/cancelRequest))
+    (condition-case problem
+        (handrail--handle server method params)
+      (jsonrpc-error nil)
+      (error (message "handrail: %s: %s" method (error-message-string problem))))))
+
+(cl-defmethod handrail--handle (_server (_ (eql 'window/workDoneProgress/create)) _params)
+  "All progress is taken."
+  nil)
+
+(cl-defmethod handrail--handle (_server (_ (eql '$/progress)) _params)
+  "Turns tell of themselves; what else takes long is told when it is done."
+  nil)
+
+(cl-defmethod handrail--handle (_server (_ (eql 'window/showMessage)) params)
+  "Show the message of PARAMS as plain text."
+  (handrail--say "%s" (plist-get params :message)))
+
+(cl-defmethod handrail--handle (_server (_ (eql 'window/showMessageRequest)) params)
+  "Show the message of PARAMS, and choose nothing.
+No key that is being typed may be an answer."
+  (handrail--say "%s" (plist-get params :message))
+  nil)
+
+(cl-defmethod handrail--handle (server (_ (eql 'window/showDocument)) params)
+  "Show the document of PARAMS, which SERVER names."
+  (let ((file (handrail--path (plist-get params :uri))))
+    (if (and file (file-exists-p file))
+        (progn (handrail--show server file (plist-get (plist-get params :selection) :start))
+               '(:success t))
+      '(:success :json-false))))
+
+(cl-defmethod handrail--handle (_server (_ (eql 'workspace/configuration)) params)
+  "The settings that PARAMS ask for."
+  (vconcat (mapcar (lambda (item)
+                     (and (equal (plist-get item :section) "handrail")
+                          (handrail--settings (plist-get item :scopeUri))))
+                   (plist-get params :items))))
+
+(defun handrail--settings (scope)
+  "The settings as an object, those of the folder SCOPE if it is given."
+  (let ((values (make-hash-table :test #'equal)))
+    ;; Else a turn would leave a buffer open for each file that it changes.
+    (puthash "edits.closedDocuments" "disk" values)
+    (pcase-dolist (`(,name . ,value)
+                   (if scope
+                       (with-temp-buffer
+                         (setq default-directory (file-name-as-directory (handrail--path scope)))
+                         (let ((enable-local-variables :safe)) (hack-dir-local-variables-non-file-buffer))
+                         handrail-settings)
+                     (default-value 'handrail-settings)))
+      (puthash (format "%s" name) (handrail--json value) values))
+    values))
+
+(defun handrail--json (value)
+  "VALUE as `json-serialize' takes it: a list becomes an array, an alist an object."
+  (cond ((and (consp value) (consp (car value)) (stringp (caar value)))
+         (let ((object (make-hash-table :test #'equal)))
+           (pcase-dolist (`(,key . ,each) value) (puthash key (handrail--json each) object))
+           object))
+        ((consp value) (vconcat (mapcar #'handrail--json value)))
+        ((null value) [])
+        (t value)))
+
+(defun handrail--tell-settings ()
+  "Have the servers ask for the settings again."
+  (dolist (server handrail--servers)
+    (when (eq (handrail--state server) 'running)
+      (jsonrpc-notify server :workspace/didChangeConfiguration (list :settings nil)))))
+
+(defun handrail--request (server method params answered &optional failed)
+  "Send SERVER the request METHOD with PARAMS.
+ANSWERED gets the result, however late; FAILED is called if there is none."
+  (handrail--tell-all server)
+  (jsonrpc-async-request
+   server method (or params (make-hash-table))
+   :timeout nil
+   :success-fn answered
+   :error-fn (lambda (problem)
+               (when failed (funcall failed))
+               (unless (eq (plist-get problem :code) -1) ; that the server has ended is said once
+                 (handrail--say "handrail: %s" (plist-get problem :message))))))
+
+(defun handrail--ask (server method &optional params)
+  "The answer of SERVER to the request METHOD with PARAMS, which is waited for."
+  (handrail--tell-all server)
+  (condition-case problem
+      (jsonrpc-request server method (or params (make-hash-table)) :timeout 30)
+    (jsonrpc-error (user-error "%s" (handrail--visible (format "handrail: %s" (alist-get 'jsonrpc-error-message
+                                                                                   (cdr problem) "no answer")))))))
+
+(defun handrail--execute (server command arguments)
+  "Have SERVER execute COMMAND with ARGUMENTS, a vector.
+It tells the user what comes of that."
+  (handrail--request server :workspace/executeCommand (list :command command :arguments arguments) #'ignore))
+
+;;; Documents
+
+(cl-defstruct (handrail--doc (:constructor handrail--make-doc) (:copier nil))
+  "What a server knows of a buffer."
+  server     ; the server
+  uri        ; by which the server knows it
+  language   ; that the server was told
+  (version 0)
+  changes    ; that the server was not told yet, the newest first; or `all'
+  before     ; the place that is about to change: (BEGINNING END BEGINNING-POSITION END-POSITION)
+  tick       ; the state of the buffer that the changes lead to
+  timer      ; tells the server soon
+  problems   ; diagnostics
+  report)    ; takes them for flymake
+
+(defvar-local handrail--doc nil "What a server knows of this buffer.")
+(put 'handrail--doc 'permanent-local t) ; a buffer that gets another mode is still the same document
+
+(defun handrail--the-doc ()
+  "What a server knows of this buffer, or of the one that it shows a part of."
+  (buffer-local-value 'handrail--doc (or (buffer-base-buffer) (current-buffer))))
+
+(defun handrail--file ()
+  "The file of this buffer, or of the one that it shows a part of."
+  (buffer-file-name (or (buffer-base-buffer) (current-buffer))))
+
+(defun handrail--uri (file)
+  "The URI of FILE."
+  (concat "file://" (and (eq system-type 'windows-nt) "/")
+          (url-hexify-string (directory-file-name (expand-file-name file)) url-path-allowed-chars)))
+
+(defun handrail--path (uri)
+  "The file of URI, or nil if it is not one."
+  (when (string-prefix-p "file://" uri)
+    (let ((path (decode-coding-string (url-unhex-string (replace-regexp-in-string "\\`file://[^/]*" "" uri)) 'utf-8)))
+      (if (eq system-type 'windows-nt) (substring path 1) path))))
+
+(defun handrail--is-served-p ()
+  "Whether this buffer holds the text of a file of this machine, as it is."
+  (and buffer-file-name
+       (not (string-prefix-p " " (buffer-name))) ; that of a program, which borrows the name of a file
+       enable-multibyte-characters
+       (not (file-remote-p buffer-file-name))
+       (not (bound-and-true-p archive-subfile-mode))
+       (not (string-match-p "\\.\\(gpg\\|age\\|asc\\)\\'" buffer-file-name)) ; what is secret on the disk stays so
+       (not (and (fboundp 'jka-compr-get-compression-info) (jka-compr-get-compression-info buffer-file-name)))))
+
+(defun handrail--serve (&optional server)
+  "Tell SERVER that this buffer is open, unless a server knows it.
+By default this is the server of its file."
+  (when (and (null handrail--doc) (handrail--is-served-p))
+    (when-let ((server (or server (handrail--of (file-truename buffer-file-name)))))
+      (when (eq (handrail--state server) 'running)
+        (setq handrail--doc (handrail--make-doc :server server))
+        (add-hook 'before-change-functions #'handrail--before-change nil t)
+        (add-hook 'after-change-functions #'handrail--after-change nil t)
+        (add-hook 'after-save-hook #'handrail--saved nil t)
+        (add-hook 'after-revert-hook #'handrail--reverted nil t)
+        (add-hook 'kill-buffer-hook #'handrail--closed nil t)
+        (handrail--tell-open)
+        (handrail--look-at-mode)))))
+
+(dolist (hook '(handrail--before-change handrail--after-change handrail--saved handrail--reverted handrail--closed))
+  (put hook 'permanent-local-hook t))
+
+(defun handrail--tell-open ()
+  "Tell the server that this buffer is open, with all that is in it."
+  (let ((document handrail--doc))
+    (setf (handrail--doc-uri document) (handrail--uri buffer-file-name)
+          (handrail--doc-language document) (handrail--mode-language)
+          (handrail--doc-changes document) nil
+          (handrail--doc-tick document) (buffer-chars-modified-tick))
+    (cl-incf (handrail--doc-version document))
+    (jsonrpc-notify (handrail--doc-server document) :textDocument/didOpen
+                    (list :textDocument (list :uri (handrail--doc-uri document)
+                                              :languageId (handrail--doc-language document)
+                                              :version (handrail--doc-version document)
+                                              :text (handrail--text))))))
+
+(defun handrail--tell-closed ()
+  "Tell the server that this buffer is open no longer."
+  (when (eq (handrail--state (handrail--doc-server handrail--doc)) 'running)
+    (jsonrpc-notify (handrail--doc-server handrail--doc) :textDocument/didClose
+                    (list :textDocument (list :uri (handrail--doc-uri handrail--doc))))))
+
+(defun handrail--open-anew ()
+  "Close this document and open it again, as it is now."
+  (handrail--tell-closed)
+  (handrail--tell-open))
+
+(defun handrail--let-go ()
+  "This buffer is no document any more."
+  (when-let ((timer (handrail--doc-timer handrail--doc))) (cancel-timer timer))
+  (setf (handrail--doc-problems handrail--doc) nil)
+  (handrail--report)
+  (setq handrail--doc nil)
+  (remove-hook 'before-change-functions #'handrail--before-change t)
+  (remove-hook 'after-change-functions #'handrail--after-change t)
+  (remove-hook 'after-save-hook #'handrail--saved t)
+  (remove-hook 'after-revert-hook #'handrail--reverted t)
+  (remove-hook 'kill-buffer-hook #'handrail--closed t))
+
+(defun handrail--mode-language ()
+  "The language of this buffer's mode."
+  (replace-regexp-in-string "\\(-ts\\)?-mode\\'" "" (symbol-name major-mode)))
+
+(defun handrail--text (&optional beginning end)
+  "The text from BEGINNING to END, by default all of it.
+It has U+FFFD for bytes that are not characters."
+  (save-restriction
+    (widen)
+    (replace-regexp-in-string "[\ud800-\udfff\x110000-\x3fffff]" "\ufffd"
+                              (buffer-substring-no-properties (or beginning (point-min)) (or end (point-max)))
+                              t t)))
+
+(defun handrail--position (place)
+  "PLACE as a position of LSP: a line, and the characters before it there."
+  (save-restriction
+    (widen)
+    (save-excursion
+      (goto-char place)
+      (list :line (1- (line-number-at-pos)) :character (- place (line-beginning-position))))))
+
+(defun handrail--range (beginning end)
+  "What lies between BEGINNING and END, as a range of LSP."
+  (list :start (handrail--position beginning) :end (handrail--position end)))
+
+(defun handrail--place (position)
+  "The place in this buffer that POSITION, one of LSP, means.
+The buffer must be widened."
+  (save-excursion
+    (goto-char (point-min))
+    (if (zerop (forward-line (plist-get position :line)))
+        (min (+ (point) (plist-get position :character)) (line-end-position))
+      (point-max))))
+
+;; What changes
+
+(defun handrail--before-change (beginning end)
+  "What lies between BEGINNING and END is about to change."
+  (unless (buffer-base-buffer)
+    (unless (eql (handrail--doc-tick handrail--doc) (buffer-chars-modified-tick))
+      (setf (handrail--doc-changes handrail--doc) 'all)) ; it was changed unseen, as by an indirect buffer
+    (setf (handrail--doc-before handrail--doc)
+          (save-match-data (list beginning end (handrail--position beginning) (handrail--position end))))))
+
+(defun handrail--after-change (beginning end length)
+  "What was LENGTH long has changed, and lies between BEGINNING and END now."
+  (unless (buffer-base-buffer)
+    (save-match-data (handrail--note-change beginning end length)))
+  (handrail--tell-soon))
+
+(defun handrail--note-change (beginning end length)
+  "Note that what was LENGTH long lies between BEGINNING and END now."
+  (let* ((document handrail--doc)
+         (before (handrail--doc-before document))
+         (more (- end beginning length)))
+    (setf (handrail--doc-before document) nil
+          (handrail--doc-tick document) (buffer-chars-modified-tick))
+    (pcase before
+      ((guard (eq (handrail--doc-changes document) 'all)))
+      ;; Emacs may announce more than it changes; but what is noted is the announced part, all of it.
+      (`(,from ,to ,start ,stop)
+       (if (and (<= from beginning) (<= (+ beginning length) to))
+           (push (list :range (list :start start :end stop) :text (handrail--text from (+ to more)))
+                 (handrail--doc-changes document))
+         (setf (handrail--doc-changes document) 'all)))
+      (_ (setf (handrail--doc-changes document) 'all)))))
+
+(defun handrail--tell-soon ()
+  "Tell the server of what has changed here in a moment."
+  (unless (handrail--doc-timer handrail--doc)
+    (setf (handrail--doc-timer handrail--doc)
+          (run-with-timer handrail-delay nil #'handrail--tell-in (current-buffer)))))
+
+(defun handrail--tell-in (buffer)
+  "Tell the server of what has changed in BUFFER."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (when handrail--doc (handrail--tell)))))
+
+(defun handrail--is-told-p ()
+  "Whether the server knows all that is in this buffer."
+  (and (null (handrail--doc-changes handrail--doc))
+       (eql (handrail--doc-tick handrail--doc) (buffer-chars-modified-tick))))
+
+(defun handrail--tell ()
+  "Tell the server of what has changed in this buffer."
+  (let ((document handrail--doc))
+    (when-let ((timer (handrail--doc-timer document))) (cancel-timer timer))
+    (setf (handrail--doc-timer document) nil)
+    (unless (handrail--is-told-p)
+      (let ((changes (if (or (not (eql (handrail--doc-tick document) (buffer-chars-modified-tick)))
+                             (eq (handrail--doc-changes document) 'all)
+                             (handrail--has-returns-p))
+                         (list (list :text (handrail--text)))
+                       (reverse (handrail--doc-changes document)))))
+        (setf (handrail--doc-changes document) nil
+              (handrail--doc-tick document) (buffer-chars-modified-tick))
+        (cl-incf (handrail--doc-version document))
+        (jsonrpc-notify (handrail--doc-server document) :textDocument/didChange
+                        (list :textDocument (list :uri (handrail--doc-uri document)
+                                                  :version (handrail--doc-version document))
+                              :contentChanges (vconcat changes)))))))
+
+(defun handrail--has-returns-p ()
+  "Whether this buffer has carriage returns.
+They end lines for the server and not for Emacs."
+  (save-restriction
+    (widen)
+    (save-excursion
+      (goto-char (point-min))
+      (search-forward "\r" nil t))))
+
+(defun handrail--tell-all (server)
+  "Tell SERVER of what has changed in all its documents."
+  (dolist (buffer (buffer-list))
+    (with-current-buffer buffer
+      (when (and handrail--doc (eq server (handrail--doc-server handrail--doc))) (handrail--tell)))))
+
+;; What becomes of files
+
+(defun handrail--saved ()
+  "The file of this buffer was saved."
+  (unless (buffer-base-buffer)
+    (handrail--tell)
+    (jsonrpc-notify (handrail--doc-server handrail--doc) :textDocument/didSave
+                    (list :textDocument (list :uri (handrail--doc-uri handrail--doc))))))
+
+(defun handrail--reverted ()
+  "The buffer holds what is in its file now."
+  (unless (buffer-base-buffer) (handrail--open-anew)))
+
+(defun handrail--closed ()
+  "The buffer is about to be killed."
+  (unless (buffer-base-buffer)
+    (handrail--tell-closed)
+    (handrail--let-go)))
+
+(defun handrail--renamed ()
+  "The buffer has another file now, perhaps one of another server."
+  (unless (buffer-base-buffer)
+    (when handrail--doc
+      (handrail--tell-closed)
+      (handrail--let-go))
+    (handrail--serve)))
+
+(defun handrail--mode-changed ()
+  "The buffer has another mode now."
+  (unless (buffer-base-buffer)
+    (cond ((null handrail--doc) (handrail--serve))
+          ((not (equal (handrail--doc-language handrail--doc) (handrail--mode-language)))
+           (handrail--open-anew)
+           (handrail--look-at-mode)))))
+
+(defun handrail--add-hooks ()
+  "Have the files that are opened from now on served."
+  (add-hook 'find-file-hook #'handrail--serve 90)
+  (add-hook 'after-set-visited-file-name-hook #'handrail--renamed 90)
+  (add-hook 'after-change-major-mode-hook #'handrail--mode-changed 90)
+  (add-hook 'eglot-managed-mode-hook #'handrail--look-at-mode 90)
+  ;; What models have written in a conversation chooses no mode and sets no variable.
+  (add-to-list 'inhibit-local-variables-regexps handrail--served)
+  (unless (handrail--has-markdown-p)
+    (add-to-list 'auto-mode-alist (cons handrail--served #'text-mode)))
+  (unless (memq 'handrail--mode-line (flatten-tree global-mode-string))
+    (setq global-mode-string (append (or global-mode-string '("")) '((:eval (handrail--mode-line)))))))
+
+(cl-defmethod handrail--handle (_server (_ (eql 'handrail/client/save)) params)
+  "Save the documents of PARAMS that can be saved without a question."
+  (list :saved (vconcat (seq-filter (lambda (uri)
+                                      (when-let ((buffer (handrail--buffer uri)))
+                                        (with-current-buffer buffer (handrail--save))))
+                                    (plist-get params :uris)))))
+
+(defun handrail--buffer (uri)
+  "The buffer that a server knows as URI."
+  (seq-find (lambda (buffer)
+              (when-let ((document (buffer-local-value 'handrail--doc buffer)))
+                (equal uri (handrail--doc-uri document))))
+            (buffer-list)))
+
+(defun handrail--save ()
+  "Save this buffer unless that needs a person; whether it is saved."
+  (when (and (verify-visited-file-modtime (current-buffer)) (file-writable-p buffer-file-name))
+    (let ((require-final-newline (and (eq require-final-newline t) t)))
+      (ignore-errors (save-buffer)))
+    (not (buffer-modified-p))))
+
+;;; Edits
+
+(cl-defmethod handrail--handle (_server (_ (eql 'workspace/applyEdit)) params)
+  "Make the edit of PARAMS, if it is one of the text that is there."
+  (handrail--apply (append (plist-get (plist-get params :edit) :documentChanges) nil)))
+
+(defun handrail--apply (changes)
+  "Make CHANGES, each of one document, all of them or none.
+Returns the answer to `workspace/applyEdit'."
+  (let* ((known (mapcar (lambda (change) (handrail--target (plist-get change :textDocument))) changes))
+         (reason (seq-some (lambda (each) (and (stringp each) each))
+                           (cl-mapcar #'handrail--refusal known changes))))
+    (if reason
+        (progn (dolist (buffer (seq-filter #'bufferp known))
+                 (handrail--tell-in buffer)) ; what it was computed on is told now
+               (list :applied :json-false :failureReason reason))
+      (cl-mapc (lambda (buffer change)
+                 (with-current-buffer buffer
+                   (handrail--edit (append (plist-get change :edits) nil))
+                   (when handrail--doc (handrail--tell))))
+               known changes)
+      '(:applied t))))
+
+(defun handrail--target (identifier)
+  "The buffer that IDENTIFIER names, or why there is none.
+A file that is not open is opened if the server wants it so."
+  (let ((uri (plist-get identifier :uri)))
+    (or (handrail--buffer uri)
+        (and (plist-get identifier :version) "The document is open no longer")
+        (let ((file (handrail--path uri)) (enable-local-variables :safe))
+          (if (and file (file-exists-p file)) (find-file-noselect file t) "There is no such file")))))
+
+(defun handrail--refusal (buffer change)
+  "Why CHANGE cannot be made in BUFFER, or nil; BUFFER may say why there is none."
+  (if (stringp buffer) buffer
+    (with-current-buffer buffer
+      (let ((version (plist-get (plist-get change :textDocument) :version)))
+        (cond ((and version (not (eql version (handrail--doc-version handrail--doc))))
+               (format "The document has version %d by now, not %d" (handrail--doc-version handrail--doc) version))
+              ((and handrail--doc (not (handrail--is-told-p))) "The document is being typed in")
+              (buffer-read-only "The buffer is read-only")
+              ((seq-some (lambda (edit)
+                           (pcase-let ((`(,from . ,to) (handrail--span (plist-get edit :range))))
+                             (save-restriction
+                               (widen)
+                               (string-match-p "[\ud800-\udfff\x110000-\x3fffff]"
+                                               (buffer-substring-no-properties from to)))))
+                         (plist-get change :edits))
+               "The lines have bytes that are no characters"))))))
+
+(defun handrail--span (range)
+  "The places between which RANGE of LSP lies in this buffer: (BEGINNING . END)."
+  (save-restriction
+    (widen)
+    (cons (handrail--place (plist-get range :start)) (handrail--place (plist-get range :end)))))
+
+(defun handrail--edit (edits)
+  "Make EDITS in this buffer as one step of undo.
+Point and marks stay at their text."
+  (let ((spans (mapcar (lambda (edit)
+                         (pcase-let ((`(,from . ,to) (handrail--span (plist-get edit :range))))
+                           (list (copy-marker from) (copy-marker to) (plist-get edit :newText))))
+                       edits)))
+    (save-restriction
+      (widen)
+      (undo-boundary)
+      (let ((group (prepare-change-group)))
+        (save-excursion
+          (pcase-dolist (`(,from ,to ,text) (reverse spans)) (handrail--replace from to text)))
+        (undo-amalgamate-change-group group))
+      (undo-boundary))
+    (pcase-dolist (`(,from ,to ,_) spans)
+      (set-marker from nil)
+      (set-marker to nil))))
+
+(defun handrail--replace (from to text)
+  "Replace what lies between FROM and TO by TEXT, and no more of it than differs."
+  (if (= from to)
+      (progn (goto-char from) (insert text))
+    (let ((buffer (current-buffer)))
+      (with-temp-buffer
+        (insert text)
+        (let ((new (current-buffer)))
+          (with-current-buffer buffer
+            (save-restriction
+              (narrow-to-region from to)
+              (replace-buffer-contents new 0.5))))))))
+
+;;; Problems
+
+(defconst handrail--types [:error :error :warning :note :note] "Types of flymake's, by severity.")
+
+(cl-defmethod handrail--handle (_server (_ (eql 'textDocument/publishDiagnostics)) params)
+  "Show the diagnostics of PARAMS with flymake."
+  (when-let ((buffer (handrail--buffer (plist-get params :uri))))
+    (with-current-buffer buffer
+      (setf (handrail--doc-problems handrail--doc) (append (plist-get params :diagnostics) nil))
+      (handrail--report))))
+
+(defun handrail--look-at-mode ()
+  "Set up what belongs to the mode of this buffer: flymake, and keys."
+  (when handrail--doc
+    (setf (handrail--doc-report handrail--doc) nil)
+    (add-hook 'flymake-diagnostic-functions #'handrail-flymake nil t)
+    (when (handrail--doc-problems handrail--doc) (handrail--report))
+    (when (handrail--is-conversation-p) (handrail-conversation-mode))))
+
+(defun handrail-flymake (report &rest _)
+  "A backend for flymake that has REPORT take what did not land."
+  (when handrail--doc
+    (setf (handrail--doc-report handrail--doc) report)
+    (handrail--report)))
+
+(defun handrail--report ()
+  "Give flymake the diagnostics of this buffer."
+  (let ((report (handrail--doc-report handrail--doc)))
+    (cond ((and flymake-mode report)
+           (save-restriction
+             (widen)
+             (funcall report (mapcar #'handrail--diagnostic (handrail--doc-problems handrail--doc))
+                      :region (cons (point-min) (point-max)))))
+          ((handrail--doc-problems handrail--doc)
+           (unless flymake-mode (flymake-mode))
+           (flymake-start)))))
+
+(defun handrail--diagnostic (problem)
+  "PROBLEM, a diagnostic of LSP, for flymake."
+  (pcase-let* ((`(,from . ,to) (handrail--span (plist-get problem :range)))
+               (to (if (< from to) to (save-excursion (goto-char from) (min (1+ (line-end-position)) (point-max))))))
+    (flymake-make-diagnostic (current-buffer) from to
+                             (aref handrail--types (or (plist-get problem :severity) 1))
+                             (handrail--visible (format "%s [%s]: %s" (plist-get problem :source)
+                                                        (plist-get problem :code) (plist-get problem :message)))
+                             problem)))
+
+;;; The conversation
+
+(defvar handrail-conversation-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "C-c C-c") #'handrail-send)
+    (define-key map (kbd "C-c C-k") #'handrail-stop)
+    (define-key map (kbd "C-c C-a") #'handrail-actions)
+    map)
+  "Keys in the document of a conversation.")
+
+(define-minor-mode handrail-conversation-mode
+  "Keys for the document of a conversation with the agent."
+  :lighter " Conversation"
+  (if handrail-conversation-mode
+      (add-hook 'completion-at-point-functions #'handrail-complete nil t)
+    (remove-hook 'completion-at-point-functions #'handrail-complete t)))
+
+(defun handrail--is-conversation-p ()
+  "Whether this buffer is the document of a conversation."
+  (and handrail--doc (string-match-p "/chat-[^/]*\\.md\\'" buffer-file-name)
+       (or (string-match-p "/\\.handrail/[^/]*\\'" buffer-file-name)
+           (not (string-prefix-p (handrail--root (handrail--doc-server handrail--doc))
+                                 (file-truename buffer-file-name))))))
+
+(defun handrail-complete ()
+  "Complete names of files after an @, and commands after a /, before point."
+  (when-let* ((document handrail--doc)
+              (found (while-no-input
+                       (handrail--ask (handrail--doc-server document) :textDocument/completion
+                                      (list :textDocument (list :uri (handrail--doc-uri document))
+                                            :position (handrail--position (point))))))
+              (items (append (if (vectorp found) found (plist-get found :items)) nil))
+              (span (plist-get (plist-get (car items) :textEdit) :range)))
+    (list (handrail--place (plist-get span :start)) (point)
+          (mapcar (lambda (item) (plist-get (plist-get item :textEdit) :newText)) items)
+          :exclusive 'no)))
+
+(defun handrail--show (server file &optional position)
+  "Show FILE, a document of SERVER, at POSITION."
+  (let ((buffer (or (find-buffer-visiting file)
+                    (let ((enable-local-variables (and (string-prefix-p (handrail--root server) file) :safe))
+                          (auto-mode-alist (if (handrail--has-markdown-p) auto-mode-alist
+                                             (cons '("\\.md\\'" . text-mode) auto-mode-alist))))
+                      (find-file-noselect file)))))
+    (with-current-buffer buffer (handrail--serve server))
+    (if (minibufferp)
+        (display-buffer buffer)
+      (pop-to-buffer buffer))
+    (when position
+      (with-current-buffer buffer
+        (let ((place (handrail--place position)))
+          (goto-char place)
+          (dolist (window (get-buffer-window-list buffer nil t)) (set-window-point window place)))))))
+
+(defun handrail--has-markdown-p ()
+  "Whether a mode for Markdown is installed."
+  (assoc-default "a.md" auto-mode-alist #'string-match-p))
+
+(defun handrail--show-conversation (server found)
+  "Show the conversation that SERVER has FOUND, where the user goes on."
+  (handrail--show server (handrail--path (plist-get found :uri))
+                  (list :line (plist-get found :line) :character most-positive-fixnum))
+  (when (looking-at-p "\n*\\'") (goto-char (point-max))))
+
+(defun handrail--selection ()
+  "What the user points at: this document, and what is selected in it."
+  (unless (handrail--the-doc) (user-error "This buffer is no file of the project"))
+  (append (list :uri (handrail--doc-uri (handrail--the-doc)))
+          (when (use-region-p) (list :range (handrail--range (region-beginning) (region-end))))))
+
+;;;###autoload
+(defun handrail (&optional about)
+  "Open the conversation; with a region, or if ABOUT is non-nil, ask about it.
+Without a region ABOUT means all of the file."
+  (interactive "P")
+  (let ((buffer (current-buffer))
+        (about (or about (use-region-p))))
+    (handrail--with-server
+     (lambda (server)
+       (with-current-buffer (if (buffer-live-p buffer) buffer (current-buffer))
+         (handrail--request server
+                            (if about :handrail/chat/ask :handrail/chat/open)
+                            (and about (handrail--selection))
+                            (lambda (found) (handrail--show-conversation server found))))))))
+
+;;;###autoload
+(defun handrail-ask (text)
+  "Ask TEXT, about what is selected if there is a region."
+  (interactive (list (read-string (if (use-region-p) "Ask about the region: " "Ask: "))))
+  (when (string-blank-p text) (user-error "Nothing is asked"))
+  (let ((about (and (use-region-p) (handrail--the-doc) (handrail--selection))))
+    (handrail--with-server
+     (lambda (server)
+       (handrail--request server :handrail/chat/ask (append (list :text text :send t) about)
+                          (lambda (_) (handrail--say "handrail: asked; M-x handrail shows the answer")))))))
+
+;;;###autoload
+(defun handrail-apply-copied ()
+  "Apply the edits of a reply that was copied from a chat."
+  (interactive)
+  (let ((reply (current-kill 0)))
+    (handrail--with-server
+     (lambda (server) (handrail--request server :handrail/turn/start (list :prompt reply) #'ignore)))))
+
+(defun handrail-send ()
+  "Send what is written at the end of the conversation."
+  (interactive)
+  (handrail--request (handrail--running) :handrail/chat/send
+                     (and (handrail--is-conversation-p) (list :uri (handrail--doc-uri handrail--doc)))
+                     #'ignore))
+
+(defun handrail-stop ()
+  "Stop what is running."
+  (interactive)
+  (let ((server (handrail--running)))
+    (unless (handrail--turns server) (user-error "Nothing is running"))
+    (dolist (turn (handrail--turns server))
+      (handrail--request server :handrail/turn/cancel (list :turn (car turn)) #'ignore))))
+
+(defun handrail-new ()
+  "Begin another conversation."
+  (interactive)
+  (handrail--with-server
+   (lambda (server)
+     (handrail--request server :handrail/chat/new nil
+                        (lambda (found) (handrail--show-conversation server found))))))
+
+(defun handrail-sessions ()
+  "Choose a conversation and open it."
+  (interactive)
+  (let* ((server (handrail--running))
+         (sessions (handrail--ask server :handrail/session/list)))
+    (when (seq-empty-p sessions) (user-error "No conversation has begun yet"))
+    (handrail--request server :handrail/chat/open
+                       (list :session (handrail--choose "Conversation: " sessions :session
+                                                        (lambda (each)
+                                                          (format "%s  %s" (handrail--time (plist-get each :time))
+                                                                  (plist-get each :title)))))
+                       (lambda (found) (handrail--show-conversation server found)))))
+
+(defun handrail-actions ()
+  "Choose what is done at point, or about the region."
+  (interactive)
+  (let* ((server (handrail--running))
+         (document (or (handrail--the-doc) (user-error "The server does not know this buffer")))
+         (from (if (use-region-p) (region-beginning) (point)))
+         (to (if (use-region-p) (region-end) (point)))
+         (actions (handrail--ask server :textDocument/codeAction
+                                 (list :textDocument (list :uri (handrail--doc-uri document))
+                                       :range (handrail--range from to)
+                                       :context (list :diagnostics (handrail--problems-at from to))))))
+    (when (seq-empty-p actions) (user-error "Nothing can be done here"))
+    (let* ((titles (mapcar (lambda (each) (cons (handrail--visible (plist-get each :title)) each)) actions))
+           (chosen (cdr (assoc (completing-read "Do: " titles nil t) titles)))
+           (command (plist-get chosen :command)))
+      (when-let ((edit (plist-get chosen :edit)))
+        (handrail--apply (append (plist-get edit :documentChanges) nil)))
+      (when command
+        (handrail--execute server (plist-get command :command) (plist-get command :arguments))))))
+
+(defun handrail--problems-at (from to)
+  "The diagnostics between FROM and TO, those of other programs as text."
+  (vconcat
+   (delq nil
+         (mapcar (lambda (each)
+                   (let ((data (flymake-diagnostic-data each)))
+                     (cond ((and (consp data) (plist-member data :range)) data)
+                           ((flymake-diagnostic-buffer each)
+                            (list :range (handrail--range (flymake-diagnostic-beg each)
+                                                          (flymake-diagnostic-end each))
+                                  :message (flymake-diagnostic-text each))))))
+                 (flymake-diagnostics from (max to (min (1+ from) (point-max))))))))
 
 ;;; Turns
 
-(defvar handrail--turns nil "The running turns: (SERVER . ID), the newest first.")
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/turn/update)) params)
+  "Something has happened in a turn of SERVER, as PARAMS tell."
+  (let* ((turn (plist-get params :turn))
+         (event (plist-get params :event))
+         (known (assoc turn (handrail--turns server))))
+    (pcase (plist-get event :kind)
+      ("started" (unless known (push (cons turn (make-hash-table :test #'equal)) (handrail--turns server))))
+      ("outcome" (when known (puthash (plist-get event :id) (plist-get event :status) (cdr known))))
+      ("ended"
+       (setf (handrail--turns server) (assoc-delete-all turn (handrail--turns server)))
+       (handrail--say "handrail: %s" (handrail--ending event (and known (hash-table-values (cdr known)))))))
+    (force-mode-line-update t)))
 
-(defun handrail (prompt)
-  "Ask PROMPT, or apply the edits of a reply copied from a chat."
-  (interactive (list (read-string "Ask (empty: apply the copied reply): ")))
-  (let ((server (handrail--server)))
-    (handrail--request server :handrail/turn/start
-                       (list :prompt (if (string-empty-p prompt) (current-kill 0) prompt))
-                       (lambda (started) (handrail--wait server (plist-get started :turn))))))
+(defun handrail--ending (event statuses)
+  "How a turn has ended, by its last EVENT and the STATUSES of its edits."
+  (let ((reason (plist-get event :reason)))
+    (cl-flet ((counted (&rest wanted) (cl-count-if (lambda (status) (member status wanted)) statuses)))
+      (concat (plist-get event :state)
+              (if (or (null reason) (string-empty-p reason)) "" (concat ": " (handrail--line reason)))
+              (if statuses (format "; %s landed" (handrail--number (counted "landed" "already") "edit")) "")
+              (let ((failed (counted "failed"))) (if (zerop failed) "" (format ", %d did not land" failed)))
+              (let ((denied (counted "denied"))) (if (zerop denied) "" (format ", %d denied" denied)))))))
 
-(defun handrail--wait (server turn)
-  "Say how TURN of SERVER ends."
-  (push (cons server turn) handrail--turns)
-  (cl-flet ((end () (setq handrail--turns (delete (cons server turn) handrail--turns))))
-    (handrail--request server :handrail/turn/wait (list :turn turn)
-                       (lambda (report) (end) (handrail--show-report report))
-                       (lambda () (end)))))
+(defun handrail--mode-line ()
+  "What the mode line says.
+What waits for the user comes first, then what runs, then what is to be
+reviewed."
+  (let ((questions (cl-count-if #'jsonrpc-running-p handrail--questions :key #'car))
+        (pending (apply #'+ (mapcar #'handrail--pending handrail--servers))))
+    (cond ((> questions 0)
+           (propertize (format " handrail waits for you (%d)" questions) 'face 'handrail-waits))
+          ((seq-some #'handrail--turns handrail--servers) " handrail: thinking")
+          ((cl-find 'starting handrail--servers :key #'handrail--state) " handrail: starting")
+          ((> pending 0) (format " handrail: %d to review" pending))
+          (handrail--servers " handrail: idle")
+          (t ""))))
 
-(defun handrail-stop ()
-  "Stop all running turns."
-  (interactive)
-  (unless handrail--turns (user-error "Nothing is running"))
-  (dolist (each handrail--turns)
-    (handrail--request (car each) :handrail/turn/cancel (list :turn (cdr each)) #'ignore)))
-
-(defun handrail--show-report (report)
-  "Say what came of a turn, and how it ended, given its REPORT."
-  (let* ((state (plist-get report :state))
-         (reason (or (plist-get report :reason) ""))
-         (answer (plist-get report :answer))
-         (outcomes (plist-get report :outcomes))
-         (ending (cond ((not (equal state "finished")) (concat state (if (string-empty-p reason) "" ": ") reason "; "))
-                       ((string-empty-p answer) (concat reason "; "))
-                       (t ""))))
-    (cl-flet ((counted (status)
-                (cl-count status outcomes
-                          :key (lambda (outcome) (plist-get outcome :status)) :test #'equal)))
-      (handrail--say "%s%shandrail: %s%d edits, %d did not land%s"
-                     answer
-                     (if (string-empty-p answer) "" "\n")
-                     ending
-                     (length outcomes)
-                     (counted "failed")
-                     (if (zerop (counted "denied")) "" (format ", %d denied" (counted "denied")))))))
+;;; Taking turns back
 
 (defun handrail-restore (checkpoint)
-  "Restore the documents of CHECKPOINT, a checkpoint's id."
+  "Take back what a turn has changed, once you have seen it.
+CHECKPOINT is the id of the turn."
   (interactive
-   (list (handrail--choose "Restore: "
-                           (jsonrpc-request (handrail--server) :handrail/checkpoint/list (make-hash-table))
-                           (lambda (each) (format "%s  %s" (plist-get each :time) (plist-get each :label))))))
-  (handrail--request (handrail--server) :handrail/checkpoint/restore
-                     (list :checkpoint checkpoint)
-                     (lambda (report)
-                       (handrail--say "handrail: %d documents restored"
-                                      (+ (length (plist-get report :restored))
-                                         (length (plist-get report :deleted)))))))
+   (let ((checkpoints (handrail--ask (handrail--running) :handrail/checkpoint/list)))
+     (when (seq-empty-p checkpoints) (user-error "No turn has changed anything yet"))
+     (list (handrail--choose "Take back: " checkpoints :id
+                             (lambda (each)
+                               (format "%s  %s" (handrail--time (plist-get each :time))
+                                       (plist-get each :label)))))))
+  (let* ((server (handrail--running))
+         (diff (handrail--ask server :handrail/checkpoint/diff (list :checkpoint checkpoint))))
+    (when (handrail--confirm "*handrail changes*" "This is what was changed, and would be taken back:"
+                             (plist-get diff :text) "Take this back? ")
+      (handrail--request server :handrail/checkpoint/restore (list :checkpoint checkpoint)
+                         #'handrail--show-restored))))
+
+(defun handrail--show-restored (report)
+  "Say what came of a restore, given its REPORT."
+  (let ((left (append (plist-get report :conflicts) (plist-get report :partial) nil)))
+    (handrail--say "handrail: %s restored%s"
+                   (handrail--number (+ (length (plist-get report :restored)) (length (plist-get report :deleted)))
+                                     "document")
+                   (mapconcat (lambda (each)
+                                (format "\n%s: %s" (file-name-nondirectory (handrail--path (plist-get each :uri)))
+                                        (plist-get each :reason)))
+                              left ""))))
+
+(defun handrail--confirm (name title text question)
+  "Show TITLE and TEXT in the buffer NAME, and ask QUESTION.
+Returns whether the answer is yes."
+  (let ((window (display-buffer (handrail--text-buffer name (lambda () (insert title "\n\n" (handrail--visible text)))))))
+    (unwind-protect (yes-or-no-p question)
+      (when (window-live-p window) (quit-window nil window)))))
+
+(defun handrail--text-buffer (name write)
+  "The buffer NAME with what WRITE inserts, as plain text that cannot be changed."
+  (with-current-buffer (get-buffer-create name)
+    (let ((inhibit-read-only t))
+      (fundamental-mode)
+      (erase-buffer)
+      (setq bidi-display-reordering nil
+            truncate-lines nil)
+      (funcall write)
+      (goto-char (point-min))
+      (setq buffer-read-only t))
+    (current-buffer)))
+
+;;; Review
+
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/review/changed)) params)
+  "Other changes of the agent wait for review in SERVER, as PARAMS tell."
+  (setf (handrail--pending server) (plist-get params :pending))
+  (force-mode-line-update t))
+
+(defun handrail--count-pending (server)
+  "Ask SERVER how many changes wait for review."
+  (handrail--request server :handrail/review/list nil
+                     (lambda (hunks)
+                       (setf (handrail--pending server) (length hunks))
+                       (force-mode-line-update t))))
+
+(defvar handrail-review-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'handrail-review-visit)
+    (define-key map "k" #'handrail-keep)
+    (define-key map "u" #'handrail-undo)
+    map)
+  "Keys in the list of changes.")
+
+(define-derived-mode handrail-review-mode special-mode "Review"
+  "The changes of the agent that are neither kept nor undone.
+\\{handrail-review-mode-map}"
+  (setq next-error-function #'handrail--next-change
+        revert-buffer-function (lambda (&rest _) (handrail-review)))
+  (setq-local bidi-display-reordering nil))
+
+(defvar-local handrail--lists nil "The server whose changes this buffer lists.")
+
+(defun handrail-review ()
+  "List the changes that are neither kept nor undone.
+`next-error' steps through them."
+  (interactive)
+  (let* ((server (or (and (derived-mode-p 'handrail-review-mode) handrail--lists) (handrail--running)))
+         (hunks (handrail--ask server :handrail/review/list)))
+    (setf (handrail--pending server) (length hunks))
+    (force-mode-line-update t)
+    (with-current-buffer (get-buffer-create "*handrail review*")
+      (handrail-review-mode)
+      (setq handrail--lists server)
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (when (seq-empty-p hunks) (insert "Nothing is pending.\n"))
+        (seq-do (lambda (hunk) (insert (propertize (handrail--change-line server hunk) 'handrail-hunk hunk) "\n")) hunks)
+        (goto-char (point-min)))
+      (setq next-error-last-buffer (current-buffer))
+      (pop-to-buffer (current-buffer)))))
+
+(defun handrail--change-line (server hunk)
+  "HUNK of SERVER as one line."
+  (let ((path (handrail--path (plist-get hunk :uri)))
+        (after (plist-get hunk :after)))
+    (handrail--line
+     (format "%s:%d: +%d -%d %s%s"
+             (file-relative-name path (handrail--root server))
+             (1+ (plist-get (plist-get (plist-get hunk :range) :start) :line))
+             (handrail--count-lines after)
+             (handrail--count-lines (plist-get hunk :before))
+             (if (equal (plist-get hunk :kind) "changed") "" (concat (plist-get hunk :kind) " "))
+             after))))
+
+(defun handrail--count-lines (text)
+  "How many lines TEXT has."
+  (length (split-string (string-remove-suffix "\n" text) "\n" (string-empty-p text))))
+
+(defun handrail--next-change (count &optional reset)
+  "Visit the change COUNT lines on, from the first one if RESET."
+  (when reset (goto-char (point-min)))
+  (let ((start (line-beginning-position)))
+    (unless (and reset (zerop count))
+      (forward-line (if (and reset (> count 0)) (1- count) count)))
+    (unless (get-text-property (point) 'handrail-hunk)
+      (goto-char start)
+      (user-error "There is no further change"))
+    (handrail-review-visit)))
+
+(defun handrail-review-visit ()
+  "Visit the change of this line."
+  (interactive)
+  (let ((hunk (or (get-text-property (line-beginning-position) 'handrail-hunk) (user-error "There is no change here"))))
+    (handrail--show handrail--lists (handrail--path (plist-get hunk :uri)) (plist-get (plist-get hunk :range) :start))))
+
+(defun handrail--hunks (act)
+  "Call ACT with the server and the ids of the changes at point, or in the region."
+  (let* ((server (or (and (derived-mode-p 'handrail-review-mode) handrail--lists) (handrail--running)))
+         (listed (get-text-property (line-beginning-position) 'handrail-hunk))
+         (first (1- (line-number-at-pos (if (use-region-p) (region-beginning) (point)) t)))
+         (last (1- (line-number-at-pos (if (use-region-p) (region-end) (point)) t)))
+         (hunks (if listed (list listed)
+                  (seq-filter (lambda (hunk)
+                                (let ((range (plist-get hunk :range)))
+                                  (and (<= (plist-get (plist-get range :start) :line) last)
+                                       (> (max (plist-get (plist-get range :end) :line)
+                                               (1+ (plist-get (plist-get range :start) :line)))
+                                          first))))
+                              (handrail--ask server :handrail/review/list
+                                             (list :uri (handrail--doc-uri
+                                                         (or (handrail--the-doc)
+                                                             (user-error "The server does not know this buffer")))))))))
+    (unless hunks (user-error "No change of the agent is here"))
+    (funcall act server (vconcat (mapcar (lambda (hunk) (plist-get hunk :id)) hunks)))))
+
+(defun handrail-keep ()
+  "Keep the change at point, or those in the region."
+  (interactive)
+  (handrail--hunks
+   (lambda (server ids)
+     (handrail--request server :handrail/review/keep (list :hunks ids)
+                        (lambda (kept) (handrail--reviewed server "%d kept" kept))))))
+
+(defun handrail-undo ()
+  "Undo the change at point, or those in the region."
+  (interactive)
+  (handrail--hunks
+   (lambda (server ids)
+     (handrail--request server :handrail/review/undo (list :hunks ids)
+                        (lambda (undone) (handrail--reviewed server "%d undone" undone))))))
+
+(defun handrail--reviewed (server said result)
+  "Say by SAID what came of a review by SERVER, whose RESULT it is.
+What is left is listed anew."
+  (handrail--say "handrail: %s%s" (format said (length (plist-get result :hunks)))
+                 (mapconcat (lambda (each) (concat "\n" (plist-get each :reason))) (plist-get result :conflicts) ""))
+  (handrail--count-pending server)
+  (when-let ((window (get-buffer-window "*handrail review*" t)))
+    (save-selected-window
+      (select-window window)
+      (let ((line (line-number-at-pos)))
+        (handrail-review)
+        (forward-line (1- line))))))
 
 ;;; Questions
 
@@ -107,7 +1196,7 @@ An empty answer leaves it open."
   (unless handrail--questions (user-error "No question waits for you"))
   (let* ((ids (mapcar (lambda (each) (plist-get (cdr each) :id)) handrail--questions))
          (id (if (cdr ids)
-                 (handrail--choose "Question: " (mapcar #'cdr handrail--questions)
+                 (handrail--choose "Question: " (mapcar #'cdr handrail--questions) :id
                                    (lambda (each) (handrail--line (plist-get each :subject))))
                (car ids)))
          (open (cl-find id handrail--questions :key (lambda (each) (plist-get (cdr each) :id)) :test #'equal))
@@ -143,31 +1232,26 @@ This is nil if that is not to be had at once."
 
 (defun handrail--question-buffer (question minutes)
   "A buffer that shows all of QUESTION, which waits for MINUTES, as plain text."
-  (with-current-buffer (get-buffer-create "*handrail question*")
-    (let ((inhibit-read-only t)
-          (part (lambda (title text)
-                  (when (and text (not (equal text "")))
-                    (insert title "\n\n" (replace-regexp-in-string "^" "    " (handrail--visible text t)) "\n\n")))))
-      (fundamental-mode)
-      (erase-buffer)
-      (setq bidi-display-reordering nil
-            truncate-lines nil)
-      (funcall part (if (equal (plist-get question :kind) "question")
-                        "handrail: the model asks"
-                      (format "handrail: may it use %s?" (handrail--visible (plist-get question :tool) t)))
-               (plist-get question :subject))
-      (funcall part "In the folder" (plist-get question :folder))
-      (funcall part "It is asked because" (plist-get question :detail))
-      (funcall part "What would be written" (plist-get question :diff))
-      (funcall part "A yes for the session, or for always, adds the rules"
-               (string-join (append (plist-get question :rules) nil) "\n"))
-      (when (equal (plist-get question :kind) "question")
-        (dolist (each (handrail--answers question))
-          (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
-      (insert "Answer with M-x handrail-answer" (if minutes (format "; in %d minutes it ends as a no" minutes) "") "\n")
-      (goto-char (point-min))
-      (setq buffer-read-only t))
-    (current-buffer)))
+  (handrail--text-buffer "*handrail question*" (lambda () (handrail--insert-question question minutes))))
+
+(defun handrail--insert-question (question minutes)
+  "Insert all of QUESTION, which waits for MINUTES."
+  (let ((part (lambda (title text)
+                (when (and text (not (equal text "")))
+                  (insert title "\n\n" (replace-regexp-in-string "^" "    " (handrail--visible text t)) "\n\n")))))
+    (funcall part (if (equal (plist-get question :kind) "question")
+                      "handrail: the model asks"
+                    (format "handrail: may it use %s?" (handrail--visible (plist-get question :tool) t)))
+             (plist-get question :subject))
+    (funcall part "In the folder" (plist-get question :folder))
+    (funcall part "It is asked because" (plist-get question :detail))
+    (funcall part "What would be written" (plist-get question :diff))
+    (funcall part "A yes for the session, or for always, adds the rules"
+             (string-join (append (plist-get question :rules) nil) "\n"))
+    (when (equal (plist-get question :kind) "question")
+      (dolist (each (handrail--answers question))
+        (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
+    (insert "Answer with M-x handrail-answer" (if minutes (format "; in %s it ends as a no" (handrail--number minutes "minute")) "") "\n")))
 
 (defun handrail--open (server question)
   "Note that QUESTION of SERVER waits for the user."
@@ -190,113 +1274,60 @@ This is nil if that is not to be had at once."
   (dolist (open (copy-sequence handrail--questions))
     (unless (jsonrpc-running-p (car open)) (handrail--close (cdr open)))))
 
-(add-hook 'eglot-managed-mode-hook #'handrail--forget-lost) ; also runs when a server ends
-
 (defun handrail--find (question)
   "The open question with the id of QUESTION, with its server."
   (cl-find (plist-get question :id) handrail--questions
            :key (lambda (each) (plist-get (cdr each) :id)) :test #'equal))
 
-(defun handrail--mode-line ()
-  "What the mode line says of open questions."
-  (let ((open (cl-count-if #'jsonrpc-running-p handrail--questions :key #'car)))
-    (if (> open 0) (format " handrail waits for you (%d)" open) "")))
-
-(unless (memq 'handrail--mode-line (flatten-tree global-mode-string))
-  (setq global-mode-string (append (or global-mode-string '("")) '((:eval (handrail--mode-line))))))
-
-(cl-defmethod eglot-initialization-options ((_server handrail-server))
-  "Have questions sent as handrail's own requests.
-eglot answers others with the first choice on RET, and not at all on C-g."
-  '(:handrail (:approvals t)))
-
-(cl-defmethod eglot-handle-request ((server handrail-server) (_method (eql handrail/approval/request)) &rest question)
-  "Note that QUESTION of SERVER waits; the answer follows."
-  (handrail--open server question)
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/approval/request)) params)
+  "Note that the question PARAMS of SERVER waits; the answer follows."
+  (handrail--open server params)
   nil)
 
-(cl-defmethod eglot-handle-notification
-  ((_server handrail-server) (_method (eql handrail/approval/ended)) &key approval &allow-other-keys)
-  "The question APPROVAL has ended."
-  (handrail--close (list :id approval)))
+(cl-defmethod handrail--handle (_server (_ (eql 'handrail/approval/ended)) params)
+  "The question that PARAMS name has ended."
+  (handrail--close (list :id (plist-get params :approval))))
 
 (defun handrail-rules ()
   "Choose a rule that an answer has added, and remove it."
   (interactive)
-  (let* ((server (handrail--server))
-         (rules (jsonrpc-request server :handrail/rules/list (make-hash-table))))
+  (let* ((server (handrail--running))
+         (rules (handrail--ask server :handrail/rules/list)))
     (when (seq-empty-p rules) (user-error "No answer has added a rule"))
     (handrail--request server :handrail/rules/remove
-                       (list :rule (handrail--choose "Remove the rule: " rules ; whole: it may end in what differs
+                       (list :rule (handrail--choose "Remove the rule: " rules :id ; whole: it may end in what differs
                                                      (lambda (each)
                                                        (string-replace "\n" " " (plist-get each :text)))))
                        (lambda (_) (handrail--say "handrail: the rule is removed")))))
 
-;;; Files in all modes
-
-(defvar-local handrail--visited nil "Whether this buffer's file has been visited, and has its own mode.")
-(put 'handrail--visited 'permanent-local t)
-
-(defun handrail--serve-visited ()
-  "Serve the file that was visited in this buffer, whatever its mode is."
-  (setq handrail--visited t)
-  (handrail--serve))
-
-(defun handrail--serve ()
-  "Serve this buffer's file, unless another server does."
-  (when (and handrail-serve-all-modes handrail--visited buffer-file-name (not (eglot-managed-p)))
-    (when-let ((server (handrail--project-server)))
-      (setq eglot--cached-server server)
-      (eglot--maybe-activate-editing-mode))))
-
-(defun handrail--serve-all (server)
-  "Serve the files of SERVER's project that are open, and get its questions."
-  (when (object-of-class-p server 'handrail-server)
-    (dolist (buffer (buffer-list))
-      (with-current-buffer buffer
-        (when (and buffer-file-name (eq server (handrail--project-server))) (handrail--serve-visited))))
-    (when (seq-contains-p (thread-first (eglot--capabilities server)
-                                        (plist-get :experimental) (plist-get :handrail) (plist-get :requests))
-                          "handrail/approval/list") ; older servers lack it
-      (handrail--request server :handrail/approval/list (make-hash-table)
-                         (lambda (questions)
-                           (mapc (lambda (question) (handrail--open server question)) questions))))))
-
-(add-hook 'find-file-hook #'handrail--serve-visited 90)
-(add-hook 'after-set-visited-file-name-hook #'handrail--serve-visited 90)
-(add-hook 'after-change-major-mode-hook #'handrail--serve 90)
-(add-hook 'eglot-connect-hook #'handrail--serve-all 90)
-
 ;;; What the commands share
 
-(defun handrail--project-server ()
-  "The server of handrail's for this buffer's project."
-  (cl-find-if (lambda (server) (object-of-class-p server 'handrail-server))
-              (gethash (eglot--current-project) eglot--servers-by-project)))
+(defun handrail--number (count what)
+  "COUNT things that WHAT names."
+  (format "%d %s%s" count what (if (= count 1) "" "s")))
 
-(defun handrail--server ()
-  "The server of this buffer."
-  (or (handrail--project-server) (user-error "Start handrail with M-x eglot")))
-
-(defun handrail--request (server method params answered &optional failed)
-  "Send SERVER the request METHOD with PARAMS.
-ANSWERED gets the result, however late; FAILED is called if there is none."
-  (jsonrpc-async-request
-   server method params
-   :timeout nil
-   :success-fn answered
-   :error-fn (lambda (problem)
-               (when failed (funcall failed))
-               (handrail--say "handrail: %s" (plist-get problem :message)))))
-
-(defun handrail--choose (prompt values label)
-  "With PROMPT, let the user choose one of VALUES, labelled by LABEL; its id."
+(defun handrail--choose (prompt values key label)
+  "With PROMPT, let the user choose one of VALUES; what it has as KEY.
+They are offered in their order, labelled by LABEL."
   (let* ((number 0)
          (labels (mapcar (lambda (each)
                            (cons (format "%d  %s" (cl-incf number) (handrail--visible (funcall label each)))
-                                 (plist-get each :id)))
+                                 (plist-get each key)))
                          values)))
-    (cdr (assoc (completing-read prompt labels nil t) labels))))
+    (cdr (assoc (completing-read prompt (handrail--in-order labels) nil t nil nil (caar labels)) labels))))
+
+(defun handrail--in-order (labels)
+  "LABELS as a table for completion that is not sorted."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        '(metadata (display-sort-function . identity) (cycle-sort-function . identity))
+      (complete-with-action action labels string predicate))))
+
+(defun handrail--time (time)
+  "TIME, RFC 3339, as local time."
+  (condition-case nil
+      (format-time-string "%F %R" (parse-iso8601-time-string time))
+    (error time)))
 
 (defun handrail--say (format &rest values)
   "Show a message, made of FORMAT and VALUES."
@@ -323,3 +1354,6 @@ EXACT adds blanks that look like others."
               (format (cond ((< character #x80) "\\x%02x") ((<= character #xffff) "\\u%04x") (t "\\U%08x")) character))
              (t found))))
    text t t))
+
+(provide 'handrail)
+;;; handrail.el ends here

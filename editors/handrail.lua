@@ -1,16 +1,41 @@
--- handrail in Neovim 0.11: copy this into init.lua.
+-- handrail in Neovim 0.11. Copy this file to ~/.config/nvim/plugin/handrail.lua; `handrail` must be on the PATH.
 --
--- :Handrail          apply the edits of the reply in the clipboard
--- :Handrail TEXT     ask the model
--- :Handrail!         choose a checkpoint and restore it
--- :HandrailStop      stop what is running
--- :HandrailLast      show the last turn's answer, how it ended, and what did not land
--- :HandrailAnswer    show a question that waits for you in full, and answer it
--- :HandrailRules     choose a rule that an answer has added, and remove it
+-- Say which model answers, in init.lua (docs/settings.md has all settings):
+--
+--   vim.lsp.config("handrail", { settings = { handrail = { model = "ollama:qwen3" } } })
+--
+-- :Handrail              open the conversation, which is a document: write at its end, then send
+-- :Handrail TEXT         say TEXT in the latest conversation
+-- :'<,'>Handrail [TEXT]  the same about the selected lines; without TEXT the conversation opens with them quoted
+-- :Handrail!             apply the edits of a reply that was copied to the clipboard
+-- :HandrailSend          send what is written at the end of the conversation
+-- :HandrailStop          stop all turns
+-- :HandrailNew           begin another conversation
+-- :HandrailSessions      choose an earlier conversation and open it
+-- :HandrailAnswer        show a question that waits for you in full, and answer it
+-- :HandrailRules         choose a rule that an answer has added, and remove it
+-- :HandrailReview        list the changes to review, for :cnext; with ! open the review document
+-- :HandrailKeep          keep the change at the cursor, or those in a range (:%HandrailKeep); also in the list of changes
+-- :HandrailUndo          undo them instead
+-- :HandrailRestore       choose a turn, see what it changed, and take it back
+-- :HandrailLast          show the last turn's answer, how it ended, and what did not land
+-- :HandrailMessages      show in full what was said in one line
+--
+-- In a conversation, <localleader>s sends, <localleader>x stops, and <localleader>n begins another one. To turn these
+-- keys off: `vim.g.handrail_keys = false`. Lenses show what can be done at a line, and `vim.lsp.codelens.run()` does it.
+-- To turn them off: `vim.g.handrail_lenses = false`. `gra` offers the same as code actions.
+--
+-- What handrail does, for the statusline: `vim.o.statusline = "%f %=%{v:lua.HandrailStatus()}"`.
 
-local turns = {} -- the running turns, as {client, turn}
+local running = {} -- the running turns by their ids: their client, and what they do now
 local questions = {} -- the open questions, as {client, question}, the oldest first
+local pending = {} -- how many changes wait to be reviewed, by the client's id
+local waiting = {} -- what is done once a server has started: any, or the one of an id
+local crashes = {} -- when servers ended by themselves
+local messages = {} -- what was said, in full
 local last -- the report of the last turn
+local session -- the session of the last turn
+local conversation -- the buffer of the conversation that was opened last
 local banner -- the window that says that questions wait
 local shown -- the question that a window shows
 
@@ -23,7 +48,9 @@ local unseen = {
   { 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x1345f }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
   { 0xe0000, 0x10ffff },
 }
-local blanks = { { 0xa0, 0xa0 }, { 0x1680, 0x1680 }, { 0x2000, 0x200a }, { 0x202f, 0x202f }, { 0x205f, 0x205f }, { 0x3000, 0x3000 } }
+local blanks = {
+  { 0xa0, 0xa0 }, { 0x1680, 0x1680 }, { 0x2000, 0x200a }, { 0x202f, 0x202f }, { 0x205f, 0x205f }, { 0x3000, 0x3000 },
+}
 
 local function is_among(code, ranges)
   for _, range in ipairs(ranges) do
@@ -58,16 +85,22 @@ local function one_line(text, width)
   return line .. "…"
 end
 
--- Say `text` in one short line: a longer one would wait for ENTER, and eat the keys that are typed meanwhile.
+-- Say `text` in one short line: a longer one would wait for ENTER, and eat the keys that are typed then.
 local function say(text, level)
-  vim.notify(one_line("handrail: " .. text, vim.v.echospace), level or vim.log.levels.INFO)
+  local line = one_line("handrail: " .. text, vim.v.echospace)
+  table.insert(messages, os.date("%H:%M:%S  ") .. visible(vim.trim(text)))
+  if #messages > 100 then
+    table.remove(messages, 1)
+  end
+  vim.notify(line, level or vim.log.levels.INFO)
 end
 
 -- Show `lines` as plain text in a window of their own, which `q` closes.
 local function show(name, lines)
   local buffer = vim.fn.bufadd("handrail://" .. name)
   vim.fn.bufload(buffer)
-  for option, value in pairs({ buftype = "nofile", bufhidden = "hide", swapfile = false, filetype = "", modifiable = true }) do
+  vim.bo[buffer].buftype = "nofile" -- first, so that no server is attached
+  for option, value in pairs({ bufhidden = "hide", swapfile = false, filetype = "", modifiable = true }) do
     vim.bo[buffer][option] = value
   end
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, vim.split(table.concat(lines, "\n"), "\n"))
@@ -81,9 +114,35 @@ local function show(name, lines)
   vim.wo.wrap, vim.wo.list, vim.wo.conceallevel = true, false, 0
   vim.api.nvim_win_set_cursor(0, { 1, 0 })
   vim.keymap.set("n", "q", "<Cmd>close<CR>", { buffer = buffer })
+  return buffer
 end
 
-local function request(client, method, params, answered, failed)
+-- The path of a document as people read it.
+local function path_of(uri)
+  return visible(vim.fn.fnamemodify(vim.uri_to_fname(uri), ":~:."))
+end
+
+-- A time of the server's, which is UTC, on the user's clock.
+local function local_time(text)
+  local year, month, day, hour, minute, second = text:match("^(%d+)-(%d+)-(%d+)T(%d+):(%d+):(%d+)")
+  if not year then
+    return visible(text)
+  end
+  -- os.time takes its fields for local time: what UTC's fields are then off by is the zone.
+  local fields = { year = year, month = month, day = day, hour = hour, min = minute, sec = second, isdst = false }
+  local naive = os.time(fields)
+  local utc = os.date("!*t", naive)
+  utc.isdst = false
+  return os.date("%Y-%m-%d %H:%M", naive + os.difftime(naive, os.time(utc)))
+end
+
+-- `count` things, by name.
+local function counted(count, name)
+  return ("%d %s%s"):format(count, name, count == 1 and "" or "s")
+end
+
+-- Send a request of handrail's; what was typed in `buffer`, by default the current one, is told to the server before.
+local function request(client, method, params, answered, failed, buffer)
   client:request("handrail/" .. method, params, function(problem, result)
     if problem then
       say(problem.message, vim.log.levels.ERROR)
@@ -93,17 +152,7 @@ local function request(client, method, params, answered, failed)
     elseif answered then
       answered(result)
     end
-  end)
-end
-
--- Call `use` with the client of the current buffer, or the only one.
-local function with_client(use)
-  local client = vim.lsp.get_clients({ name = "handrail", bufnr = 0 })[1] or vim.lsp.get_clients({ name = "handrail" })[1]
-  if client then
-    use(client)
-  else
-    say("no server runs", vim.log.levels.ERROR)
-  end
+  end, buffer)
 end
 
 -- Let the user choose one of `items`, labelled by `label`, of which `width` cells are shown: usually a line.
@@ -118,6 +167,189 @@ local function choose(items, prompt, label, use, width)
   end)
 end
 
+-- ---- Documents of the server's
+
+-- The folder that a document of the server's is about, if `name` is one in a workspace.
+local function workspace_of(name)
+  return name:match("^(.*)/%.handrail/[^/]+%.md$")
+end
+
+local function is_conversation(buffer)
+  local folder, file = vim.api.nvim_buf_get_name(buffer):match("^(.*)/([^/]+)$")
+  local is_served = folder and (folder:match("/%.handrail$") or folder:match("/handrail/.*served$"))
+  return is_served and file:match("^chat%-[a-z0-9-]+%.md$") ~= nil
+end
+
+-- The client that serves a folder, however it is spelled.
+local function client_in(folder)
+  local place = vim.uv.fs_realpath(folder)
+  for _, client in ipairs(vim.lsp.get_clients({ name = "handrail", _uninitialized = true })) do
+    if client.root_dir == folder or place and client.root_dir and vim.uv.fs_realpath(client.root_dir) == place then
+      return client
+    end
+  end
+end
+
+-- The folder that a buffer's server works in.
+local function root_of(buffer)
+  local folder = workspace_of(vim.api.nvim_buf_get_name(buffer))
+  if folder then
+    local client = client_in(folder)
+    return client and client.root_dir or folder
+  end
+  local served = vim.b[buffer].handrail_root -- a document outside of the workspace
+  return served or vim.fs.root(buffer, ".git") or vim.fn.getcwd()
+end
+
+-- Ask our server alone for what can be done at the lines of a buffer: the user may not want the lenses of others.
+local function refresh_lenses(client, buffer)
+  local take = vim.lsp.codelens.on_codelens
+  if take and vim.g.handrail_lenses ~= false and vim.api.nvim_buf_is_loaded(buffer) then
+    local params = { textDocument = vim.lsp.util.make_text_document_params(buffer) }
+    client:request("textDocument/codeLens", params, take, buffer)
+  end
+end
+
+local function refresh_all_lenses(client)
+  for buffer in pairs(client and client.attached_buffers or {}) do
+    if vim.fn.bufwinid(buffer) ~= -1 then
+      refresh_lenses(client, buffer)
+    end
+  end
+end
+
+local function fold(buffer)
+  for _, window in ipairs(vim.fn.win_findbuf(buffer)) do
+    local options = vim.wo[window][0]
+    options.foldmethod, options.foldexpr, options.foldlevel = "expr", "v:lua.vim.lsp.foldexpr()", 99
+  end
+end
+
+-- Whether the file of a buffer is as it was when this was asked last: `:write` would ask about another one.
+local function is_same_file(buffer)
+  return vim.b[buffer].handrail_written == vim.fn.getftime(vim.api.nvim_buf_get_name(buffer))
+end
+
+local function note_file(buffer)
+  vim.b[buffer].handrail_written = vim.fn.getftime(vim.api.nvim_buf_get_name(buffer))
+end
+
+local function prepare_conversation(buffer)
+  vim.bo[buffer].autoread = true
+  fold(buffer)
+  note_file(buffer)
+  if vim.b[buffer].handrail_is_prepared then
+    return
+  end
+  vim.b[buffer].handrail_is_prepared = true
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { buffer = buffer, callback = callback })
+  end
+  on("BufWinEnter", function()
+    fold(buffer)
+  end)
+  on({ "BufReadPost", "BufWritePost", "FileChangedShellPost" }, function()
+    note_file(buffer)
+  end)
+  if vim.g.handrail_keys ~= false then
+    for key, command in pairs({ s = "HandrailSend", x = "HandrailStop", n = "HandrailNew" }) do
+      vim.keymap.set("n", "<localleader>" .. key, "<Cmd>" .. command .. "<CR>", { buffer = buffer, desc = command })
+    end
+  end
+end
+
+-- Show a document of the server's in a window, with the cursor where the user writes.
+local function open(client, found)
+  local buffer = vim.fn.bufadd(vim.uri_to_fname(found.uri))
+  vim.b[buffer].handrail_root = client.root_dir
+  vim.bo[buffer].buflisted = true
+  local window = vim.fn.bufwinid(buffer)
+  if window ~= -1 then
+    vim.api.nvim_set_current_win(window)
+  else
+    local is_blank = vim.fn.bufname() == "" and vim.bo.buftype == "" and not vim.bo.modified
+    if not is_blank then
+      vim.cmd("botright split")
+    end
+    vim.api.nvim_win_set_buf(0, buffer)
+  end
+  vim.lsp.buf_attach_client(buffer, client.id)
+  if is_conversation(buffer) then
+    conversation = buffer
+  end
+  if found.line then
+    local line = math.min(found.line + 1, vim.api.nvim_buf_line_count(buffer))
+    local text = vim.api.nvim_buf_get_lines(buffer, line - 1, line, false)[1]
+    vim.api.nvim_win_set_cursor(0, { line, #text })
+    vim.cmd("normal! zvzb")
+  end
+end
+
+-- ---- Which server
+
+-- Why no server can start, if so.
+local function missing()
+  local program = type(vim.lsp.config.handrail.cmd) == "table" and vim.lsp.config.handrail.cmd[1] or "handrail"
+  return vim.fn.executable(program) == 0 and ("the program `%s` is not on the PATH"):format(program) or nil
+end
+
+-- Start a server for a folder, or take the one that runs there, and give it these buffers.
+local function start_server(root, buffers)
+  local config = vim.deepcopy(vim.lsp.config.handrail)
+  config.root_dir = root
+  local id = vim.lsp.start(config, { attach = false })
+  for _, buffer in ipairs(id and buffers or {}) do
+    if vim.api.nvim_buf_is_loaded(buffer) then
+      vim.lsp.buf_attach_client(buffer, id)
+    end
+  end
+end
+
+-- Call `use` with the client of the current buffer, or another one; if it has yet to start, once it has.
+local function with_client(use)
+  local own = vim.lsp.get_clients({ name = "handrail", bufnr = 0, _uninitialized = true })[1]
+  local client = own or vim.lsp.get_clients({ name = "handrail" })[1]
+  if client and client.initialized and not client:is_stopped() then
+    return use(client)
+  end
+  if missing() then
+    return say(missing(), vim.log.levels.ERROR)
+  end
+  say("the server is starting")
+  if own or #vim.lsp.get_clients({ name = "handrail", _uninitialized = true }) > 0 then
+    table.insert(waiting, { use, own and own.id })
+  else
+    local is_file = vim.bo.buftype == "" and vim.api.nvim_buf_get_name(0) ~= ""
+    table.insert(waiting, { use })
+    start_server(root_of(0), is_file and { vim.api.nvim_get_current_buf() } or {})
+  end
+end
+
+-- What handrail does, in a few words.
+function HandrailStatus()
+  local activity, to_review
+  for _, turn in pairs(running) do
+    activity = (activity or "") == "" and turn.activity or activity
+  end
+  for _, count in pairs(pending) do
+    to_review = (to_review or 0) + count
+  end
+  if #questions > 0 then
+    return "handrail: waiting for you"
+  elseif activity then
+    return activity == "" and "handrail: thinking" or one_line("handrail: thinking: " .. activity, 60)
+  elseif (to_review or 0) > 0 then
+    return ("handrail: %d to review"):format(to_review)
+  elseif #vim.lsp.get_clients({ name = "handrail" }) > 0 then
+    return "handrail: idle"
+  end
+  return #vim.lsp.get_clients({ name = "handrail", _uninitialized = true }) > 0 and "handrail: starting" or ""
+end
+
+local function redraw_status()
+  vim.cmd.redrawstatus({ bang = true })
+end
+
 -- ---- Turns
 
 local function count(report, status)
@@ -126,48 +358,52 @@ local function count(report, status)
   end, report.outcomes)
 end
 
--- How a turn ended, if it is not finished, and why; what became of its edits.
+-- How a turn ended, and why; what became of its edits.
 local function ending(report)
   local denied = count(report, "denied") > 0 and (", %d denied"):format(count(report, "denied")) or ""
-  local told = ("%d edits, %d did not land%s"):format(#report.outcomes, count(report, "failed"), denied)
-  local reason = report.reason and report.reason ~= "" and (": " .. report.reason:gsub("%.$", "")) or ""
-  return report.state == "finished" and told or ("%s%s; %s"):format(report.state, reason, told)
-end
-
-local function wait(client, turn)
-  local running = { client, turn }
-  table.insert(turns, running)
-  local function ended(report)
-    turns = vim.tbl_filter(function(other)
-      return other ~= running
-    end, turns)
-    last = report or last
-    if report then
-      local answer = report.answer ~= "" and report.answer or report.state == "finished" and report.reason or ""
-      local level = report.state == "failed" and vim.log.levels.ERROR or nil
-      say(ending(report) .. (answer ~= "" and ". " .. answer or ""), level)
-    end
+  local edits = counted(#report.outcomes, "edit")
+  local told = #report.outcomes > 0 and ("%s, %d did not land%s"):format(edits, count(report, "failed"), denied)
+  if report.state == "finished" then
+    return told or report.state
   end
-  request(client, "turn/wait", { turn = turn }, ended, ended)
+  local reason = report.reason and report.reason ~= "" and (": " .. report.reason:gsub("%.$", "")) or ""
+  return report.state .. reason .. (told and "; " .. told or "")
 end
 
-local function start(client, text)
-  request(client, "turn/start", { prompt = text ~= "" and text or vim.fn.getreg("+") }, function(started)
-    wait(client, started.turn)
-  end)
+local function end_turn(turn, report)
+  running[turn] = nil
+  redraw_status()
+  if report then
+    last = report
+    local said = report.state ~= "cancelled" and report.answer or "" -- what was cut off stands in the conversation
+    local answer = said ~= "" and said or report.state == "finished" and report.reason or ""
+    local level = report.state == "failed" and vim.log.levels.ERROR or nil
+    say(ending(report) .. (answer ~= "" and ". " .. answer or ""), level)
+  end
 end
 
-local function restore(client)
-  request(client, "checkpoint/list", vim.empty_dict(), function(checkpoints)
-    local function label(checkpoint)
-      return checkpoint.time .. "  " .. checkpoint.label
-    end
-    choose(checkpoints, "Restore:", label, function(checkpoint)
-      request(client, "checkpoint/restore", { checkpoint = checkpoint.id }, function(report)
-        say(("%d documents restored"):format(#report.restored + #report.deleted))
-      end)
+-- Something has happened in a turn, wherever it was begun.
+local function follow(client, update)
+  local turn, event = update.turn, update.event
+  if event.kind == "started" then
+    running[turn], session = { client = client, id = client.id, activity = "" }, update.session
+    request(client, "turn/wait", { turn = turn }, function(report)
+      end_turn(turn, report)
+    end, function()
+      end_turn(turn)
     end)
-  end)
+  elseif not running[turn] then
+    return -- a late event
+  elseif event.kind == "toolCall" then
+    running[turn].activity = event.title
+  elseif event.kind == "toolResult" then
+    running[turn].activity = ""
+  elseif event.kind == "ended" then
+    running[turn].client = nil -- it cannot be stopped any more
+  else
+    return
+  end
+  redraw_status()
 end
 
 local function show_last()
@@ -177,42 +413,323 @@ local function show_last()
   local lines = { ending(last), "", visible(last.answer) }
   for _, outcome in ipairs(last.outcomes) do
     if outcome.failure then
-      local name = vim.fn.fnamemodify(vim.uri_to_fname(outcome.uri), ":.")
-      table.insert(lines, ("\n%s: %s"):format(visible(name), visible(outcome.failure.message)))
+      table.insert(lines, ("\n%s: %s"):format(path_of(outcome.uri), visible(outcome.failure.message)))
     end
   end
   show("last", lines)
 end
 
--- The server of the client with that id has ended, and its turns with it.
-local function lose(id)
-  local left = vim.tbl_filter(function(running)
-    return running[1].id ~= id
-  end, turns)
-  if #left < #turns then
-    say("the server has ended, and the turn with it", vim.log.levels.ERROR)
+-- What a command is about: lines, or characters if its range is that of such a selection.
+local function selection(given)
+  if given.range == 0 then
+    return
   end
-  turns = left
+  local from, to = vim.api.nvim_buf_get_mark(0, "<"), vim.api.nvim_buf_get_mark(0, ">")
+  local is_within_lines = vim.fn.visualmode() == "v" and from[1] == given.line1 and to[1] == given.line2
+  if is_within_lines then
+    local length = #vim.api.nvim_buf_get_lines(0, to[1] - 1, to[1], false)[1]
+    to[2] = math.max(math.min(to[2], length - 1), 0)
+  end
+  return {
+    buffer = vim.api.nvim_get_current_buf(), is_within_lines = is_within_lines, from = from, to = to,
+    first = given.line1, last = given.line2,
+  }
 end
 
-vim.api.nvim_create_user_command("Handrail", function(command)
+local function range_of(client, about)
+  if about.is_within_lines then
+    local encoding = client.offset_encoding
+    return vim.lsp.util.make_given_range_params(about.from, about.to, about.buffer, encoding).range
+  end
+  return { start = { line = about.first - 1, character = 0 }, ["end"] = { line = about.last, character = 0 } }
+end
+
+-- Say something in the conversation, or write a quote in it.
+local function say_there(client, text, about)
+  local params = { text = text, send = text ~= nil }
+  if about then
+    params.uri, params.range = vim.uri_from_bufnr(about.buffer), range_of(client, about)
+  end
+  request(client, "chat/ask", params, function(found)
+    if not text then
+      open(client, found)
+    elseif vim.fn.bufwinid(vim.uri_to_bufnr(found.uri)) == -1 and not (last and last.turn == found.turn) then
+      say("sent; :Handrail shows the conversation")
+    end
+  end, nil, about and about.buffer)
+end
+
+local function apply_clipboard(client)
+  local reply = vim.fn.getreg("+")
+  if vim.trim(reply) == "" then
+    return say("the clipboard is empty: copy a reply, then apply it")
+  end
+  request(client, "turn/start", { prompt = reply })
+end
+
+vim.api.nvim_create_user_command("Handrail", function(given)
+  local about, text = selection(given), given.args ~= "" and given.args or nil
   with_client(function(client)
-    if command.bang then
-      restore(client)
+    if given.bang then
+      apply_clipboard(client)
+    elseif text or about then
+      say_there(client, text, about)
     else
-      start(client, command.args)
+      request(client, "chat/open", vim.empty_dict(), function(found)
+        open(client, found)
+      end)
     end
   end)
-end, { nargs = "*", bang = true })
-vim.api.nvim_create_user_command("HandrailLast", show_last, {})
-vim.api.nvim_create_user_command("HandrailStop", function()
-  if #turns == 0 then
+end, { nargs = "*", bang = true, range = true, desc = "Open the conversation, or say something in it" })
+
+local function command(name, does, description, options)
+  vim.api.nvim_create_user_command(name, does, vim.tbl_extend("force", { desc = description }, options or {}))
+end
+
+command("HandrailNew", function()
+  with_client(function(client)
+    request(client, "chat/new", vim.empty_dict(), function(found)
+      open(client, found)
+    end)
+  end)
+end, "Begin another conversation")
+
+command("HandrailSend", function()
+  with_client(function(client)
+    local params = vim.empty_dict()
+    if is_conversation(0) then
+      params = { uri = vim.uri_from_bufnr(0) }
+    end
+    local there = conversation and vim.api.nvim_buf_is_loaded(conversation) and conversation or nil
+    request(client, "chat/send", params, nil, nil, not params.uri and there or nil)
+  end)
+end, "Send what is written at the end of the conversation")
+
+command("HandrailStop", function()
+  local stopped = false
+  for turn, known in pairs(running) do
+    if known.client then
+      stopped = true
+      request(known.client, "turn/cancel", { turn = turn })
+    end
+  end
+  if not stopped then
     say("nothing is running")
   end
-  for _, running in ipairs(turns) do
-    request(running[1], "turn/cancel", { turn = running[2] })
+end, "Stop all turns")
+
+command("HandrailSessions", function()
+  with_client(function(client)
+    request(client, "session/list", vim.empty_dict(), function(sessions)
+      if #sessions == 0 then
+        return say("there is no earlier conversation")
+      end
+      choose(sessions, "Conversation:", function(each)
+        return ("%s  %s  (%s)"):format(local_time(each.time), each.title, counted(each.turns, "turn"))
+      end, function(each)
+        request(client, "chat/open", { session = each.session }, function(found)
+          open(client, found)
+        end)
+      end)
+    end)
+  end)
+end, "Choose an earlier conversation and open it")
+
+command("HandrailLast", show_last, "Show the last turn's answer, how it ended, and what did not land")
+command("HandrailMessages", function()
+  show("messages", #messages > 0 and messages or { "Nothing was said yet." })
+end, "Show in full what was said in one line")
+
+-- ---- Review
+
+local list -- the id of the quickfix list that has the changes
+
+-- A change as a line: how large it is, and how it begins.
+local function hunk_text(hunk)
+  local function rows(text)
+    local found = vim.split(text, "\n")
+    return found[#found] == "" and #found - 1 or #found
   end
-end, {})
+  if hunk.kind ~= "changed" then
+    return ({ created = "created", deleted = "deleted", whole = "changed as a whole" })[hunk.kind] or hunk.kind
+  end
+  local first = vim.trim(hunk.after ~= "" and hunk.after or hunk.before):match("^[^\n]*")
+  return one_line(("+%d −%d  %s"):format(rows(hunk.after), rows(hunk.before), first), 100)
+end
+
+-- The entries of the list: what was decided since it was made stays in its place, and `:cnext` skips it.
+local function entries(hunks, known)
+  local found, left = {}, {}
+  for _, hunk in ipairs(hunks) do
+    left[hunk.id] = hunk
+  end
+  local function add(hunk)
+    left[hunk.id] = nil
+    table.insert(found, {
+      bufnr = vim.uri_to_bufnr(hunk.uri), lnum = hunk.range.start.line + 1, col = 1, text = hunk_text(hunk),
+      user_data = hunk.id, valid = 1,
+    })
+  end
+  for _, each in ipairs(known) do
+    if left[each.user_data] then
+      add(left[each.user_data])
+    else
+      local text = each.valid == 0 and each.text or "decided: " .. each.text
+      table.insert(found, { bufnr = each.bufnr, lnum = each.lnum, text = text, user_data = each.user_data, valid = 0 })
+    end
+  end
+  for _, hunk in ipairs(hunks) do
+    if left[hunk.id] then
+      add(hunk)
+    end
+  end
+  return found
+end
+
+-- Bring the list up to date, if there is one.
+local function refresh_list(client)
+  if not list or vim.fn.getqflist({ id = list, size = 0 }).id ~= list then
+    return
+  end
+  request(client, "review/list", vim.empty_dict(), function(hunks)
+    local now = vim.fn.getqflist({ id = list, items = 0, idx = 0 })
+    vim.fn.setqflist({}, "r", { id = list, items = entries(hunks, now.items or {}), idx = now.idx })
+  end)
+end
+
+-- The ids of the changes at lines of the current buffer; in the quickfix list, of its entries there.
+local function hunks_at(client, first, final, use)
+  if vim.bo.buftype == "quickfix" then
+    local ids = {}
+    for _, entry in ipairs(vim.list_slice(vim.fn.getqflist(), first, final)) do
+      if entry.valid == 1 and type(entry.user_data) == "string" then
+        table.insert(ids, entry.user_data)
+      end
+    end
+    return use(ids)
+  end
+  local rows = vim.api.nvim_buf_line_count(0)
+  request(client, "review/list", { uri = vim.uri_from_bufnr(0) }, function(hunks)
+    local ids = {}
+    for _, hunk in ipairs(hunks) do
+      local from = math.min(hunk.range.start.line + 1, rows)
+      local to = math.max(from, hunk.range["end"].line)
+      if from <= final and to >= first then
+        table.insert(ids, hunk.id)
+      end
+    end
+    use(ids)
+  end)
+end
+
+local function undone(found)
+  local told = counted(#found.hunks, "change") .. " undone"
+  for _, conflict in ipairs(found.conflicts) do
+    told = ("%s; one in %s was not: %s"):format(told, path_of(conflict.uri), conflict.reason)
+  end
+  say(told, #found.conflicts > 0 and vim.log.levels.WARN or nil)
+end
+
+local function decide(method, tell)
+  return function(given)
+    with_client(function(client)
+      hunks_at(client, given.line1, given.line2, function(ids)
+        if #ids == 0 then
+          return say("there is nothing to review here")
+        end
+        request(client, method, { hunks = ids }, tell)
+      end)
+    end)
+  end
+end
+
+command("HandrailReview", function(given)
+  with_client(function(client)
+    if given.bang then
+      return request(client, "review/open", vim.empty_dict(), function(found)
+        open(client, found)
+      end)
+    end
+    request(client, "review/list", vim.empty_dict(), function(hunks)
+      if #hunks == 0 then
+        return say("there is nothing to review")
+      end
+      vim.fn.setqflist({}, " ", { title = "handrail: changes to review", items = entries(hunks, {}) })
+      list = vim.fn.getqflist({ id = 0 }).id
+      local window = vim.api.nvim_get_current_win()
+      vim.cmd("botright copen")
+      vim.api.nvim_set_current_win(window)
+      say(counted(#hunks, "change") .. " to review: :cnext goes to them")
+    end)
+  end)
+end, "List the changes to review; with ! open the review document", { bang = true })
+command("HandrailKeep", decide("review/keep", function(found)
+  say(counted(#found.hunks, "change") .. " kept")
+end), "Keep the changes here", { range = true })
+command("HandrailUndo", decide("review/undo", undone), "Undo the changes here", { range = true })
+
+-- ---- Checkpoints
+
+local function tell_restored(report)
+  local left = {}
+  for _, each in ipairs(report.conflicts) do
+    table.insert(left, ("%s was not restored: %s"):format(path_of(each.uri), each.reason))
+  end
+  for _, each in ipairs(report.partial) do
+    table.insert(left, ("only a part of %s was restored: %s"):format(path_of(each.uri), each.reason))
+  end
+  local told = counted(#report.restored + #report.deleted, "document") .. " restored"
+  if #left == 0 then
+    return say(told)
+  end
+  local lines = { told, "" }
+  for number, each in ipairs(vim.list_extend(vim.list_extend({}, report.conflicts), report.partial)) do
+    table.insert(lines, visible(left[number]))
+    table.insert(lines, visible(each.diff or "") .. "\n")
+  end
+  show("restored", lines)
+  say(told .. "; " .. table.concat(left, "; "), vim.log.levels.WARN)
+end
+
+local function confirm_restore(client, checkpoint, diff)
+  local window = vim.api.nvim_get_current_win()
+  local preview = show("restore", vim.list_extend({ "This is what the turn changed. A restore takes it back:", "" }, {
+    visible(checkpoint.label), "", visible(diff.text),
+  }))
+  vim.bo[preview].syntax = "diff"
+  vim.cmd.redraw()
+  local yes = one_line("Yes, take back: " .. checkpoint.label, vim.o.columns - 10)
+  vim.ui.select({ "No", yes }, { prompt = "Take it back?", format_item = tostring }, function(answer)
+    pcall(vim.api.nvim_buf_delete, preview, { force = true })
+    if vim.api.nvim_win_is_valid(window) then
+      vim.api.nvim_set_current_win(window)
+    end
+    if answer == yes then
+      request(client, "checkpoint/restore", { checkpoint = checkpoint.id }, tell_restored)
+    end
+  end)
+end
+
+command("HandrailRestore", function()
+  with_client(function(client)
+    request(client, "checkpoint/list", vim.empty_dict(), function(checkpoints)
+      if #checkpoints == 0 then
+        return say("there is nothing to restore")
+      end
+      local first, others = {}, {}
+      for _, each in ipairs(checkpoints) do
+        table.insert(each.session == (session or checkpoints[1].session) and first or others, each)
+      end
+      choose(vim.list_extend(first, others), "Restore:", function(each)
+        return ("%s  %s  (%s)"):format(local_time(each.time), each.label, counted(#each.paths, "document"))
+      end, function(each)
+        request(client, "checkpoint/diff", { checkpoint = each.id }, function(diff)
+          confirm_restore(client, each, diff)
+        end)
+      end)
+    end)
+  end)
+end, "Choose a turn, see what it changed, and take it back")
 
 -- ---- Questions
 
@@ -226,6 +743,7 @@ local function draw_banner()
     vim.api.nvim_win_close(banner, true)
   end
   banner = nil
+  redraw_status()
   if #questions == 0 then
     return
   end
@@ -323,7 +841,7 @@ local function ask(open)
   end)
 end
 
-vim.api.nvim_create_user_command("HandrailAnswer", function()
+command("HandrailAnswer", function()
   if #questions == 0 then
     say("no question waits for you")
   elseif #questions == 1 then
@@ -333,8 +851,8 @@ vim.api.nvim_create_user_command("HandrailAnswer", function()
       return open[2].subject
     end, ask)
   end
-end, {})
-vim.api.nvim_create_user_command("HandrailRules", function()
+end, "Show a question that waits for you, and answer it")
+command("HandrailRules", function()
   with_client(function(client)
     request(client, "rules/list", vim.empty_dict(), function(rules)
       if #rules == 0 then
@@ -349,56 +867,263 @@ vim.api.nvim_create_user_command("HandrailRules", function()
       end, math.huge) -- a rule may end in what differs
     end)
   end)
-end, {})
-vim.api.nvim_create_autocmd("VimResized", { callback = draw_banner })
+end, "Choose a rule that an answer has added, and remove it")
 
 -- ---- The server
 
+-- The buffers of an edit: that of a document which is not loaded has nothing to undo.
+local function buffers_of(edit)
+  local found = {}
+  for _, change in ipairs(edit.documentChanges or {}) do
+    if change.textDocument then
+      table.insert(found, vim.uri_to_bufnr(change.textDocument.uri))
+    end
+  end
+  for uri in pairs(edit.changes or {}) do
+    table.insert(found, vim.uri_to_bufnr(uri))
+  end
+  return vim.tbl_filter(vim.api.nvim_buf_is_loaded, found)
+end
+
+-- Close the undo step: an edit that arrives between two typed words would be one with them, and an undo would give a
+-- text that never was. That setting this option does so is documented (`:h undo-break`).
+local function break_undo(buffers)
+  for _, buffer in ipairs(buffers) do
+    vim.bo[buffer].undolevels = vim.bo[buffer].undolevels
+  end
+end
+
+-- Whether an edit is of a text that has changed since; Neovim would leave such an edit out, and say that it was made.
+local function is_stale(edit)
+  local change = edit.documentChanges and #edit.documentChanges == 1 and edit.documentChanges[1].textDocument
+  local version = change and change.version
+  return type(version) == "number" and version > 0
+    and (vim.lsp.util.buf_versions[vim.uri_to_bufnr(change.uri)] or 0) > version
+end
+
+-- Whether a document that is not in the workspace is one of the server's.
+local function note_root(client, uri)
+  if uri:match("^file:") and vim.uri_to_fname(uri):match("/handrail/.*served/[^/]+$") then
+    vim.b[vim.fn.bufadd(vim.uri_to_fname(uri))].handrail_root = client.root_dir
+  end
+end
+
+local function lost(id)
+  local had_turn = false
+  for turn, known in pairs(running) do
+    if known.id == id then
+      had_turn, running[turn] = had_turn or known.client ~= nil, nil
+    end
+  end
+  pending[id] = nil
+  forget(function(client)
+    return client.id == id
+  end)
+  return had_turn and ", and the turn with it" or ""
+end
+
+-- Start a server again that has ended by itself, unless it does so again and again.
+local function start_again(client, buffers)
+  local now = vim.uv.now()
+  crashes = vim.tbl_filter(function(time)
+    return now - time < 60000
+  end, crashes)
+  table.insert(crashes, now)
+  if #crashes > 3 then
+    return false
+  end
+  vim.schedule(function() -- once Neovim has forgotten the old client
+    table.insert(waiting, 1, { function(other)
+      say("the server was started again")
+      refresh_all_lenses(other)
+    end })
+    start_server(client.root_dir, buffers)
+  end)
+  return true
+end
+
+local exit -- how the last server ended, before Neovim was told
+
+-- Neovim tells of a server's end in a line that waits for ENTER, so it is told that all is well, and we tell.
+local function serve(dispatchers)
+  return vim.lsp.rpc.start({ "handrail", "serve" }, vim.tbl_extend("force", dispatchers, {
+    on_exit = function(code, signal)
+      exit = { code, signal }
+      dispatchers.on_exit(0, 0)
+    end,
+  }))
+end
+
+local function ended(code, signal, id)
+  code, signal = unpack(exit or { code, signal })
+  exit = nil
+  local client = vim.lsp.get_client_by_id(id)
+  local was_asked = signal == 15 or signal == 0 and (code == 0 or code == 143)
+  vim.schedule(function()
+    if vim.v.exiting ~= vim.NIL then
+      return -- with Neovim
+    end
+    local buffers = client and vim.tbl_keys(client.attached_buffers) or {}
+    local turn = lost(id)
+    if was_asked then
+      say("the server was stopped" .. turn)
+    elseif client and start_again(client, buffers) then
+      say(("the server has ended%s; it is started again"):format(turn), vim.log.levels.ERROR)
+    else
+      local told = "the server has ended again%s; see :checkhealth vim.lsp"
+      say(told:format(turn), vim.log.levels.ERROR)
+    end
+    redraw_status()
+  end)
+end
+
+local function started(client)
+  local offered = vim.tbl_get(client.server_capabilities, "experimental", "handrail", "requests") or {}
+  local function ask_for(method, answered)
+    if vim.tbl_contains(offered, "handrail/" .. method) then -- else it is an older server
+      request(client, method, vim.empty_dict(), answered)
+    end
+  end
+  ask_for("approval/list", function(open_ones)
+    for _, question in ipairs(open_ones) do
+      note(client, question)
+    end
+  end)
+  ask_for("review/list", function(hunks)
+    pending[client.id] = #hunks
+    redraw_status()
+  end)
+  vim.schedule(function() -- once its buffers are attached
+    local all = waiting
+    waiting = {}
+    for _, each in ipairs(all) do
+      local use, id = unpack(each)
+      if id and id ~= client.id then
+        table.insert(waiting, each)
+      else
+        use(client)
+      end
+    end
+    redraw_status()
+  end)
+end
+
+local function client_of(context)
+  return vim.lsp.get_client_by_id(context.client_id)
+end
+
 vim.lsp.config("handrail", {
-  cmd = { "handrail", "serve" },
+  cmd = serve,
   root_dir = function(buffer, start_in)
-    start_in(vim.fs.root(buffer, ".git") or vim.fn.getcwd())
+    if not missing() then
+      start_in(root_of(buffer))
+    end
   end,
-  init_options = { handrail = { approvals = true } },
+  capabilities = { workspace = { codeLens = { refreshSupport = true } } },
+  init_options = { handrail = { approvals = true, turnUpdates = true, services = { "review" } } },
   handlers = {
     ["handrail/approval/request"] = function(_, question, context)
-      note(vim.lsp.get_client_by_id(context.client_id), question)
+      note(client_of(context), question)
+      refresh_all_lenses(client_of(context))
       return vim.NIL -- not an answer: that follows
     end,
-    ["handrail/approval/ended"] = function(_, ended)
+    ["handrail/approval/ended"] = function(_, gone)
       forget(function(_, question)
-        return question.id == ended.approval
+        return question.id == gone.approval
       end)
     end,
-  },
-  on_init = function(client)
-    local requests = vim.tbl_get(client.server_capabilities, "experimental", "handrail", "requests") or {}
-    if not vim.tbl_contains(requests, "handrail/approval/list") then
-      return -- an older server
-    end
-    request(client, "approval/list", vim.empty_dict(), function(open)
-      for _, question in ipairs(open) do
-        note(client, question)
+    ["handrail/turn/update"] = function(_, update, context)
+      follow(client_of(context), update)
+    end,
+    ["handrail/review/changed"] = function(_, changed, context)
+      pending[context.client_id] = changed.pending
+      redraw_status()
+      refresh_list(client_of(context))
+    end,
+    ["workspace/applyEdit"] = function(problem, params, context)
+      if is_stale(params.edit) then
+        return { applied = false, failureReason = "the document has changed since" }
       end
-    end)
-  end,
-  on_exit = function(_, _, id)
-    vim.schedule(function()
-      lose(id)
-      forget(function(client)
-        return client.id == id
-      end)
-    end)
-  end,
+      params.label = nil -- Neovim would print it
+      local buffers = buffers_of(params.edit)
+      break_undo(buffers)
+      local answer = vim.lsp.handlers["workspace/applyEdit"](problem, params, context)
+      break_undo(buffers)
+      return answer
+    end,
+    ["workspace/codeLens/refresh"] = function(_, _, context)
+      refresh_all_lenses(client_of(context))
+      return vim.NIL
+    end,
+    ["workspace/executeCommand"] = function(problem)
+      if problem then
+        say(problem.message, vim.log.levels.ERROR)
+      end
+    end,
+    ["window/showDocument"] = function(problem, params, context)
+      note_root(client_of(context), params.uri)
+      return vim.lsp.handlers["window/showDocument"](problem, params, context)
+    end,
+    ["window/showMessage"] = function(_, params)
+      local levels = { vim.log.levels.ERROR, vim.log.levels.WARN }
+      say(params.message:gsub("^handrail: ", ""), levels[params.type])
+    end,
+  },
+  on_init = started,
+  on_exit = ended,
 })
 vim.lsp.enable("handrail")
 
--- Neovim attaches servers by file type: a file of no known type is text.
-vim.api.nvim_create_autocmd("BufWinEnter", {
-  callback = function(entered)
-    local buffer = vim.bo[entered.buf]
-    if entered.file ~= "" and buffer.buftype == "" and buffer.filetype == "" then
-      buffer.filetype = "text"
+local group = vim.api.nvim_create_augroup("handrail", {})
+
+local function on(events, callback)
+  vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
+end
+
+on("LspAttach", function(attached)
+  local client = vim.lsp.get_client_by_id(attached.data.client_id)
+  if client and client.name == "handrail" then
+    if is_conversation(attached.buf) then
+      prepare_conversation(attached.buf)
     end
-  end,
-})
+    refresh_lenses(client, attached.buf)
+  end
+end)
+on({ "BufEnter", "InsertLeave", "CursorHold" }, function(where)
+  local client = vim.lsp.get_clients({ name = "handrail", bufnr = where.buf })[1]
+  if client then
+    refresh_lenses(client, where.buf)
+  end
+end)
+on("BufWinEnter", function(entered)
+  local buffer = vim.bo[entered.buf]
+  local name = vim.api.nvim_buf_get_name(entered.buf)
+  if name == "" or buffer.buftype ~= "" then
+    return
+  end
+  -- Neovim attaches servers by file type: a file of no known type is text.
+  if buffer.filetype == "" then
+    buffer.filetype = "text"
+  end
+  -- Documents of the server's reach it whatever file types it is set up for.
+  if workspace_of(name) or vim.b[entered.buf].handrail_root then
+    vim.schedule(function()
+      local client = vim.api.nvim_buf_is_loaded(entered.buf) and client_in(root_of(entered.buf))
+      if client then
+        vim.lsp.buf_attach_client(entered.buf, client.id)
+      end
+    end)
+  end
+end)
+-- A conversation is written down when Neovim is left: it holds what the server wrote, and what the user has not sent.
+on("QuitPre", function()
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local is_written = not vim.api.nvim_buf_is_loaded(buffer) or not vim.bo[buffer].modified
+    if not is_written and is_conversation(buffer) and is_same_file(buffer) then
+      vim.api.nvim_buf_call(buffer, function()
+        vim.cmd("silent! write")
+      end)
+    end
+  end
+end)
+on("VimResized", draw_banner)

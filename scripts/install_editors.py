@@ -90,6 +90,12 @@ def install_emacs() -> Path:
     return emacs
 
 
+def install_markdown_mode(cache: Path = CACHE) -> Path:
+    """Unpack a mode for Markdown, which Emacs lacks, where only the tests find it; returns its folder."""
+    found = _once(cache / "markdown-mode", _markdown_mode)
+    return next(found.rglob("markdown-mode.el")).parent
+
+
 def install_extension_tools(extension: Path, node_bin: Path) -> None:
     """Install the extension's development packages, exactly as its lock file says."""
     lock = extension / "package-lock.json"
@@ -157,6 +163,13 @@ def _node(folder: Path) -> None:
         (programs / name).symlink_to(script)
 
 
+def _markdown_mode(folder: Path) -> None:
+    if shutil.which("apt-get") is None:
+        raise InstallError(f"Put markdown-mode.el into {folder}, and an empty file {MARKER} beside it.")
+    run(["apt-get", "-qq", "download", "elpa-markdown-mode"], cwd=folder)
+    run(["dpkg-deb", "-x", next(folder.glob("*.deb")).name, "."], cwd=folder)
+
+
 def _code_server(folder: Path, node_bin: Path) -> None:
     env = node_environment(node_bin)
     (folder / "package.json").write_text('{"private": true}\n')
@@ -213,7 +226,7 @@ def _apt(*packages: str) -> None:
 PARTS: dict[str, Callable[[Path], object]] = {
     "vscode": install_vscode,
     "model": install_model,
-    "emacs": lambda _cache: install_emacs(),
+    "emacs": lambda cache: (install_emacs(), install_markdown_mode(cache)),
     "extension": lambda cache: install_extension_tools(ROOT / "client-vscode", install_node(cache)),
 }
 

@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ import pytest
 
 from editors import four_patches, installed, review_story, waiting
 from editors.four_patches import replace
+from editors.streaming_model import Answer, StreamingModel, streaming_model
 from editors.terminal import on_terminal
 
 HERE = Path(__file__).resolve().parent / "neovim"
+PLAIN = HERE / "plain.lua"
 SNIPPET = Path(__file__).resolve().parents[2] / "editors" / "handrail.lua"
 LIMIT_S = 60
 LOG_LINE_CHARS = 700  # one message of the protocol can be very long
@@ -59,6 +62,7 @@ class Neovim:
         *calls: dict[str, object],
         messages: list[dict[str, object]] | None = None,
         values: dict[str, object] | None = None,
+        setup: Path = SNIPPET,
         **config: Any,
     ) -> dict[str, Any]:
         """
@@ -69,12 +73,13 @@ class Neovim:
             calls: All in one answer of the model, if no *messages* are given.
             messages: What the model answers.
             values: For the steps.
+            setup: What Neovim is set up with.
             config: What the test changes of the client's configuration; `clipboard` is its content.
         """
         script = messages or [{"calls": list(calls)}, {"text": "Done."}]
         model = four_patches.write_script(self.folder / "script.json", script)
         clipboard = config.pop("clipboard", None)
-        if clipboard is None:
+        if clipboard is None and not {"settings", "init_options"} & config.keys():
             config["init_options"] = {"handrail": {"settings": {"model": model, "terminal.save": "always"}}}
         record = self.folder / "record.json"
         plan = self.folder / "run.json"
@@ -96,7 +101,7 @@ class Neovim:
             "NONE",
             "-n",
             "-u",
-            str(SNIPPET),
+            str(setup),
             "-c",
             f"luafile {HERE / 'drive.lua'}",
         ]
@@ -133,13 +138,19 @@ class Neovim:
 
 
 def disk(snapshot: dict[str, Any]) -> dict[str, bytes]:
-    """The bytes of all files at a stage."""
-    return {name: base64.b64decode(data) for name, data in snapshot["disk"].items()}
+    """The bytes of all files at a stage, but those that handrail writes for itself."""
+    files = snapshot["disk"].items()
+    return {name: base64.b64decode(data) for name, data in files if not name.startswith(".handrail/")}
 
 
 def buffers(snapshot: dict[str, Any]) -> dict[str, bytes]:
     """The text of all buffers at a stage, as it would be written."""
     return {name: text.encode() for name, text in snapshot["buffers"].items()}
+
+
+def endings(seen: dict[str, Any]) -> list[str]:
+    """What was said at the end of each turn."""
+    return [message for message in seen["messages"] if "did not land" in message]
 
 
 @pytest.fixture
@@ -159,7 +170,7 @@ def test_a_turn_with_four_patches(neovim: Neovim) -> None:
 
     # Three land, the closed one on disk; the open ones stay unsaved.
     landed = {"prices.py": four_patches.RAISED, "notes.txt": four_patches.NOTED}
-    assert seen["messages"][0].startswith(f"handrail: 4 edits, 1 did not land. {four_patches.ANSWER[:8]}")
+    assert endings(seen)[0].startswith(f"handrail: 4 edits, 1 did not land. {four_patches.ANSWER[:8]}")
     assert buffers(seen["after"]) == landed
     assert seen["after"]["modified"] == {"prices.py": True, "notes.txt": True}
     assert disk(seen["after"]) == {**saved, "card.txt": four_patches.CARDED}
@@ -207,7 +218,7 @@ def test_a_pasted_reply_in_each_position_encoding(neovim: Neovim, encoding: str)
     seen = neovim.run(
         "one_turn",
         clipboard=reply.format(old=text, new=text.replace("1", "10").replace("2", "20")),
-        values={"open": "poem.txt", "command": "Handrail"},
+        values={"open": "poem.txt", "command": "Handrail!"},
         capabilities={"general": {"positionEncodings": [encoding]}},
     )
     expected = text.replace("1", "10").replace("2", "20").encode()
@@ -275,7 +286,7 @@ def test_carriage_returns_that_neovim_takes_for_text(
     seen = neovim.run("one_turn", replace("poem.txt", old, new), values=values)
     missed = len(seen["after"]["diagnostics"])
     assert buffers(seen["after"]) == {"poem.txt": before if missed else after}
-    assert seen["messages"] == [f"handrail: 1 edits, {missed} did not land. Done."]
+    assert endings(seen) == [f"handrail: 1 edit, {missed} did not land. Done."]
 
 
 def test_typing_on_while_edits_arrive(neovim: Neovim) -> None:
@@ -288,10 +299,21 @@ def test_typing_on_while_edits_arrive(neovim: Neovim) -> None:
     assert sent >= len(words)
     typed = "".join(f"before{number} after{number} " for number in range(1, sent + 1))
     poem = "".join(f"{word}\n{word}!\n" for word in words)
-    assert seen["messages"][0] == "handrail: 5 edits, 0 did not land. Done."
+    assert endings(seen)[0] == "handrail: 5 edits, 0 did not land. Done."
     assert buffers(seen["after"]) == {"poem.txt": f"{poem}{typed}end\n".encode()}
     assert seen["after"]["diagnostics"] == []
     assert buffers(seen["restored"]) == {"poem.txt": POEM + f"{typed}end\n".encode()}
+
+
+def test_after_typing_during_a_turn_each_undo_gives_a_text_that_was_there(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    changes = (("one\n", "one\none!\n"), ("two\n", "TWO\n2\n"), ("one\n", ""), ("three\nfour\n", "3\n"))
+    steps = [{"calls": [replace("poem.txt", *change)]} for change in changes]
+    seen = neovim.run("undo_breaks", messages=[*steps, {"text": "Done."}], values={"lines": 6})
+    assert seen["never"] == []
+    assert len(seen["undone"]) > len(changes)
+    assert seen["undone"][-1] == POEM.decode().rstrip()
+    assert seen["redone"] == seen["typed"]
 
 
 @pytest.mark.parametrize("fresh", [True, False], ids=["just opened", "edited before"])
@@ -301,7 +323,7 @@ def test_typing_above_overtakes_the_edit(neovim: Neovim, moment: str, fresh: boo
     values = {"moment": moment, "fresh": fresh, "line": 0, "text": ["zero", ""], "restore": True}
     seen = neovim.run("overtaken", replace("poem.txt", "three\n", "THREE\ntre\n"), values=values)
     assert buffers(seen["after"]) == {"poem.txt": b"zero\none\ntwo\nTHREE\ntre\nfour\nfive\n"}
-    assert seen["messages"][0] == "handrail: 1 edits, 0 did not land. Done."
+    assert endings(seen)[0] == "handrail: 1 edit, 0 did not land. Done."
     assert seen["after"]["diagnostics"] == []
     assert buffers(seen["restored"]) == {"poem.txt": b"zero\n" + POEM}
 
@@ -330,7 +352,7 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
         {"calls": [{"name": "terminal", "arguments": {"command": line}}]},
         {"text": "It ran.\n\n" + "All of it is well. " * 40},
     ]
-    seen = neovim.run("question", messages=messages, values={"screen": True})
+    seen = neovim.run("question", messages=[*messages, *messages], values={"screen": True})
 
     assert "handrail waits for you (1): :HandrailAnswer" in seen["banner"]
     assert any("handrail waits for you (1)" in row for row in seen["waits"])
@@ -341,7 +363,7 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
     assert any("echo '[fine](command:workbench.action.quit)'" in row for row in seen["screen"])
     assert seen["gone"]
     assert not any("echo" in row for row in seen["after"])
-    assert any(row.startswith("handrail: 1 edits, 0 did not land. It ran.") for row in seen["after"])
+    assert any(row.startswith("handrail: 1 edit, 0 did not land. It ran.") for row in seen["after"])
     assert seen["stopped"]
 
 
@@ -368,10 +390,20 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
 def test_a_killed_server_takes_its_question_along(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     seen = neovim.run("server_killed", messages=touching("ran.txt"), values={"screen": True})
-    assert "handrail: the server has ended, and the turn with it" in seen["messages"]
+    assert "handrail: the server has ended, and the turn with it; it is started again" in seen["messages"]
     assert not seen["shown_after"]
     assert not seen["open"]
     assert (seen["ran"], seen["ran_later"], seen["ran_at_last"]) == (False, False, True)
+
+
+def test_a_server_that_ends_again_and_again_is_left_alone(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("too_often", messages=[{"text": "Done."}])
+    again = ["the server has ended; it is started again", "the server was started again"] * 3
+    too_often = "the server has ended again; see :checkhealth vim.lsp"
+    asked = ["the server is starting", "finished. Done."]
+    said = [message for message in seen["messages"] if ": sent; " not in message]
+    assert said == [f"handrail: {each}" for each in [*again, too_often, *asked]]
 
 
 def test_each_of_twenty_questions_is_shown_and_answered(neovim: Neovim) -> None:
@@ -398,7 +430,220 @@ def test_two_servers_do_not_answer_each_others_questions(neovim: Neovim) -> None
 
 def test_a_rule_is_removed(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
-    seen = neovim.run("rules", messages=touching("ran.txt"), values={"screen": True})
+    seen = neovim.run("rules", messages=touching("ran.txt") * 2, values={"screen": True})
     assert [each["text"] for each in seen["rules"]] == seen["offered"]
     assert len(seen["rules"]) == 1
     assert not seen["left"]
+
+
+def test_a_conversation_is_held_in_a_document(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    messages: list[dict[str, object]] = [
+        {"text": "I make it.", "calls": [{"name": "terminal", "arguments": {"command": "touch ran.txt"}}]},
+        {"text": "It is made."},
+        {"text": "Nothing more."},
+    ]
+    values: dict[str, object] = {
+        "prompt": "Make a file.",
+        "draft": "And what",
+        "answer": "It is made.",
+        "more": " else?",
+        "last": "Nothing more.",
+    }
+    seen = neovim.run("chat", messages=messages, values=values)
+    assert seen["fresh"].startswith("# New conversation\n")
+    assert seen["offered"][:2] == ["No", "Allow once"]
+    assert (neovim.workspace / "ran.txt").exists()
+    rows = [row for row in seen["answered"].partition("## You")[2].splitlines() if row]
+    assert rows[:4] == ["Make a file.", "## handrail", "I make it.", "- `Run touch ran.txt`: Exit code 0."]
+    assert rows[-4:] == [
+        "> A question about `touch ran.txt` was answered: Allow once.",
+        *("It is made.", "## You", "And what"),
+    ]
+    last = [row for row in seen["last"].splitlines() if row]
+    assert last[-4:] == ["And what else?", "## handrail", "Nothing more.", "## You"]
+    assert last.count("It is made.") == last.count("And what else?") == 1
+
+
+# A story in one conversation: of four edits three land, a command is asked about, and more is asked.
+
+OAKS = b"one\ntwo\nthree\nfour\nfive\nsix\nseven of the old oaks\n"
+PIECES = ["I look at it first. ", "It is a short poem. ", "I make it loud."]
+CALLS = (
+    replace("poem.txt", "two\n", "TWO\n"),
+    replace("poem.txt", "four\n", "FOUR\n"),
+    replace("poem.txt", "six\n", "SIX\n"),
+    replace("poem.txt", "seven of these young oaks\n", "SEVEN of these oaks\n"),
+    {"name": "terminal", "arguments": {"command": "echo it ran > ran.txt"}},
+)
+LOUD = b"one\nTWO\nthree\nFOUR\nfive\nSIX\nseven of the old oaks\n"
+STORY: dict[str, object] = {
+    "prompt": "Make the poem loud.",
+    "pieces": PIECES,
+    "words": ["And ", "what"],
+    "answer": "It is loud now.",
+    "undo": "FOUR",
+    "restored": "two",
+    "more": " else?",
+    "last": "Nothing more.",
+}
+
+
+def to(model: StreamingModel, environment: dict[str, str]) -> dict[str, object]:
+    """The settings of a client whose server asks *model*, and about every command."""
+    environment["OPENAI_API_KEY"] = "none"
+    return {"model": "openai-chat:m", "baseUrl": model.url, "terminal.save": "always", "sandbox": "off"}
+
+
+def said(messages: list[dict[str, Any]]) -> list[str]:
+    """What a model was told by the user and has said itself."""
+    found = [each["content"] for each in messages if each["role"] in ("user", "assistant")]
+    texts = [
+        each if isinstance(each, str) else "".join(part["text"] for part in each or ()) for each in found
+    ]
+    return [text for text in texts if text]
+
+
+def test_the_whole_story_in_a_neovim_without_our_file(neovim: Neovim) -> None:
+    neovim.write("poem.txt", OAKS)
+    answers = [
+        Answer(pieces=PIECES, calls=CALLS),
+        Answer(pieces=["It is loud now."]),
+        Answer(pieces=["Nothing more."]),
+    ]
+    with streaming_model(*answers) as model:
+        options = {"handrail": {"settings": to(model, neovim.environment)}}
+        values = {**STORY, "model": model.url}
+        seen = neovim.run("story", setup=PLAIN, values=values, init_options=options)
+
+    # The answer streams in while the user types below it, and what is typed stays.
+    assert seen["streamed"] == [["i", "And "], ["i", "And what"]]
+    assert (seen["answers"][:2], seen["ran_before"]) == (["No", "Allow once"], False)
+    rows = [row for row in seen["answered"].splitlines() if row]
+    assert "".join(PIECES) in rows
+    assert rows[-3:] == ["It is loud now.", "## You", "And what"]
+
+    # What did not land is mended, one change is undone, the others are kept, and all is taken back.
+    assert buffers(seen["landed"])["poem.txt"] == LOUD
+    assert [(each["code"], each["range"][0]) for each in seen["landed"]["diagnostics"]] == [("no-match", 6)]
+    assert seen["fixes"][0].startswith("Apply at line 7: ")
+    mended = LOUD.replace(b"seven of the old", b"SEVEN of these")
+    assert buffers(seen["mended"])["poem.txt"] == mended
+    assert buffers(seen["undone"])["poem.txt"] == mended.replace(b"FOUR", b"four")
+    assert (seen["to_keep"], seen["left"]) == (3, 0)
+    # The quick fix was the user's own, and has a checkpoint of its own.
+    assert buffers(seen["restored"])["poem.txt"] == OAKS.replace(b"seven of the old", b"SEVEN of these")
+    assert set(disk(seen["landed"])) - set(disk(seen["restored"])) == {"ran.txt"}
+
+    # The killed server's conversation goes on: the model is told all of it.
+    rows = [row for row in seen["last"].splitlines() if row]
+    assert rows[-4:] == ["And what else?", "## handrail", "Nothing more.", "## You"]
+    assert rows.count("It is loud now.") == 1
+    history = said(model.asked[-1])
+    assert "Make the poem loud." in history[0]
+    assert history[-2:] == ["It is loud now.", "And what else?"]
+
+
+def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
+    neovim.write("poem.txt", OAKS)
+    neovim.environment["TZ"] = "Asia/Kathmandu"  # a quarter of an hour off
+    answers = [
+        Answer(pieces=PIECES, calls=CALLS[1:]),
+        Answer(pieces=["It is loud now."]),
+        Answer(pieces=["For it is old."]),
+        Answer(pieces=["It is the third."]),
+        Answer(pieces=["And on, ", "and on."]),
+        Answer(pieces=["I am here."]),
+    ]
+    with streaming_model(*answers) as model:
+        texts = {"why": "For it is old.", "line": "It is the third.", "last": "I am here."}
+        values = {**STORY, **texts, "model": model.url, "screen": True}
+        settings = to(model, neovim.environment)
+        seen = neovim.run("commands", values=values, init_options={"handrail": {"settings": settings}})
+
+    loud = LOUD.replace(b"TWO", b"two")
+    assert seen["place"] == [6, 6]  # the cursor is at the end
+    assert seen["options"] == [True, "v:lua.vim.lsp.foldexpr()", True]
+    assert seen["status"][:3] == ["handrail: idle", "handrail: thinking", "handrail: waiting for you"]
+    assert seen["status"][3].endswith(" to review")
+    assert seen["status"][4:] == ["handrail: idle", "handrail: thinking"]
+    assert "(1): :HandrailAnswer" in seen["banner"]
+    assert seen["listed"] == [[4, "+1 −1 FOUR"], [6, "+1 −1 SIX"], [1, "created"]]
+    assert (seen["at"], seen["at_next"]) == (6, "ran.txt")  # what was decided is skipped
+    assert buffers(seen["reviewed"])["poem.txt"] == loud
+    assert "ran.txt" not in disk(seen["reviewed"])
+    assert "About this in `poem.txt`, lines 2-3:\n\n```\ntwo\nthree\n```\n" in seen["quoted"]
+
+    # The latest session's turn comes first, in the user's time, and is seen before it is taken back.
+    began = datetime.fromisoformat(seen["time"]).astimezone(timezone(timedelta(hours=5, minutes=45)))
+    assert seen["checkpoints"][0] == f"{began:%Y-%m-%d %H:%M} Make the poem loud. (2 documents)"
+    assert {each.rpartition(":")[2][3:] for each in seen["checkpoints"][1:]} == {"Undo of hunks (1 document)"}
+    assert "-four\n+FOUR\n" in seen["preview"]
+    assert buffers(seen["restored"])["poem.txt"] == OAKS
+
+    assert seen["ended"] == "handrail: the server has ended; it is started again"
+    assert seen["same"]
+    assert said(model.asked[-1])[-1].endswith("Are you there?")
+    assert "Make the poem loud." in said(model.asked[-1])[0]
+    (offered,) = seen["sessions"]
+    assert offered.endswith(" Make the poem loud. (5 turns)")
+    assert seen["mode"] == "n"
+    assert [each for each in seen["messages"] if ": sent; " not in each] == [
+        f"handrail: {each}"
+        for each in (
+            "4 edits, 1 did not land. It is loud now.",
+            "3 changes to review: :cnext goes to them",
+            "1 change undone",
+            "1 change undone",
+            "1 change kept",
+            "1 change kept",
+            "there is nothing to review here",
+            "finished. For it is old.",
+            "finished. It is the third.",
+            "cancelled: The user stopped the turn",
+            "nothing is running",
+            "1 document restored",
+            "the server has ended; it is started again",
+            "the server was started again",
+            "finished. I am here.",
+        )
+    ]
+
+
+def test_a_restore_says_what_it_left_and_why(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("conflict", replace("poem.txt", "three\n", "THREE\n"))
+    assert seen["messages"][-1].startswith("handrail: 0 documents restored; poem.txt was not restored: ")
+    reason = seen["window"].splitlines()[2]
+    assert reason.startswith("poem.txt was not restored: ")
+    assert seen["in_full"].endswith(f"0 documents restored; {reason}")
+    assert buffers(seen["after"])["poem.txt"] == POEM.replace(b"three", b"THREE!")
+
+
+def test_settings_are_given_as_those_of_any_server(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    other = four_patches.write_script(neovim.folder / "other.json", [{"text": "The other one."}])
+    settings = {"handrail": {"model": f"scripted:{neovim.folder / 'script.json'}"}}
+    seen = neovim.run(
+        "settings", messages=[{"text": "The first one."}], values={"other": other}, settings=settings
+    )
+    ends = [message for message in seen["messages"] if "finished" in message]
+    assert ends == ["handrail: finished. The first one.", "handrail: finished. The other one."]
+
+
+@pytest.mark.parametrize("documents", ["workspace", "state"])
+def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, documents: str) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run(
+        "others",
+        messages=[{"text": "Done."}],
+        settings={"handrail": {"model": f"scripted:{neovim.folder / 'script.json'}", "documents": documents}},
+        filetypes=["lua"],
+        flags={"exit_timeout": 3000},  # Neovim waits for its servers at its end
+    )
+    assert (Path(seen["folder"]).name == ".handrail") == (documents == "workspace")
+    assert seen["status"] == ["", "handrail: starting", "handrail: idle"]
+    assert seen["names"] == seen["again"] == ["handrail", "marksman"]
+    assert seen["keys"] == ""
+    assert seen["written"].endswith("a draft")
+    assert not [message for message in seen["messages"] if "ended" in message or "was stopped" in message]

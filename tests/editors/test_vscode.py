@@ -242,7 +242,11 @@ class VSCode:
         print(f"VS Code {recorded['vscode']}; pictures in {pictures}")
         for step in recorded["steps"]:
             print(f"  {step.get('seconds', '-')} s {step['name']}")
-            assert step["error"] is None, f"{step['name']}: {step['error']}\n{said}"
+            assert step["error"] is None, f"{step['name']}: {step['error']}\n{said}\n{self._log()}"
+
+    def _log(self) -> str:
+        """What the extension has written to its log."""
+        return "\n".join(file.read_text() for file in sorted(self.profile.rglob("Handrail*.log")))
 
 
 @pytest.fixture

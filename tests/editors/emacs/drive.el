@@ -1,4 +1,4 @@
-;;; drive.el --- Drives an Emacs that was set up by handrail.el, and writes down what it holds -*- lexical-binding: t; -*-
+;;; drive.el --- Drives an Emacs that was set up by handrail.el or with eglot alone, and writes down what it holds -*- lexical-binding: t; -*-
 
 ;; The steps of a test are a generator that goes on only while Emacs waits for its user, so that typed keys,
 ;; undo and delayed `didChange's are those of everyday use.  $HANDRAIL_TEST names a JSON file: which steps to
@@ -6,7 +6,7 @@
 
 ;;; Code:
 
-(require 'eglot)
+(require 'cl-lib)
 (require 'flymake)
 (require 'generator)
 (require 'json)
@@ -16,6 +16,7 @@
 (defvar drive-run
   (let ((json-object-type 'alist))
     (json-read-file (getenv "HANDRAIL_TEST"))))
+(defvar drive-folder default-directory "The workspace folder.")
 (defvar drive-record nil "What is written down, the newest first.")
 (defvar drive-offered nil "What the user could choose from, last.")
 (defvar drive--steps nil)
@@ -46,10 +47,14 @@
   "When Emacs next lets the user choose from a list, choose the item that holds WANTED."
   (setq completing-read-function
         (lambda (prompt collection &rest more)
-          (if (functionp collection) ; the commands of M-x
+          (if (string-prefix-p "M-x" prompt)
               (apply #'completing-read-default prompt collection more)
-            (setq drive-offered (mapcar #'car collection))
+            (setq drive-offered (all-completions "" collection))
             (seq-find (lambda (item) (string-search wanted item)) drive-offered)))))
+
+(defun drive-let-choose ()
+  "From now on Emacs lets the user choose by keys."
+  (setq completing-read-function #'completing-read-default))
 
 (defun drive-said (wanted)
   "Whether Emacs has said WANTED."
@@ -69,9 +74,19 @@
   "What the mode line says of open questions."
   (format-mode-line global-mode-string))
 
+(defun drive-connect ()
+  "Start the server."
+  (if (featurep 'handrail)
+      (handrail--with-server #'ignore)
+    (drive-keys "M-x eglot RET")))
+
+(defun drive-managed-p ()
+  "Whether the server knows the current buffer."
+  (if (featurep 'handrail) handrail--doc (eglot-managed-p)))
+
 (defun drive-server ()
   "The server of the current buffer."
-  (eglot-current-server))
+  (if (featurep 'handrail) (handrail--here) (eglot-current-server)))
 
 (defun drive-flag (value)
   "VALUE as JSON's true or false."
@@ -92,6 +107,18 @@
   (let ((file (alist-get 'clock drive-run)))
     (write-region (number-to-string seconds) nil (concat file ".new") nil 'silent)
     (rename-file (concat file ".new") file t)))
+
+(defun drive-file (name)
+  "The path of the file NAME in the workspace folder."
+  (expand-file-name name drive-folder))
+
+(defun drive-there-p (name)
+  "Whether the workspace folder has a file NAME, for the record."
+  (file-exists-p (drive-file name)))
+
+(defun drive-open-gate ()
+  "Let the model that stands still in its answer go on."
+  (write-region "" nil (alist-get 'gate drive-run) nil 'silent))
 
 (defun drive--place (position)
   "POSITION as line, counted from 0, and characters before it."
@@ -116,10 +143,10 @@
           (push (cons (buffer-name) (base64-encode-string bytes t)) buffers))
         (push (cons (buffer-name) (if (buffer-modified-p) t :json-false)) modified)
         (setq diagnostics (append diagnostics (mapcar #'drive--diagnostic (flymake-diagnostics))))))
-    (dolist (file (seq-filter #'file-regular-p (directory-files default-directory)))
+    (dolist (file (let ((default-directory drive-folder)) (seq-filter #'file-regular-p (directory-files drive-folder))))
       (with-temp-buffer
         (set-buffer-multibyte nil)
-        (insert-file-contents-literally file)
+        (insert-file-contents-literally (drive-file file))
         (push (cons file (base64-encode-string (buffer-string) t)) disk)))
     (drive-note name (list (cons 'buffers buffers)
                            (cons 'modified modified)
@@ -128,15 +155,18 @@
 
 (defun drive-open (name)
   "Visit the file NAME; returns its buffer."
-  (switch-to-buffer (find-file-noselect name)))
+  (switch-to-buffer (find-file-noselect (drive-file name))))
 
 (defun drive--finish (problem)
   "Write the record, with PROBLEM if there is one, and leave."
   (drive-note 'problem problem)
   (drive-note 'emacs emacs-version)
   (drive-note 'shown (drive-text (messages-buffer)))
+  (when problem
+    (drive-note 'texts (mapconcat (lambda (buffer) (format "---- %s\n%s" (buffer-name buffer) (drive-text buffer)))
+                                  (seq-filter #'buffer-file-name (buffer-list)) "\n")))
   (drive-note 'log (mapconcat (lambda (buffer)
-                                (if (string-match-p "\\*EGLOT" (buffer-name buffer)) (drive-text buffer) ""))
+                                (if (string-match-p "\\*\\(EGLOT\\|handrail\\)" (buffer-name buffer)) (drive-text buffer) ""))
                               (buffer-list) ""))
   (let ((coding-system-for-write 'utf-8))
     (write-region (json-encode drive-record) nil (alist-get 'record drive-run) nil 'silent))
@@ -160,6 +190,8 @@
         drive--awaited (cons "Emacs" #'always))
   (run-with-timer 0 0.01 #'drive--tick))
 
-(setq-default eglot-workspace-configuration
-              (list :handrail (list :model (alist-get 'model drive-run))))
+(let ((settings (alist-get 'settings drive-run)))
+  (if (featurep 'handrail)
+      (setq handrail-settings (mapcar (lambda (each) (cons (symbol-name (car each)) (cdr each))) settings))
+    (setq-default eglot-workspace-configuration `((:handrail . ,settings)))))
 (load (alist-get 'steps drive-run))

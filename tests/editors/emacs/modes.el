@@ -3,7 +3,12 @@
 (defun modes-reports ()
   "How many turns have ended."
   (with-current-buffer (messages-buffer)
-    (save-excursion (goto-char (point-min)) (how-many "did not land"))))
+    (save-excursion (goto-char (point-min)) (how-many "handrail: finished"))))
+
+(defun modes-apply (reply)
+  "Apply REPLY as one that was copied from a chat."
+  (kill-new reply)
+  (handrail-apply-copied))
 
 (iter-defun modes ()
   (let ((files (append (drive-value 'files) nil))
@@ -11,8 +16,8 @@
         buffers)
     ;; Half of them are open before the server is there.
     (dotimes (_ (/ (length files) 2)) (push (drive-open (pop files)) buffers))
-    (drive-keys "M-x eglot RET")
-    (drive-await "the server" (with-current-buffer (car buffers) (eglot-managed-p)))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer (car buffers) (drive-managed-p)))
     (dolist (file files) (push (drive-open file) buffers))
     (dolist (buffer buffers)
       (switch-to-buffer buffer)
@@ -21,7 +26,7 @@
       (drive-await (format "%s to be typed into" buffer) (string-prefix-p "zz one" (drive-text buffer))))
     (drive-note 'modes (mapcar (lambda (buffer) (cons (buffer-name buffer) (buffer-local-value 'major-mode buffer)))
                                buffers))
-    (handrail (pop replies))
+    (modes-apply (pop replies))
     (drive-await "the first report" (= (modes-reports) 1))
     (drive-snapshot 'first)
 
@@ -35,7 +40,7 @@
       (drive-keys "M-<")
       (drive-type "yy ")
       (drive-await (format "%s to be typed into" buffer) (string-prefix-p "yy zz one" (drive-text buffer))))
-    (handrail (pop replies))
+    (modes-apply (pop replies))
     (drive-await "the second report" (= (modes-reports) 2))
     (drive-snapshot 'second)
 
@@ -43,7 +48,7 @@
       (with-current-buffer buffer
         (save-buffer)
         (revert-buffer t t)))
-    (handrail (pop replies))
+    (modes-apply (pop replies))
     (drive-await "the third report" (= (modes-reports) 3))
     (drive-snapshot 'third)))
 

@@ -3,7 +3,7 @@
 (defun review-act (wanted)
   "Choose the code action that holds WANTED."
   (drive-choose wanted)
-  (drive-keys "M-x eglot-code-actions RET"))
+  (drive-keys "M-x handrail-actions RET"))
 
 (defun review-file (name)
   "What the file NAME holds."
@@ -11,18 +11,18 @@
 
 (iter-defun review ()
   (let ((poem (drive-open "poem.txt")) (note (expand-file-name "note.txt")) price page loud)
-    (drive-keys "M-x eglot RET")
-    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (drive-keys "M-<")
     (drive-type (drive-value 'typed))
     (drive-keys "RET")
     (drive-await "the typed line" (string-prefix-p (concat (drive-value 'typed) "\n") (drive-text poem)))
     (setq price (drive-open "price.txt"))
-    (drive-await "the server to get the price" (with-current-buffer price (eglot-managed-p)))
-    (drive-keys "M-x handrail RET")
+    (drive-await "the server to get the price" (with-current-buffer price (drive-managed-p)))
+    (drive-keys "M-x handrail-ask RET")
     (drive-type (drive-value 'prompt))
     (drive-keys "RET")
-    (drive-await "the report" (drive-said "5 edits, 0 did not land"))
+    (drive-await "the report" (drive-said "5 edits landed"))
     (drive-snapshot 'landed)
 
     (switch-to-buffer poem)
@@ -41,9 +41,9 @@
 
     (switch-to-buffer poem)
     (review-act "Open the review document")
-    (drive-await "where the review document is" (drive-said "Open file:"))
-    (setq page (drive-open ".handrail/review.md"))
-    (drive-await "the server to get the review document" (with-current-buffer page (eglot-managed-p)))
+    (drive-await "the review document" (string-suffix-p "review.md" (or (buffer-file-name (window-buffer)) "")))
+    (setq page (window-buffer))
+    (drive-await "the server to get the review document" (with-current-buffer page (drive-managed-p)))
     (drive-await "what was undone to be shown" (not (string-search "price.txt" (drive-text page))))
     (drive-note 'review (drive-text page))
     (goto-char (point-min))

@@ -2,10 +2,10 @@
 
 (iter-defun server-killed ()
   (let ((poem (drive-open "poem.txt")) server)
-    (drive-keys "M-x eglot RET")
-    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (setq server (drive-server))
-    (handrail "go")
+    (handrail-ask "go")
     (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")
     (drive-await "the place for an answer" (and (get-buffer "*handrail question*") (> (minibuffer-depth) 0)))
@@ -16,21 +16,21 @@
     (drive-keys "M-x handrail-answer RET")
     (drive-await "that none waits" (drive-said "No question waits for you"))
     (drive-note 'buffer (drive-flag (get-buffer "*handrail question*")))
-    (drive-keys "M-x handrail-stop RET")
-    (drive-await "that nothing runs" (drive-said "Nothing is running"))
+    (drive-await "that a turn has ended with it" (drive-said "the server has ended and a turn with it; it is started"))
     (drive-note 'ran (drive-flag (file-exists-p "ran.txt")))
 
-    ;; Another server knows nothing of the question.
+    ;; Another server, which is started at once, knows nothing of the question.
     (drive-note 'poem (drive-text poem))
-    (drive-keys "M-x eglot RET")
     (drive-await "another server" (with-current-buffer poem
-                                    (and (eglot-managed-p) (not (eq server (drive-server))))))
+                                    (and (drive-managed-p) (not (eq server (drive-server))))))
+    (drive-keys "M-x handrail-stop RET")
+    (drive-await "that nothing runs" (drive-said "Nothing is running"))
     (setq server (drive-server))
     (drive-note 'open (drive-list server :handrail/approval/list))
     (drive-note 'ran-later (drive-flag (file-exists-p "ran.txt")))
-    (handrail "go")
+    (handrail-ask "go")
     (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET y e s RET")
-    (drive-await "the report" (drive-said "It ran."))))
+    (drive-await "the report" (drive-said "handrail: finished"))))
 
 (drive-begin (server-killed))

@@ -8,17 +8,19 @@
   (when (= (cl-incf typing-edits) 1)
     (with-current-buffer "poem.txt"
       (save-excursion (goto-char (point-min)) (insert "zero\n"))))
-  (prog1 (apply apply arguments) ; an error if the document is newer than the edit
-    (drive-type (format "word%d " (cl-incf typing-words)))))
+  (let ((answer (apply apply arguments))) ; a refusal if the document is newer than the edit
+    (when (eq (plist-get answer :applied) t)
+      (drive-type (format "word%d " (cl-incf typing-words))))
+    answer))
 
 (iter-defun typing ()
   (let ((poem (drive-open "poem.txt")))
-    (drive-keys "M-x eglot RET")
-    (drive-await "the server" (with-current-buffer poem (eglot-managed-p)))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (drive-keys "M->")
-    (advice-add 'eglot--apply-workspace-edit :around #'typing-around)
-    (handrail "go")
-    (drive-await "the report" (drive-said "did not land"))
+    (advice-add 'handrail--apply :around #'typing-around)
+    (handrail-ask "go")
+    (drive-await "the report" (drive-said "handrail: finished"))
     (drive-type "end")
     (drive-await "the last word" (string-suffix-p "end" (drive-text poem)))
     (drive-note 'edits typing-edits)

@@ -73,13 +73,20 @@ function drive.press(buffer, keys)
   end)
 end
 
+-- Wait for a message that holds `wanted`, after the first `known` ones.
+function drive.await_message(wanted, known)
+  drive.await("the message " .. wanted, function()
+    return vim.iter(vim.list_slice(record.messages, known + 1)):any(function(message)
+      return message:find(wanted, 1, true) ~= nil
+    end)
+  end)
+end
+
 -- Run an ex command and wait for a message that holds `wanted`.
 function drive.command(line, wanted)
   local known = #record.messages
   vim.cmd(line)
-  drive.await("the message of :" .. line, function()
-    return #record.messages > known and record.messages[#record.messages]:find(wanted, 1, true)
-  end)
+  drive.await_message(wanted, known)
 end
 
 -- When Neovim next lets the user choose, choose the item that holds `wanted`; returns all items, then.
@@ -88,7 +95,7 @@ function drive.choose(wanted)
   vim.ui.select = function(items, options, choose)
     local chosen
     for _, item in ipairs(items) do
-      table.insert(offered, options.format_item(item))
+      table.insert(offered, (options.format_item(item)))
       chosen = chosen or (offered[#offered]:find(wanted, 1, true) and item or nil)
     end
     choose(chosen)
@@ -129,6 +136,22 @@ function drive.pass_time(seconds)
   assert(vim.uv.fs_rename(run.clock .. ".new", run.clock))
 end
 
+-- Let the model say its next piece.
+function drive.go_on()
+  local host, port = run.values.model:match("//([%d.]+):(%d+)")
+  local socket = assert(vim.uv.new_tcp())
+  socket:connect(host, tonumber(port), function(problem)
+    assert(not problem, problem)
+    socket:write("GET /next HTTP/1.0\r\n\r\n", function()
+      socket:read_start(function(_, data)
+        if not data then
+          socket:close()
+        end
+      end)
+    end)
+  end)
+end
+
 -- Have the server of a client end as the system does when memory is short.
 function drive.kill_servers()
   for _, pid in ipairs(vim.api.nvim_get_proc_children(vim.fn.getpid())) do
@@ -157,13 +180,19 @@ function drive.banner()
   end
 end
 
+-- Type `keys`, and wait until `holds()`.
+function drive.type(keys, holds)
+  vim.api.nvim_input(keys)
+  drive.await(keys, holds)
+end
+
 -- Type `keys`, and wait until what they lead to is said.
 function drive.say(keys, wanted)
   local known = #record.messages
   vim.api.nvim_input(keys)
-  drive.await(("%q after %s"):format(wanted, keys), function()
-    local said = #record.messages > known and record.messages[#record.messages]
-    return said and said:find(wanted, 1, true) and vim.api.nvim_get_mode().mode == "n"
+  drive.await_message(wanted, known)
+  drive.await("normal mode after " .. keys, function()
+    return vim.api.nvim_get_mode().mode == "n"
   end)
 end
 
@@ -210,13 +239,18 @@ function drive.snapshot()
   return found
 end
 
+local function write_record()
+  vim.fn.writefile({ vim.json.encode(record) }, run.record)
+end
+
 local function main()
   local ended, problem = xpcall(dofile(run.steps), debug.traceback, drive)
   record.problem = not ended and problem or nil
   record.version = tostring(vim.version())
   record.shown = vim.fn.execute("messages")
-  vim.fn.writefile({ vim.json.encode(record) }, run.record)
+  write_record()
   vim.cmd("qall!")
 end
 
+vim.api.nvim_create_autocmd("VimLeave", { callback = write_record }) -- with what was said last
 vim.api.nvim_create_autocmd("VimEnter", { callback = vim.schedule_wrap(coroutine.wrap(main)) })

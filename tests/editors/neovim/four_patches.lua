@@ -28,7 +28,7 @@ return function(drive)
   record.written = drive.snapshot()
 
   record.checkpoints = drive.choose(values.prompt)
-  drive.command("Handrail!", "restored")
+  drive.command("HandrailRestore", "restored")
   record.restored = drive.snapshot()
   vim.cmd.wall()
   record.rewritten = drive.snapshot()

@@ -19,7 +19,7 @@ return function(drive)
   drive.record.after = drive.snapshot()
   if values.restore then
     drive.choose("go")
-    drive.command("Handrail!", "restored")
+    drive.command("HandrailRestore", "restored")
     drive.record.restored = drive.snapshot()
   end
 end

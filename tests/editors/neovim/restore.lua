@@ -6,7 +6,7 @@ return function(drive)
   vim.cmd.wall()
   record.written = drive.snapshot()
   drive.choose("go")
-  drive.command("Handrail!", "restored")
+  drive.command("HandrailRestore", "restored")
   vim.cmd.wall()
   record.rewritten = drive.snapshot()
 end

@@ -19,6 +19,6 @@ return function(drive)
   drive.press(poem, "end<Esc>")
   drive.record.after = drive.snapshot()
   drive.choose("go")
-  drive.command("Handrail!", "restored")
+  drive.command("HandrailRestore", "restored")
   drive.record.restored = drive.snapshot()
 end

@@ -1,7 +1,7 @@
 // The server is killed, again and again: it comes back, and turns work; after too often, the person is asked.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { command, ready, servers, until, user } = require("./kit.cjs");
+const { command, copy, ready, servers, until, user } = require("./kit.cjs");
 
 /** Kills the server as soon as one is there that was not killed before. */
 async function kill(killed) {
@@ -12,7 +12,7 @@ async function kill(killed) {
 
 /** Runs a turn as a user does; a server that is just starting again is waited for. */
 async function turn(old, now) {
-  await vscode.env.clipboard.writeText(`list.txt\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`);
+  await copy(`list.txt\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`);
   const report = await command("handrail.client.applyClipboard");
   assert.deepEqual(report?.outcomes.map(({ status }) => status), ["landed"]);
 }

@@ -39,6 +39,14 @@ async function user({ sees, lacks = "", does = [], reads = {}, picture = "" }) {
   return texts;
 }
 
+/** Has the clipboard hold a text; a page that is not in focus at that moment refuses it. */
+async function copy(text) {
+  await until("the clipboard holds the text", async () => {
+    await vscode.env.clipboard.writeText(text);
+    return (await vscode.env.clipboard.readText()) === text;
+  });
+}
+
 /** The processes of this test's servers: they keep their state where it says. */
 function servers() {
   const ours = (pid) => {
@@ -59,4 +67,4 @@ async function ready() {
   await until("the server runs", async () => (await vscode.commands.getCommands(true)).includes("handrail.turn.start"));
 }
 
-module.exports = { command, config, onDisk, ready, scenario: config.scenario, servers, until, uriOf, user };
+module.exports = { command, config, copy, onDisk, ready, scenario: config.scenario, servers, until, uriOf, user };

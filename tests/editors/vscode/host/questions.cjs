@@ -3,7 +3,7 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
-const { command, config, ready, scenario, servers, until, user } = require("./kit.cjs");
+const { command, config, copy, ready, scenario, servers, until, user } = require("./kit.cjs");
 const { model, say, turnThatCalls, useModel } = require("./model.cjs");
 
 const READS = {
@@ -157,7 +157,7 @@ module.exports = {
     turn = await turnThatCalls([["write_file", { path: "list.txt", content: "one\n" }]], text);
     await turn.report;
     Object.assign(model, { asked: [], answer: async (progress) => say(progress, text) });
-    await vscode.env.clipboard.writeText(text);
+    await copy(text);
     await command("handrail.client.applyClipboard");
     const { links, toasts, bugs } = await user({ sees: "[fine] (command:", reads: READS, does: [["click", "button", "Show Answer"]], picture: "answer" });
     assert.deepEqual([links, bugs], [[], []]);

@@ -4,7 +4,7 @@ const path = require("node:path");
 const vscode = require("vscode");
 
 const { model, say, settings, turnWith, useModel } = require("./model.cjs");
-const { command, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
+const { command, copy, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
 
 const failures = () => vscode.languages.getDiagnostics(uriOf(scenario.open)).filter(({ source }) => source === "handrail");
 
@@ -21,7 +21,7 @@ module.exports = {
     assert(document.isDirty);
   },
   "the clipboard's reply runs as a turn": async () => {
-    await vscode.env.clipboard.writeText(scenario.reply);
+    await copy(scenario.reply);
     report = await command("handrail.client.applyClipboard");
     assert(report, "no report: the command failed; the log says why");
     assert.equal(report.state, "finished", report.reason);

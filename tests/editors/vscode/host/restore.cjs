@@ -2,7 +2,7 @@
 const assert = require("node:assert/strict");
 const path = require("node:path");
 const vscode = require("vscode");
-const { command, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
+const { command, copy, onDisk, scenario, until, uriOf, user } = require("./kit.cjs");
 
 const ENTER = ["press", "Enter"];
 const DOWN = ["press", "ArrowDown"];
@@ -17,7 +17,7 @@ const shown = (scheme) =>
 /** Runs a turn as the extension does, with a reply in the clipboard; every edit lands. */
 async function turn(label, ...blocks) {
   await command("notifications.clearAll");
-  await vscode.env.clipboard.writeText([`${label}\n`, ...blocks].join("\n"));
+  await copy([`${label}\n`, ...blocks].join("\n"));
   const report = await command("handrail.client.applyClipboard");
   assert.deepEqual(report.outcomes.map(({ status }) => status), blocks.map(() => "landed"), report.reason);
   await command("notifications.clearAll");

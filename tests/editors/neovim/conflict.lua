@@ -1,0 +1,14 @@
+-- The user has typed in what a turn changed, and restores the turn.
+return function(drive)
+  local record = drive.record
+  local poem = drive.open("poem.txt")
+  drive.command("Handrail go", "did not land")
+  vim.fn.cursor(3, 1)
+  drive.press(poem, "A!<Esc>")
+  drive.choose("go")
+  drive.command("HandrailRestore", "was not restored")
+  record.window = drive.text(0)
+  record.after = drive.snapshot()
+  vim.cmd("HandrailMessages")
+  record.in_full = drive.text(0)
+end
