@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
 import environment
-from interpreters import interpreters
+from interpreters import interpreters, oldest
 
 EXTRAS = ("dev", "editors")
 PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
@@ -41,7 +41,7 @@ Command = tuple[str, ...]
 def main() -> int:
     """Run every step; stop at the first that fails."""
     options, rest = _parser().parse_known_args()
-    python = environment.ensure(("test",) if options.core else EXTRAS)
+    python = environment.ensure(("test",) if options.core else EXTRAS, is_own=options.own)
     os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     if options.all:
         for name, extent in SEARCHES.items():
@@ -65,6 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         help="with VS Code, Emacs, the extension, and every Python of this machine",
     )
     extent.add_argument("--core", action="store_true", help="only generated files and the tests of the core")
+    parser.add_argument("--own", action="store_true", help="in an environment of this very Python")
     return parser
 
 
@@ -106,6 +107,12 @@ def _on_other_pythons() -> int:
                 break
             if code:
                 return code
+    if (older := oldest()) is not None and older[0][:2] == sys.version_info[:2]:
+        version, python = older
+        return _step(
+            f"Python {_dotted(version)}: the core",
+            (str(python), "scripts/check.py", "--core", "--own", "--quiet"),
+        )
     return 0
 
 
@@ -115,7 +122,7 @@ def _supported() -> set[tuple[int, int]]:
     return {(3, int(minor)) for minor in re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', listed)}
 
 
-def _dotted(version: tuple[int, int]) -> str:
+def _dotted(version: tuple[int, ...]) -> str:
     return ".".join(map(str, version))
 
 

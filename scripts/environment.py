@@ -76,16 +76,19 @@ def clean(given: dict[str, str]) -> dict[str, str]:
     return kept
 
 
-def ensure(extras: tuple[str, ...] = ()) -> Path:
+def ensure(extras: tuple[str, ...] = (), *, is_own: bool = False) -> Path:
     """
     Make sure that the virtual environment holds this project with *extras*.
+
+    Args:
+        is_own: Whether it is one for this very Python, and not for all of its version.
 
     Returns:
         Its Python, of the same version as the one that runs this. Ends the process with a sentence and
         NOT_READY if that cannot be done.
     """
-    version = ".".join(map(str, sys.version_info[:2]))
-    folder = _folder(version)
+    version = ".".join(map(str, sys.version_info[: 3 if is_own else 2]))
+    folder = ROOT / ".cache" / f"python-{version}" if is_own else _folder(version)
     python = _python(folder)
     stamp = folder / f"handrail-{'-'.join(extras) or 'plain'}"
     wanted = _fingerprint(extras)

@@ -12,12 +12,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from environment import OLDEST
 
 Version = tuple[int, int]
-PROBE = "import ensurepip, sys, venv; print(*sys.version_info[:2], sys.version_info.releaselevel)"
+Patch = tuple[int, int, int]
+PROBE = "import ensurepip, sys, venv; print(*sys.version_info[:3], sys.version_info.releaselevel)"
 PROBE_TIMEOUT_S = 20
 # Where managers of Pythons keep them, below the home folder.
 MANAGED = (".pyenv/versions/*/bin/python3", ".local/share/uv/python/*/bin/python3")
@@ -29,8 +31,15 @@ def interpreters() -> dict[Version, Path]:
     for path in _candidates():
         version = _version(path)
         if version is not None and version >= OLDEST:
-            found.setdefault(version, path)
+            found.setdefault(version[:2], path)
     return dict(sorted(found.items()))
+
+
+def oldest() -> tuple[Patch, Path] | None:
+    """The oldest Python from 3.11 on, if it is older than that which runs this."""
+    known = ((version, path) for path in _candidates() if (version := _version(path)) is not None)
+    found = min((each for each in known if each[0] >= OLDEST), default=None)
+    return found if found is not None and found[0] < sys.version_info[:3] else None
 
 
 def _candidates() -> Iterator[Path]:
@@ -46,7 +55,8 @@ def _candidates() -> Iterator[Path]:
 NAMES = r"python3(\.\d\d+)?(\.exe)?"
 
 
-def _version(path: Path) -> Version | None:
+@cache
+def _version(path: Path) -> Patch | None:
     """The version of an interpreter; None unless it is a release that can make virtual environments."""
     try:
         done = subprocess.run(
@@ -58,5 +68,5 @@ def _version(path: Path) -> Version | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    told = re.fullmatch(r"(\d+) (\d+) final\s*", done.stdout)
-    return (int(told[1]), int(told[2])) if told and done.returncode == 0 else None
+    told = re.fullmatch(r"(\d+) (\d+) (\d+) final\s*", done.stdout)
+    return (int(told[1]), int(told[2]), int(told[3])) if told and done.returncode == 0 else None

@@ -85,14 +85,14 @@ def test_a_python_is_what_answers_as_one(tmp_path: Path) -> None:
     """Not a name on the PATH: stand-ins fail, some cannot make environments, and some are no release yet."""
     answers = {
         "first/shims/python3.97": "echo 'pyenv: python3.97: command not found' >&2; exit 127",
-        "first/versions/3.97.0/bin/python3": "echo 3 97 final",
-        "second/python3": "echo 3 10 final",
+        "first/versions/3.97.0/bin/python3": "echo 3 97 0 final",
+        "second/python3": "echo 3 10 0 final",
         "second/python3.96": "echo \"No module named 'ensurepip'\" >&2; exit 1",
-        "second/python3.98": "echo 3 98 candidate",
-        "second/python3.95": "echo 3 95 final",
-        "third/python3.95": "echo 3 95 final",
-        "third/python3.94-config": "echo 3 94 final",
-        "home/.local/share/uv/python/cpython-3.96/bin/python3": "echo 3 96 final",
+        "second/python3.98": "echo 3 98 0 candidate",
+        "second/python3.95": "echo 3 95 0 final",
+        "third/python3.95": "echo 3 95 0 final",
+        "third/python3.94-config": "echo 3 94 0 final",
+        "home/.local/share/uv/python/cpython-3.96/bin/python3": "echo 3 96 0 final",
     }
     for name, answer in answers.items():
         path = tmp_path / name

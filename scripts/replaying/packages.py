@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import install_editors
 
@@ -60,7 +60,8 @@ def _once(folder: Path, name: str, version: str, fetch: Callable[[str, str, Path
         fetch(name, version, folder)
         (archive,) = (path for path in folder.iterdir() if path.name.endswith((".tgz", ".tar.gz")))
         with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+            files = [each for each in packed if each.isfile() and _is_inside(each.name)]
+            packed.extractall(folder, files)  # its filters came with Python 3.11.4
         archive.unlink()
         (folder / MARKER).touch()
     return folder
@@ -83,3 +84,9 @@ def _run(*command: str, folder: Path) -> None:
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=environment)
     except (OSError, subprocess.CalledProcessError) as error:
         raise SystemExit(f"A package could not be fetched: {error}") from error
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a file of an archive lies in the folder that it is unpacked to."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.in_code import syntax
 from handrail.core.documents.in_code.prompts import Prompt, at, prompts
 from handrail.core.documents.in_code.removal import SentPrompt, removed, with_removals
 from handrail.core.documents.in_code.syntax import BY_NAME
@@ -154,6 +156,16 @@ def test_one_line_of_five_million_characters(name: str) -> None:
         prompts("handrail:" + piece * (300_000 // len(piece)), "", f"a.{name}")
     huge = "/* x */ \"'`" * 500_000 + f"\n// {ONE}"
     assert prompts(huge, "", f"a.{name}") is not None
+
+
+def test_no_group_is_possessive() -> None:
+    """Before 3.11.5 Python loses matches in such groups."""
+    syntaxes = {id(each): each for each in vars(syntax).values() if isinstance(each, syntax.Syntax)}
+    assert syntaxes
+    for each in syntaxes.values():
+        whole = (each.in_line, each.at_begin, each.skipped, *(begin for begin, _ in each.in_blocks))
+        for pattern in whole:
+            assert re.search(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+", pattern.pattern) is None, pattern.pattern
 
 
 def test_a_hundred_thousand_lines() -> None:

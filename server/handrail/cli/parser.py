@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from pathlib import Path
+from typing import Any
 
 from handrail import __version__
 
@@ -20,9 +22,17 @@ LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose exit code is the same if nobody reads what it says, on every Python."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        with contextlib.suppress(OSError):  # Python does that from 3.11.4 on
+            super()._print_message(message, file)
+
+
 def parser() -> argparse.ArgumentParser:
     """All commands."""
-    parser = argparse.ArgumentParser(
+    parser: argparse.ArgumentParser = Parser(
         prog="handrail", description="A language server that hosts a coding agent."
     )
     parser.add_argument("--version", action="version", version=f"handrail {__version__}")

@@ -89,8 +89,9 @@ class _Search:
         return found
 
     def _skipped(self, done: int) -> int:
-        match = self.syntax.skipped.match(self.content, done)
-        return match.end() if match is not None else len(self.content)
+        while (match := self.syntax.skipped.match(self.content, done)) is not None and match.end() > done:
+            done = match.end()
+        return done
 
     def _seek(self, place: int) -> None:
         """Have the row be that of *place*, which is not before the latest one."""

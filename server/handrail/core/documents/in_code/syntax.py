@@ -1,9 +1,12 @@
 """
 How languages write comments and strings: a table, by the names that editors give to languages and by suffix.
 
-A syntax becomes one expression that runs over all that is not a prompt, in time linear in the text. Each part
-of it is possessive, and what is not closed reaches to the end of its row or of the text, so nothing is read
-twice. It knows no nesting, and no literals that look like division.
+A syntax becomes one expression that runs over all that is not a prompt, in time linear in the text: what is
+not closed reaches to the end of its row or of the text, and no part of it can fail behind another one, so
+nothing is read twice. It knows no nesting, and no literals that look like division.
+
+Only classes are possessive, and no groups: in groups Python 3.11.0 to 3.11.4 loses matches. So an expression
+remembers each of its pieces, and has no more than some of them.
 """
 
 from __future__ import annotations
@@ -14,19 +17,20 @@ from functools import cached_property
 
 MARK = "handrail:"
 HARMLESS = r"\w.,+*&^~?>)}\]=|:@"  # what begins neither a comment nor a string, inside of a row
+PIECES = 1_000  # of a text, that are run over at once
 AT_ROW = r"(?<![^\r\n])"  # where a row begins
 
 # Strings. Those of one row end with it, so that an apostrophe in prose spoils no more than that.
-DOUBLE = r'"(?:[^"\\\r\n]++|\\(?:\r\n|[\s\S]))*+"?'
-SINGLE = r"'(?:[^'\\\r\n]++|\\(?:\r\n|[\s\S]))*+'?"
+DOUBLE = r'"(?:[^"\\\r\n]++|\\(?:\r\n|[\s\S]))*"?'
+SINGLE = r"'(?:[^'\\\r\n]++|\\(?:\r\n|[\s\S]))*'?"
 CHARACTER = r"'(?:\\[^\r\n][^'\r\n]{0,8}+|[^'\\\r\n])'"  # elsewhere an apostrophe has other meanings
-BACKTICK = r"`(?:[^`\\]++|\\[\s\S])*+`?"
+BACKTICK = r"`(?:[^`\\]++|\\[\s\S])*`?"
 RAW_BACKTICK = r"`[^`]*+`?"
-TRIPLE_DOUBLE = r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*+(?:""")?'
-TRIPLE_SINGLE = r"'''(?:[^'\\]++|\\[\s\S]|'(?!''))*+(?:''')?"
+TRIPLE_DOUBLE = r'"""(?:[^"\\]++|\\[\s\S]|"(?!""))*(?:""")?'
+TRIPLE_SINGLE = r"'''(?:[^'\\]++|\\[\s\S]|'(?!''))*(?:''')?"
 QUOTED_ROWS = r"'[^']*+'?"
-DOUBLE_ROWS = r'"(?:[^"\\]++|\\[\s\S])*+"?'
-LONG_BRACKETS = r"\[\[(?:[^\]]++|\](?!\]))*+(?:\]\])?"
+DOUBLE_ROWS = r'"(?:[^"\\]++|\\[\s\S])*"?'
+LONG_BRACKETS = r"\[\[(?:[^\]]++|\](?!\]))*(?:\]\])?"
 ESCAPED = r"\\[\s\S]"
 CLOSED_DOUBLE = r'"[^"\r\n]*+"'
 
@@ -74,7 +78,7 @@ class Syntax:
 
     @cached_property
     def skipped(self) -> re.Pattern[str]:
-        """All up to the next prompt, or to the end."""
+        """All up to the next prompt, or to the end, or a good piece of that."""
         found = [each.pattern for each, _ in self.in_blocks]
         heads = [*(f"(?:{each})[ \\t]*+{MARK}" for each in self.line), *found]
         heads += [f"{AT_ROW}[ \\t]*+(?:{each})[ \\t]*+{MARK}" for each in self.at_row]
@@ -87,7 +91,7 @@ class Syntax:
         words = f"[{HARMLESS}\\s]++"
         if self.at_row:  # a row may begin with a sign of letters
             words = f"(?!{AT_ROW})[{HARMLESS} \\t]++"
-        return re.compile(f"(?:{words}|(?!{head})(?:{either}|[\\s\\S]))*+")
+        return re.compile(f"(?:{words}|(?!{head})(?:{either}|[\\s\\S])){{0,{PIECES}}}")
 
 
 HASH, HASHES = "#++", r"(?<![^\s;(){}&|])#++"  # in shells and in YAML only at the beginning of a word
@@ -108,7 +112,7 @@ PERL = Syntax((HASHES,), (), (DOUBLE, SINGLE))
 ELIXIR = Syntax((HASH,), (), (TRIPLE_DOUBLE, DOUBLE, CHARACTER))
 JULIA = Syntax((HASH,), (("#=", "=#"),), (TRIPLE_DOUBLE, DOUBLE, CHARACTER))
 TOML = Syntax((HASH,), (), (TRIPLE_DOUBLE, TRIPLE_SINGLE, DOUBLE, SINGLE))
-NIX = Syntax((HASH,), (C_BLOCK,), (DOUBLE_ROWS, r"''(?:[^']++|'(?!'))*+(?:'')?"))
+NIX = Syntax((HASH,), (C_BLOCK,), (DOUBLE_ROWS, r"''(?:[^']++|'(?!'))*(?:'')?"))
 TERRAFORM = Syntax((HASH, SLASHES), (C_BLOCK,), (DOUBLE,))
 SQL = Syntax((DASHES,), (C_BLOCK,), (QUOTED_ROWS, DOUBLE))
 LUA = Syntax((r"--(?!\[\[)-*+",), ((r"--\[\[", r"\]\]"),), (DOUBLE, SINGLE, LONG_BRACKETS))
