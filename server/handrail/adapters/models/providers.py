@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.models.address import usable
+from handrail.adapters.models.apart.parent import Apart
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.models.record import Record
@@ -25,12 +26,13 @@ class Providers:
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
         self._known: tuple[ModelChoice, Provider] | None = None
+        self._apart = Apart()
 
     def __call__(self, choice: ModelChoice) -> Provider:
         """The provider for *choice*. Raises ProviderError if there is none of that name."""
         if self._known is not None and self._known[0] == choice:
             return self._known[1]
-        made = provider(choice, self._keys)
+        made = provider(choice, self._keys, self._apart)
         self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
         return made
 
@@ -41,18 +43,24 @@ class Providers:
         return await listing.models(choice, self._keys)
 
 
-def provider(choice: ModelChoice, keys: Keys) -> Provider:
-    """A new provider, its key looked for in *keys*. Raises ProviderError if there is none of that name."""
+def provider(choice: ModelChoice, keys: Keys, apart: Apart | None = None) -> Provider:
+    """
+    A new provider, its key looked for in *keys*. Raises ProviderError if there is none of that name.
+
+    The SDK runs *apart*, if given.
+    """
     model = choice.model
     if model == "paste":
         return Paste()
     if model.startswith(SCRIPTED) and model != SCRIPTED:
         return Scripted(Path(model.removeprefix(SCRIPTED)).expanduser())
     if (recorded := RECORD.fullmatch(model)) is not None:
-        inner = provider(replace(choice, model=recorded["model"]), keys)
+        inner = provider(replace(choice, model=recorded["model"]), keys, apart)
         return Record(inner, Path(recorded["file"]).expanduser())
     if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
-        return Remote(lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name))
+        return Remote(
+            lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), apart=apart
+        )
     raise ProviderError(
         f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
         "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "

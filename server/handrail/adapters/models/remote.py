@@ -1,7 +1,8 @@
 """
 Models behind HTTP, by pydantic-ai: OpenAI's two formats, Anthropic's, Ollama, and what speaks like them.
 
-The SDK is imported when it is first needed, in a thread, so that the server answers meanwhile.
+The SDK is imported when it is first needed: in a process of its own, so that the server answers meanwhile, or
+in a thread.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from handrail.adapters.models.address import Address
+from handrail.adapters.models.apart.parent import Apart
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 from handrail.ports import ProviderError
@@ -23,7 +25,22 @@ if TYPE_CHECKING:
     from handrail.adapters.models.stream import Engine
 
 DEFAULT_CONTEXT = 128_000  # tokens, of a model that nothing is known of
+T = TypeVar("T")
 SILENCE_S = 180.0  # a model that says nothing for so long hangs; local ones read long prompts slowly
+
+
+class Ready(Protocol):
+    """A model that is ready to be asked; see `stream.Engine`."""
+
+    context_tokens: int
+
+    async def learn(self) -> None:
+        """Find out how much it reads. Raises ProviderError."""
+        ...
+
+    def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
+        """Ask it. Raises ProviderError."""
+        ...
 
 
 class Remote:
@@ -34,10 +51,12 @@ class Remote:
         address: Callable[[], Address],
         silence_s: float = SILENCE_S,
         secrets: Callable[[], Sequence[str]] = tuple,
+        apart: Apart | None = None,
     ) -> None:
-        """The model is sent none of the *secrets*."""
+        """The model is sent none of the *secrets*; the SDK runs *apart*, if given, else here."""
         self._address, self._silence_s, self._secrets = address, silence_s, secrets
-        self._engine: Engine | None = None
+        self._apart = apart
+        self._engine: Ready | None = None
         self._sent: tuple[tuple[str, ...], tuple[Message, ...], tuple[Message, ...]] = ((), (), ())
 
     @property
@@ -73,10 +92,16 @@ class Remote:
         engine = await self._opened()
         await engine.learn()
 
-    async def _opened(self) -> Engine:
-        if self._engine is None:
-            self._engine = await _apart(self._open)
-        return self._engine
+    async def _opened(self) -> Ready:
+        if self._engine is not None:
+            return self._engine
+        if self._apart is None:
+            found: Ready = await _in_thread(self._open)
+        else:
+            address = await _in_thread(self._address)
+            found = await self._apart.open(address, DEFAULT_CONTEXT, self._silence_s)
+        self._engine = found
+        return found
 
     def _open(self) -> Engine:
         address = self._address()
@@ -84,17 +109,15 @@ class Remote:
             return load()(address, DEFAULT_CONTEXT, self._silence_s)
 
 
-async def _apart(open_engine: Callable[[], Engine]) -> Engine:
+async def _in_thread(found_out: Callable[[], T]) -> T:
     """Await work in a thread that nobody waits for at the end: a keyring may never answer."""
     loop = asyncio.get_running_loop()
-    opened: asyncio.Future[Engine] = loop.create_future()
+    opened: asyncio.Future[T] = loop.create_future()
 
     def work() -> None:
-        found: Engine | ProviderError = ProviderError(
-            "The model cannot be prepared; handrail's log says why."
-        )
+        found: T | ProviderError = ProviderError("The model cannot be prepared; handrail's log says why.")
         try:
-            found = open_engine()
+            found = found_out()
         except ProviderError as error:
             found = error
         finally:  # what else is raised is for the log, where threads leave it
@@ -105,7 +128,7 @@ async def _apart(open_engine: Callable[[], Engine]) -> Engine:
     return await opened
 
 
-def _settle(opened: asyncio.Future[Engine], found: Engine | ProviderError) -> None:
+def _settle(opened: asyncio.Future[T], found: T | ProviderError) -> None:
     if opened.cancelled():
         return
     if isinstance(found, ProviderError):

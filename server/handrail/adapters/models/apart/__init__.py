@@ -1,0 +1,1 @@
+"""Talk to models in a process of its own."""
