@@ -487,6 +487,13 @@ export interface CommandStopParams {
   command: string;
 }
 
+/** End a command that a turn waits for; the turn goes on. */
+export interface CommandInterruptParams {
+  session: string;
+  /** The tool call that runs it. */
+  call: string;
+}
+
 /** All rules that an answer has added. */
 export type RuleListParams = Record<string, never>;
 
@@ -819,6 +826,9 @@ export const COMMAND_LIST = "handrail/command/list";
 
 /** Ends a background command, and answers when it has ended. */
 export const COMMAND_STOP = "handrail/command/stop";
+
+/** Ends a command that a turn waits for. The model is told, and the turn goes on. */
+export const COMMAND_INTERRUPT = "handrail/command/interrupt";
 
 /** Lists the rules that answers have added. */
 export const RULES_LIST = "handrail/rules/list";

@@ -692,9 +692,7 @@ async def test_what_a_model_says_sets_nothing_in_an_editor(stage: Stage, habits:
 
 
 @vscode
-async def test_an_answered_question_is_no_text_of_the_users_after_a_kill(
-    stage: Stage, habits: Habits
-) -> None:
+async def test_how_a_question_was_answered_is_known_after_a_kill(stage: Stage, habits: Habits) -> None:
     editor, uri, turn = await waiting(stage, habits, answer("Made."), answer("More."))
     await editor.choose((await actions(editor, uri, "> **May this command run?**"))["Allow once"])
     await editor.request("turn.wait", turn=turn)
@@ -704,5 +702,7 @@ async def test_an_answered_question_is_no_text_of_the_users_after_a_kill(
     await killed(stage, editor)
     again = await stage.start(habits, settings=stage.script(ASKS, answer("Made."), answer("More.")))
     uri = again.desk.open(uri, text)
-    await again.until(lambda: "was answered" not in again.desk[uri])
-    assert again.desk[uri].count("Made.") == 1
+    await says(again, uri, "Thank you.\n")
+    after = await shows(again, uri, "More.")
+    assert body(after).startswith(body(text).removesuffix("## You\n\n"))
+    assert after.count("was answered: Allow once.") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 
 import pytest
 
@@ -12,7 +13,7 @@ from e2e.conftest import Stage
 from e2e.habits import Habits, opting_in
 from e2e.prompts import v4a
 from e2e.test_chat import INVALID_PARAMS, actions, every_editor, opened, says, shows, vscode, write
-from e2e.test_chat_ask import between
+from e2e.test_chat_ask import REQUEST_FAILED, between
 from e2e.texts import Json, position_of
 from handrail.testing import answer, call
 
@@ -291,3 +292,65 @@ async def test_a_command_in_the_background_shows_what_it_prints_and_is_stopped_t
     assert (await editor.choose(found["Stop this command"]))["running"] is False
     assert "Stop this command" not in await actions(editor, uri, "- `Run in the background")
     await editor.request("turn.cancel", turn=begun["turn"])
+
+
+@every_editor
+async def test_a_command_that_a_turn_waits_for_is_stopped_alone(stage: Stage, habits: Habits) -> None:
+    model = stage.script(
+        answer("", call("terminal", command="echo begun; touch made.txt; sleep 60")), answer("I go on.")
+    )
+    editor = await stage.start(habits, settings=model, options=opting_in(approvals=False))
+    editor.answers = ["allow"]
+    uri = await opened(editor)
+    write(editor, uri, "Serve.\n")
+    begun = await editor.request("chat.send", uri=uri)
+    await shows(editor, uri, "begun\n")
+    await editor.choose((await actions(editor, uri, "- `Run"))["Stop this command"])
+    report = await editor.request("turn.wait", turn=begun["turn"])
+    assert report["state"] == "finished"
+    assert [each["uri"].rpartition("/")[2] for each in report["outcomes"]] == ["made.txt"], "it is known"
+    await shows(editor, uri, "The user stopped this command;", "I go on.")
+    assert "Stop this command" not in await actions(editor, uri, "- `Run")
+
+
+@vscode
+async def test_a_command_that_does_not_run_cannot_be_stopped(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script())
+    with refused(REQUEST_FAILED, "No command of call 'c1' runs"):
+        await editor.request("command.interrupt", session="s1", call="c1")
+
+
+# ---- What can be taken back -------------------------------------------------------------------------
+
+
+@every_editor
+async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    model = stage.script(
+        answer("", call("patch", mode="v4a", patch=v4a("*** Update File: a.txt", "@@", "-one", "+ONE"))),
+        answer("Loud."),
+    )
+    editor = await stage.start(habits, settings=model)
+    a = editor.desk.open(stage.root / "a.txt")
+    uri = await opened(editor)
+    await command(editor, uri, "/restore\n")
+    await shows(editor, uri, "No turn has changed anything yet.")
+    await says(editor, uri, "Shout # loudly.\n")
+    await shows(editor, uri, "Loud.")
+    editor.desk.type(a, "one", instead="ONE")
+    other = await opened(editor, "chat.new")
+    await says(editor, other, "And again.\n")
+    await shows(editor, other, "Loud.")
+    await command(editor, other, "/restore\n")
+    text = await shows(editor, other, "This conversation:", "Other conversations:")
+    now = datetime.now().astimezone().strftime("%d %b %Y, ")
+    rows = [row for row in text.splitlines() if row.startswith(f"- {now}")]
+    assert [re.sub(r"\d\d:\d\d", "", row.removeprefix(f"- {now}")) for row in rows] == [
+        ": `And again.` (`a.txt`)",
+        ": `Shout # loudly.` (`a.txt`)",
+    ]
+    shown = await editor.choose((await actions(editor, other, rows[0]))["Show what this turn changed"])
+    assert shown["text"].endswith("-one\n+ONE\n")
+    await editor.choose((await actions(editor, other, rows[0]))["Take back what this turn changed"])
+    await editor.until(lambda: editor.desk[a] == "one\n")
+    assert "This conversation:" in editor.desk[other], "so that more can be taken back"

@@ -20,6 +20,7 @@ from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
     Begun,
+    Decided,
     Entry,
     Over,
     Renamed,
@@ -41,6 +42,7 @@ from handrail.core.conversation.message import (
 from handrail.core.documents.change import PlannedHunk
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
+from handrail.core.ledger.report import Asked, Event
 from handrail.core.policy.place import Place
 from handrail.core.results import sanitize
 from handrail.ports import HandrailError, Ports
@@ -89,6 +91,15 @@ class Archive:
         """A call has its result; it is written when this returns."""
         self.journals.append(session, [Answered(result=result)])
         await self.journals.written()
+
+    def heard(self, session: str, event: Event) -> Event:
+        """Have written down what happens in a turn, if no message tells of it; the event."""
+        if isinstance(event, Asked) and event.end is not None:
+            entry = Decided(
+                question=event.question, subject=event.subject, end=event.end.value, choice=event.choice
+            )
+            self.journals.append(session, [entry])
+        return event
 
     def over(self, session: str, entry: Over) -> None:
         """A turn has ended."""

@@ -198,7 +198,7 @@ class Host:
 
     async def _run(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
         def observe(event: Event) -> None:
-            self.on_event(session.id, turn, event)
+            self.on_event(session.id, turn, self.archive.heard(session.id, event))
 
         async def keep(now: Session) -> None:
             self.sessions[session.id] = now

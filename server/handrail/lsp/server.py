@@ -75,6 +75,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.OUTPUT_SHOW, questions.show_output),
     (protocol.COMMAND_LIST, command.list_),
     (protocol.COMMAND_STOP, command.stop),
+    (protocol.COMMAND_INTERRUPT, command.interrupt),
     (protocol.RULES_LIST, questions.list_rules),
     (protocol.RULES_REMOVE, questions.remove_rule),
     (protocol.REVIEW_LIST, review.list_),

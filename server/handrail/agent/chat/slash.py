@@ -13,6 +13,7 @@ NAMES = {
     "mode": "[edit|ask|plan] show what turns may do, or change it; ask and plan change nothing",
     "model": "[MODEL] show the model, or use another one from the next turn on",
     "new": "begin another conversation",
+    "restore": "list what turns have changed, so that it can be looked at and taken back",
     "review": "show the changes that are pending",
     "stop": "stop the turn that runs",
     "undo": "take the last turn back: its changes, and the turn itself",

@@ -19,6 +19,7 @@ from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (
     Answered,
     Begun,
+    Decided,
     Entry,
     Over,
     Renamed,
@@ -85,6 +86,7 @@ class Call:
         path, line: The place that it is about, as the model wrote it, and counted from 0; or empty.
         todos: The list of what is to be done, if that is what it gives.
         output: What it has printed so far, while it runs.
+        has_begun: Whether it runs, or has run, in this server.
         result: What it came to; None while it runs.
     """
 
@@ -95,7 +97,13 @@ class Call:
     line: int = 0
     todos: tuple[todo.Item, ...] = ()
     output: str = ""
+    has_begun: bool = False
     result: ToolResult | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs in this server."""
+        return self.has_begun and self.result is None
 
 
 @dataclass(kw_only=True)
@@ -205,8 +213,8 @@ class Transcript:
                 self._say(message)
             case Replaced(messages=messages):
                 self._replace(messages)
-            case Answered(result=result):
-                self._answer(result)
+            case Answered() | Decided():
+                self._close(entry)
             case Over():
                 self._end(entry)
             case Renamed(title=title):
@@ -251,6 +259,14 @@ class Transcript:
     def _call(self, call: ToolCall) -> None:
         known = self._calls[call.id] = _described(call)  # an id may have been another call's before
         self.rounds[-1].items.append(known)
+
+    def _close(self, entry: Answered | Decided) -> None:
+        """A call has its result, or a question its answer."""
+        if isinstance(entry, Answered):
+            self._answer(entry.result)
+        elif self.rounds and entry.end in set(QuestionEnd):
+            known = self._question(self.rounds[-1], entry.question, entry.subject)
+            known.end = _how(QuestionEnd(entry.end), entry.choice)
 
     def _answer(self, result: ToolResult) -> None:
         call = self._calls.get(result.call)
@@ -311,18 +327,22 @@ class Transcript:
             if known is not None:
                 known.output = (known.output + event.text)[-OUTPUT_CHARS:]
         elif known is not None:
-            known.title = event.title
+            known.title, known.has_begun = event.title, True
 
     def _ask(self, found: Round, event: Asked) -> None:
-        known = next(
-            (each for each in found.items if isinstance(each, Waiting) and each.question == event.question),
-            None,
-        )
-        if known is None:
-            known = Waiting(question=event.question, subject=event.subject)
-            found.items.append(known)
+        known = self._question(found, event.question, event.subject)
         if event.end is not None:
             known.end = _how(event.end, event.choice)
+
+    @staticmethod
+    def _question(found: Round, question: str, subject: str) -> Waiting:
+        """What a turn shows of a question."""
+        asked = (each for each in found.items if isinstance(each, Waiting) and each.question == question)
+        known = next(asked, None)
+        if known is None:
+            known = Waiting(question=question, subject=subject)
+            found.items.append(known)
+        return known
 
     @property
     def running(self) -> Round | None:

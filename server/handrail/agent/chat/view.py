@@ -43,6 +43,14 @@ RUN = re.compile(r"`+")
 OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\s*$)")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a command of the user's has to say, as Markdown, and the checkpoint that it is about, if any."""
+
+    text: str
+    checkpoint: str = ""
+
+
 @dataclass(kw_only=True)
 class Shown:
     """
@@ -55,6 +63,7 @@ class Shown:
         questions: The question that a part asks, by the part's key.
         messages: The part that shows what the user said, by turn.
         folds: From which row of a part on it can be folded, by its key.
+        checkpoints: The checkpoint that a part is about, by the part's key.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -63,6 +72,7 @@ class Shown:
     questions: dict[str, str] = field(default_factory=dict)
     messages: dict[str, Part] = field(default_factory=dict)
     folds: dict[str, int] = field(default_factory=dict)
+    checkpoints: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -82,7 +92,7 @@ class View:
     redact: Callable[[str], str]
     _known: dict[str, tuple[int, Shown]] = field(default_factory=dict)
 
-    def of(self, transcript: Transcript, told: Sequence[str] = ()) -> Shown:
+    def of(self, transcript: Transcript, told: Sequence[Answer] = ()) -> Shown:
         """The conversation as it is now; what is *told* stands at its end."""
         found = Shown()
         title = next(escaped(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
@@ -102,10 +112,11 @@ class View:
             found.questions |= shown.questions
             found.folds |= shown.folds
             found.messages |= shown.messages
-        if told:
-            found.parts.append(
-                _part("told", *(row for text in told for row in escaped(self.redact(text))), "")
-            )
+        for number, answer in enumerate(told):
+            rows = [*escaped(self.redact(answer.text)), *([""] if number == len(told) - 1 else [])]
+            found.parts.append(_inert(_part(f"told:{number}", *rows)))
+            if answer.checkpoint:
+                found.checkpoints[f"told:{number}"] = answer.checkpoint
         found.parts.append(_part(ASK, YOU, ""))
         return found
 

@@ -128,6 +128,7 @@ class Console:
     Attributes:
         tell: Takes its output as it comes.
         stop: Set when it is to be stopped.
+        stops_alone: Whether its turn goes on then.
         notice: Tells the user a sentence, which is a warning or not.
         named: The paths of which the user has been told that no snapshot covers them.
         script: What runs in place of a shell; None for a shell.
@@ -144,6 +145,7 @@ class Console:
     contained: Contained = FREE
     keeps: Callable[[str, str, str], Awaitable[bool]] = _never
     name: str = ""
+    stops_alone: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,11 @@ TITLE_CHARS = 80
 NEEDS = frozenset(Need)
 # What programs say when containment denies them something.
 STOPPED = Failure(code=Code.CUT_SHORT, message="It was stopped; it and all that it had started were ended.")
+STOPPED_ALONE = Failure(
+    code=Code.CUT_SHORT,
+    message="The user stopped this command; it and all that it had started were ended.",
+    steps=("Do not run it again unless the user says so.",),
+)
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
     Need.NETWORK: re.compile(
@@ -117,7 +122,9 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
         failure = _uncovered(ran.uncovered)
         return Printed(text=sanitize.result_text(failure), failure=failure, withheld=True)
     if ran.end is not End.EXITED:
-        failure = STOPPED if console.name and ran.end is End.STOPPED else _ended(ran.end, *times_s)
+        failure = _ended(ran.end, *times_s)
+        if ran.end is End.STOPPED and (console.name or console.stops_alone()):
+            failure = STOPPED if console.name else STOPPED_ALONE
         printed = f"It had printed:\n{output}" if output else "It had printed nothing."
         said = () if console.name else (printed,)
         return Printed(text="\n".join((sanitize.result_text(failure), *said)), failure=failure)

@@ -35,6 +35,11 @@ MOVED = Failure(
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
+STOPPED_ALONE = Failure(
+    code=Code.CUT_SHORT,
+    message="The user stopped this command before it ran.",
+    steps=("Do not run it again unless the user says so.",),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

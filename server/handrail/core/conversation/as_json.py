@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from handrail.core.conversation.journal import (
     Answered,
     Begun,
+    Decided,
     Entry,
     Over,
     Renamed,
@@ -70,10 +72,8 @@ def _written(entry: Entry) -> Json:
         case Over(turn=turn, state=state, reason=reason, usage=usage):
             used = {"usage": _usage(usage)} if usage.steps else {}
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
-        case Rewound(id=name, before=before, call=call):
-            return {"kind": "rewound", "id": name, "before": before, "call": call}
-        case Renamed(title=title):
-            return {"kind": "renamed", "title": title}
+        case Rewound() | Renamed() | Decided():
+            return {"kind": type(entry).__name__.lower(), **asdict(entry)}
 
 
 def _message(message: Message) -> Json:
@@ -153,12 +153,25 @@ def _read(found: Mapping[str, object]) -> Entry:
                 reason=None if reason is None else _str(reason),
                 usage=_read_usage(_object(found["usage"])) if "usage" in found else Usage(),
             )
+        case kind:
+            return _read_plain(kind, found)
+
+
+def _read_plain(kind: object, found: Mapping[str, object]) -> Entry:
+    """An entry of texts."""
+    texts = {name: _str(value) for name, value in found.items() if name != "kind" and value is not None}
+    match kind:
         case "rewound":
-            return Rewound(
-                id=_str(found["id"]), before=_str(found["before"]), call=_str(found.get("call", ""))
-            )
+            return Rewound(id=texts["id"], before=texts["before"], call=texts.get("call", ""))
         case "renamed":
-            return Renamed(title=_str(found["title"]))
+            return Renamed(title=texts["title"])
+        case "decided":
+            return Decided(
+                question=texts["question"],
+                subject=texts["subject"],
+                end=texts["end"],
+                choice=texts.get("choice"),
+            )
         case _:
             raise ValueError("an entry of an unknown kind")
 

@@ -105,7 +105,25 @@ class Renamed:
     title: str
 
 
-Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound | Renamed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """
+    A question to the user is open no longer.
+
+    Attributes:
+        question: Its id.
+        subject: What it was about, for people.
+        end: How it ended, as the report of a turn names it.
+        choice: The answer, if it was answered.
+    """
+
+    question: str
+    subject: str
+    end: str
+    choice: str | None = None
+
+
+Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound | Renamed | Decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from handrail.agent.chat.before import Before
 from handrail.agent.chat.transcript import Round, Transcript
-from handrail.agent.chat.view import ASK, YOU, Shown, View
+from handrail.agent.chat.view import ASK, YOU, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Event
@@ -41,7 +41,7 @@ class ChatPage(ServedPage):
         transcript: What was said and done.
         shown_now: What of that is shown.
         mode: Of its turns, as the user has chosen it; else that of the settings.
-        told: What a command has to say, as Markdown.
+        told: What a command has to say.
         sending: Held while the user's text is sent, so that none is sent twice.
     """
 
@@ -53,7 +53,7 @@ class ChatPage(ServedPage):
     transcript: Transcript = field(default_factory=Transcript)
     shown_now: Shown = field(default_factory=Shown)
     mode: Mode | None = None
-    told: list[str] = field(default_factory=list)
+    told: list[Answer] = field(default_factory=list)
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     _page: Page = field(default_factory=Page)
     before: Before | None = field(default_factory=Before)  # the journal was read
@@ -99,9 +99,14 @@ class ChatPage(ServedPage):
         self.shown_now = self.view.of(self.transcript, self.told)
 
     def has_news(self) -> bool:
-        """Whether a turn or a question has begun or ended; what moves, an editor moves itself."""
+        """Whether a turn, a question or a command has begun or ended; what moves, an editor moves itself."""
         running = self.transcript.running
-        said = (running and running.turn, tuple(self.shown_now.questions), len(self.transcript.rounds))
+        said = (
+            running and running.turn,
+            tuple(self.shown_now.questions),
+            tuple(key for key, call in self.shown_now.calls.items() if call.is_running),
+            len(self.transcript.rounds),
+        )
         before, self._said = self._said, said
         return said != before
 

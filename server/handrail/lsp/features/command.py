@@ -19,6 +19,11 @@ async def stop(state: State, params: protocol.CommandStopParams) -> protocol.Bac
     return _told(command)
 
 
+async def interrupt(state: State, params: protocol.CommandInterruptParams) -> None:
+    """End a command that a turn waits for."""
+    state.host.background.stop_awaited(params.session, params.call)
+
+
 def tell(state: State, command: protocol.BackgroundCommand) -> None:
     """Say that a command has ended: editors drop a command's result."""
     state.say(f"{command.command} ({command.line}): {command.state}")

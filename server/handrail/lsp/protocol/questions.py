@@ -121,6 +121,19 @@ class CommandStopParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandInterruptParams:
+    """
+    End a command that a turn waits for; the turn goes on.
+
+    Attributes:
+        call: The tool call that runs it.
+    """
+
+    session: str
+    call: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleListParams:
     """All rules that an answer has added."""
 

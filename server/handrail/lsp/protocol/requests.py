@@ -49,6 +49,7 @@ from handrail.lsp.protocol.questions import (
     ApprovalListParams,
     ApprovalShowParams,
     BackgroundCommand,
+    CommandInterruptParams,
     CommandListParams,
     CommandStopParams,
     OutputShowParams,
@@ -236,6 +237,12 @@ COMMAND_STOP = Request(
     result=BackgroundCommand,
     does="Ends a background command, and answers when it has ended.",
 )
+COMMAND_INTERRUPT = Request(
+    name="command.interrupt",
+    params=CommandInterruptParams,
+    result=None,
+    does="Ends a command that a turn waits for. The model is told, and the turn goes on.",
+)
 RULES_LIST = Request(
     name="rules.list",
     params=RuleListParams,
@@ -342,6 +349,7 @@ REQUESTS = (
     OUTPUT_SHOW,
     COMMAND_LIST,
     COMMAND_STOP,
+    COMMAND_INTERRUPT,
     RULES_LIST,
     RULES_REMOVE,
     REVIEW_LIST,

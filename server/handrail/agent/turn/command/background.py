@@ -11,7 +11,8 @@ command and at the end of each turn, and then asked about.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console, Printed, Visit
@@ -69,6 +70,7 @@ class Background:
     tell: Callable[[str, str], None]
     timeline: Timeline = field(default_factory=Timeline)
     _known: dict[str, BackgroundCommand] = field(default_factory=dict)
+    _awaited: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)  # by session and call
     _count: int = 0
 
     def listed(self, session: str | None = None) -> tuple[BackgroundCommand, ...]:
@@ -101,6 +103,37 @@ class Background:
             message=f"{LIMIT_RUNNING} commands run in the background already: {names_of(running)}.",
             steps=("Stop one of them with `stop`.",),
         )
+
+    # ---- Those that a turn waits for ----------------------------------------------------------------
+
+    @contextmanager
+    def stoppable(self, session: str, call: str, turn_stops: asyncio.Event) -> Iterator[asyncio.Event]:
+        """What stops the command of a call that a turn waits for: with its turn, or alone."""
+        stop = self._awaited[session, call] = asyncio.Event()
+        if turn_stops.is_set():
+            stop.set()
+
+        async def with_turn() -> None:
+            await turn_stops.wait()
+            stop.set()
+
+        task = asyncio.ensure_future(with_turn())
+        try:
+            yield stop
+        finally:
+            task.cancel()
+            del self._awaited[session, call]
+
+    def is_awaited(self, session: str, call: str) -> bool:
+        """Whether a turn waits for the command of a call, and it was not stopped yet."""
+        stop = self._awaited.get((session, call))
+        return stop is not None and not stop.is_set()
+
+    def stop_awaited(self, session: str, call: str) -> None:
+        """Stop a command that a turn waits for; the turn goes on. Raises UnknownCommandError."""
+        if (session, call) not in self._awaited:
+            raise UnknownCommandError(f"No command of call {call!r} runs that a turn waits for.")
+        self._awaited[session, call].set()
 
     # ---- Beginning --------------------------------------------------------------------------------
 

@@ -73,8 +73,9 @@ class CommandCalls:
         effects = CommandEffects()
         self.ports.review.begins()
         try:
-            heard = replace(console, tell=live.add)
-            ran = await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
+            with self.background.stoppable(self.step().session, ready.call.id, self.stop) as stop:
+                heard = replace(console, tell=live.add, stop=stop, stops_alone=lambda: not self.stop.is_set())
+                ran = await foreground.run(ready, action, self.ports, self.step(), heard, self.saver)
             effects = ran.effects
         finally:
             live.end()

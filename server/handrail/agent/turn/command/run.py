@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from handrail.agent.tools.call import Command, Console, Printed
 from handrail.agent.turn.command import beside, notes, saving
 from handrail.agent.turn.command.meanwhile import meanwhile
-from handrail.agent.turn.output import STOPPED
+from handrail.agent.turn.output import STOPPED, STOPPED_ALONE
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
 from handrail.core.documents.change import Status
@@ -59,14 +59,14 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     # What is saved is saved before the snapshot: taking the command back must not take it away.
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
-        return Ran(found=STOPPED, effects=CommandEffects())
+        return _stopped(console)
     unsaved = notes.saw_older(typed, ports)
     try:
         with told_if_slow(console, "Taking the checkpoint before the command ..."):
             snapshot = await ports.checkpoints.before_command(step, console.stop)
     except CheckpointError as error:
         if console.stop.is_set():
-            return Ran(found=STOPPED, effects=CommandEffects())
+            return _stopped(console)
         if ports.terms.needs_checkpoint:
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
@@ -95,6 +95,11 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         return Ran(found=notes.added(found, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
     return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
+
+
+def _stopped(console: Console) -> Ran:
+    """A command that was stopped before it began."""
+    return Ran(found=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
 
 
 @contextmanager

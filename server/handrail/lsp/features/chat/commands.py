@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import get_args
 
 from handrail.agent import compacting
 from handrail.agent.chat import slash
 from handrail.agent.chat.slash import Command
+from handrail.agent.chat.view import Answer
+from handrail.core import surfaces
+from handrail.core.checkpoint import Checkpoint
 from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, turn
 from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
+HOW = "The actions at a line show what that turn changed, and take it back; your own changes stay."
+LIMIT_CHECKPOINTS = 20  # of this conversation, and of all others
+LABEL_CHARS = 80
 
 
-async def run(state: State, page: ChatPage, command: Command) -> list[str]:
+async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
     """Do what a command says; what the conversation tells of it. Raises Wrong, HandrailError."""
-    return await COMMANDS[command.name](state, page, command.argument)
+    found = await COMMANDS[command.name](state, page, command.argument)
+    return [each if isinstance(each, Answer) else Answer(text=each) for each in found]
 
 
 async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
@@ -57,6 +65,31 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str]:
     return [f"The model is {argument}. {NEXT}"]
 
 
+async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
+    """What can be taken back, this conversation first."""
+    found = await state.checkpoints.list()
+    own = [each for each in found if each.session == page.session]
+    others = [each for each in found if each.session != page.session]
+    answers = [Answer(text=HOW if found else "No turn has changed anything yet.")]
+    for title, checkpoints in (("This conversation:", own), ("Other conversations:", others)):
+        if checkpoints:
+            answers += [Answer(text=""), Answer(text=title), Answer(text="")]
+        answers += [Answer(text=_row(each), checkpoint=each.id) for each in checkpoints[:LIMIT_CHECKPOINTS]]
+        if more := len(checkpoints[LIMIT_CHECKPOINTS:]):
+            answers.append(Answer(text=f"- … {more} older ones, which `handrail checkpoint list` shows"))
+    return answers
+
+
+def _row(checkpoint: Checkpoint) -> str:
+    """A checkpoint as a line, in local time."""
+    when = datetime.fromisoformat(checkpoint.time).astimezone().strftime("%d %b %Y, %H:%M")
+    count = len(checkpoint.paths)
+    documents = checkpoint.paths[0].path if count == 1 else f"{count} documents"
+    return (
+        f"- {when}: {surfaces.code(checkpoint.label, LABEL_CHARS)} ({surfaces.code(documents, LABEL_CHARS)})"
+    )
+
+
 async def _review(state: State, page: ChatPage, argument: str) -> list[str]:
     review_page.show(state, await review_page.open_(state, protocol.ReviewOpenParams()))
     return []
@@ -82,11 +115,12 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     return [f"The last turn is taken back: {documents} restored."]
 
 
-COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[list[str]]]] = {
+COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[Sequence[str | Answer]]]] = {
     "compact": _compact,
     "help": _help,
     "mode": _mode,
     "model": _model,
+    "restore": _restore,
     "review": _review,
     "stop": _stop,
     "undo": _undo,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
@@ -68,6 +68,11 @@ def _is_whole(page: ChatPage, key: str) -> bool:
 
 def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.CodeAction]:
     one, call = page.shown_now.turns.get(key), page.shown_now.calls.get(key)
+    if (checkpoint := page.shown_now.checkpoints.get(key)) is not None:
+        yield action("Show what this turn changed", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
+        yield action(
+            "Take back what this turn changed", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint}
+        )
     if call is not None and call.tool == "terminal":
         yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)
@@ -84,7 +89,10 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
 
 
 def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]:
-    """How the command that a call has begun in the background is ended."""
+    """How the command of a call is ended, alone."""
+    if state.host.background.is_awaited(page.session, call.id):
+        wanted = {"session": page.session, "call": call.id}
+        yield action("Stop this command", protocol.COMMAND_INTERRUPT, wanted)
     for each in state.host.background.listed(page.session):
         if each.call == call.id and each.is_running:
             yield action("Stop this command", protocol.COMMAND_STOP, {"command": each.id})
@@ -135,13 +143,20 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
             yield lens(at, CARRY_OUT, *found)
         yield lens(at, "New conversation", protocol.CHAT_NEW, {})
     elif key in page.shown_now.questions:
-        place = lsp.Position(line=at, character=0)
-        for each in _answers(state, page, key):
-            yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
+        yield from _above(at, _answers(state, page, key))
+    elif (call := page.shown_now.calls.get(key)) is not None:
+        yield from _above(at, _stops(state, page, call))
     elif key.startswith("you:") and running is None:
         one = page.shown_now.turns[key]
         if not one.copied:
             yield lens(at, "Send again…", *_again(one, uri))
+
+
+def _above(at: int, found: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
+    """Code actions as lenses above a line."""
+    place = lsp.Position(line=at, character=0)
+    for each in found:
+        yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
 
 
 def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
