@@ -32,7 +32,6 @@ LIMIT_MARKS = 2  # combining marks on one character; more of them cover the line
 # clients render Markdown with HTML. A backslash in between ends all of these, and Markdown does not show it.
 # One that is there already counts: two of them are a backslash, and what follows is live.
 ACTIVE = re.compile(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
-SIGNS = ("](", "][", "]:", "$(", "![", "<", "&")  # one of which stands in each such text
 MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
 
 
@@ -92,8 +91,8 @@ def message(text: str, limit: int = LINE_CHARS) -> str:
 
 def inert(text: str) -> str:
     """Returns *text* with links, icons, HTML and entities taken apart by a backslash."""
-    if not any(sign in text for sign in SIGNS):
-        return text
+    if not ("]" in text or "<" in text or "&" in text or "$(" in text or "![" in text):
+        return text  # at once, as most texts are
     return ACTIVE.sub(lambda found: found[0] + "\\", text)
 
 
@@ -121,9 +120,14 @@ def block(text: str, language: str = "") -> str:
     return "\n".join((fence + language, *rows, fence))
 
 
+def may_set(text: str) -> bool:
+    """Whether a row of a text may be a setting for editors."""
+    return (":" in text or "-*-" in text) and MODELINE.search(text) is not None
+
+
 def unset(row: str, *, is_code: bool) -> list[str]:
     """Returns a row of Markdown without settings for editors; of code, it is cut before they are complete."""
-    if MODELINE.search(row) is None:
+    if not may_set(row):
         return [row]
     if is_code:
         return _wrapped(row)

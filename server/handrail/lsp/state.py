@@ -161,7 +161,7 @@ class State:
         view = View(
             facts=lambda: (chosen.named(self), page.mode or "", share(self.host, session)),
             question=self._asked,
-            redact=lambda text: redact(text, self.secrets()),
+            redactor=lambda: partial(redact, secrets=self.secrets()),
         )
         held, said = (self.documents, self.editor), (self.say, self.begin)
         journals = self.host.archive.journals

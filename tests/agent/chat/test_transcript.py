@@ -61,7 +61,7 @@ def of(entries: list[Entry]) -> Transcript:
 
 
 def shown(transcript: Transcript) -> str:
-    view = View(facts=lambda: ("model", "", ""), question=lambda question: None, redact=lambda text: text)
+    view = View(facts=lambda: ("model", "", ""), question=lambda question: None, redactor=lambda: str)
     return "".join(row for part in view.of(transcript).parts for row in part.rows)
 
 

@@ -276,7 +276,8 @@ class Transcript:
     def _end(self, over: Over) -> None:
         self._ended = self._ended.plus(over.usage)
         self.usage = self._ended
-        for each in (each for each in self.rounds if each.turn == over.turn):
+        each = next((each for each in reversed(self.rounds) if each.turn == over.turn), None)
+        if each is not None:
             each.state, each.reason, each.is_running, each.coming = over.state, over.reason or "", False, ""
 
     # ---- What is not written down -----------------------------------------------------------------

@@ -84,17 +84,18 @@ class View:
         facts: What stands below the title: the model, the mode of the next turn if the user has chosen one,
             how full the model's context is.
         question: The open question of an id as Markdown; None if it is open no longer.
-        redact: Takes keys out of a text.
+        redactor: What takes the keys out of texts that are known by now.
     """
 
     facts: Callable[[], tuple[str, str, str]]
     question: Callable[[str], str | None]
-    redact: Callable[[str], str]
+    redactor: Callable[[], Callable[[str], str]]
+    redact: Callable[[str], str] = field(init=False)
     _known: dict[str, tuple[int, Shown]] = field(default_factory=dict)
 
     def of(self, transcript: Transcript, told: Sequence[Answer] = ()) -> Shown:
         """The conversation as it is now; what is *told* stands at its end."""
-        found = Shown()
+        found, self.redact = Shown(), self.redactor()
         title = next(escaped(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
         model, mode, share = self.facts()
         title = "".join(surfaces.unset(title, is_code=False))
@@ -246,7 +247,8 @@ def escaped(text: str) -> Iterator[str]:
             parts = _spans(row) if is_plain or not row.strip() else None
             is_plain = parts is not None
             shown = surfaces.inert(row) if parts is None else "".join(parts)
-            yield OURS_LIKE.sub(lambda blanks: blanks[1] + "\\", shown, count=1)
+            likes = OURS_LIKE.match(shown)
+            yield shown if likes is None else f"{likes[1]}\\{shown[likes.end() :]}"
     if fence:
         yield fence
 
@@ -257,6 +259,8 @@ def _spans(row: str) -> list[str] | None:
 
     Then the same goes for what follows in its paragraph: a span may go on there.
     """
+    if "`" not in row:
+        return [surfaces.inert(row)]
     found, at = list[str](), 0
     while (begin := RUN.search(row, at)) is not None:
         end = next((each for each in RUN.finditer(row, begin.end()) if each[0] == begin[0]), None)
@@ -290,7 +294,7 @@ def _part(key: str, *rows: str) -> Part:
 
 def _inert(part: Part) -> Part:
     """A part without settings that Vim, Kate or Emacs would obey when the document is opened."""
-    if not any(surfaces.MODELINE.search(row) for row in part.rows):
+    if not any(map(surfaces.may_set, part.rows)):
         return part
     rows = ((line.text[:-1], line.is_code) for line in part.lines)
     shown = (each for row, is_code in rows for each in surfaces.unset(row, is_code=is_code))

@@ -155,15 +155,18 @@ class Told:
 
 def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     """What *entries* come to; only up to the end of the turn *until*, if given."""
-    turns: list[ToldTurn] = []
+    turns: dict[int, ToldTurn] = {}
+    numbers: dict[str, int] = {}  # the latest of each name
     touched: tuple[str, ...] = ()
     taken: list[Entry] = []
     known = list(entries if until is None else _up_to(entries, until))
     for entry in standing(known):
         if isinstance(entry, Begun):
-            turns.append(ToldTurn(turn=entry.turn, prompt=entry.prompt))
+            numbers[entry.turn] = len(turns)
+            turns[len(turns)] = ToldTurn(turn=entry.turn, prompt=entry.prompt)
         elif isinstance(entry, Over):
-            turns = [_ended(each, entry) for each in turns]
+            if (number := numbers.get(entry.turn)) is not None:
+                turns[number] = replace(turns[number], state=entry.state)
         elif isinstance(entry, Touched):
             touched = entry.paths
         else:
@@ -172,7 +175,7 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     usage = Usage()
     for entry in known:  # what was taken back was paid for all the same
         usage = usage.plus(entry.usage) if isinstance(entry, Over) else usage
-    return Told(messages=messages, turns=tuple(turns), touched=touched, usage=usage)
+    return Told(messages=messages, turns=tuple(turns.values()), touched=touched, usage=usage)
 
 
 def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
@@ -230,7 +233,3 @@ def _conversation(entries: Iterable[Entry]) -> list[Message]:
             case _:
                 pass
     return [*messages, ToolMessage(results=tuple(answers))] if answers else messages
-
-
-def _ended(told: ToldTurn, over: Over) -> ToldTurn:
-    return replace(told, state=over.state) if told.turn == over.turn else told
