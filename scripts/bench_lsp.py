@@ -4,7 +4,7 @@ into a conversation, and opening a long conversation.
 
 Requests go to our server and to a bare pygls server in turn, while a turn of ours runs whose model, behind
 HTTP, sends a thousand tokens a second: first while the SDK is imported, then while the answer streams. Shares
-are processor time of the server by the time that has passed.
+are processor time of the server by the time that has passed, without that of the process that has the SDK.
 """
 
 from __future__ import annotations
