@@ -142,6 +142,29 @@ def test_a_formatter_writes_nothing() -> None:
     assert remarks(page) == []
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("- a\n- b\n", "- a\n*   b\n"),
+        ("- a\n- b\n", "* a\n* b\n"),
+        ("1. a\n1. b\n", "1. a\n2. b\n"),
+        ("1) a\n", "1. a\n"),
+        ("| a | b |\n|---|:-:|\n", "| a   |  b  |\n| --- | :-: |\n"),
+        ("*a* and __b__\n", "_a_ and **b**\n"),
+        ("a\nb\n\nc\n", "a b\n\nc\n"),
+        ("a b c\n", "a\nb c\n"),
+        ("```\na = 1\n```\n", "~~~\n a = 1\n~~~\n"),
+        ("a\nb\n", "a\n\nb\n"),
+    ],
+)
+def test_another_layout_is_nothing_of_the_users(ours: str, theirs: str) -> None:
+    part = Part(key="x", rows=tuple(split_lines(ours)))
+    page = pages.updated(Page(), [part])
+    now = pages.likest([page], split_lines(theirs))
+    assert [line for line in now.lines if line.part is None and line.text.strip()] == []
+    assert pages.updated(now, [part]).text.replace("\n\n", "\n") == ours.replace("\n\n", "\n")
+
+
 def test_a_last_line_without_an_end_gets_one_when_ours_follows() -> None:
     page = typed(shown(TOP), shown(TOP).text + "mine")
     assert brought(page, TOP, ONE).text == shown(TOP).text + "mine\n" + shown(ONE).text

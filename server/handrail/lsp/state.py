@@ -123,7 +123,7 @@ class State:
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=lambda ledger: self.publish(self, ledger),
-            archive=Archive(journals=Heard(journals=world.sessions, heard=self.chats.hear)),
+            archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.loaded)),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             default_mode=lambda: Mode(self.settings.text(settings.MODE)),
         )

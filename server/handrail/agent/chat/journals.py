@@ -9,7 +9,7 @@ from handrail.core.conversation.journal import Entry
 from handrail.ports.sessions import Release, SessionInfo, Sessions
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Heard:
     """
     Sessions port.
@@ -17,10 +17,12 @@ class Heard:
     Attributes:
         journals: Those that are written.
         heard: Told the session and what is appended to its journal.
+        loaded: Told the session and all of its journal, which others may have written to.
     """
 
     journals: Sessions
     heard: Callable[[str, Sequence[Entry]], None]
+    loaded: Callable[[str, Sequence[Entry]], None]
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written, and tell of them."""
@@ -33,7 +35,9 @@ class Heard:
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries of a session."""
-        return await self.journals.load(session)
+        found = await self.journals.load(session)
+        self.loaded(session, found or ())
+        return found
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """All sessions, newest first."""

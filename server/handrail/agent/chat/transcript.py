@@ -183,6 +183,11 @@ class Transcript:
             if is_now and isinstance(entry, Begun) and not entry.is_copied:
                 self.rounds[-1].is_running = True
 
+    @property
+    def count(self) -> int:
+        """How many entries it has taken over."""
+        return len(self._entries)
+
     def runs(self, turns: Iterable[str]) -> None:
         """These turns run in this server."""
         known = set(turns)

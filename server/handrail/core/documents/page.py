@@ -22,6 +22,8 @@ from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
 FENCE = re.compile(r"(`{3,}|~{3,})\w*")
+BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
+RULER = re.compile(r"[|:\- \t]*-[|:\- \t]*")
 SENTENCE_CHARS = 16
 TOP = ""  # the part of what stands above all parts
 
@@ -160,6 +162,8 @@ def _is_a_sentence(line: Line) -> bool:
 
 def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
     """The lines of a stretch that has changed: what a formatter has made of ours is ours."""
+    if not before:
+        return [Line(text=row, part=None) for row in now]
     ours = [line for line in before if line.part is not None]
     if ours and _bare("".join(line.text for line in ours)) == _bare("".join(now)):  # wrapped, or joined
         return [replace(ours[min(at, len(ours) - 1)], text=row) for at, row in enumerate(now)]
@@ -189,7 +193,16 @@ def _plain(row: str, *, is_code: bool) -> str:
     row = row.strip().lstrip("> \t")
     if FENCE.fullmatch(row):
         return "```"
-    return row if is_code else _bare(row.replace("\\", "").replace("*", "").replace("_", ""))
+    if is_code:
+        return row
+    if RULER.fullmatch(row):  # of a table
+        return re.sub("-+", "-", _bare(row))
+    row = (
+        BULLET.sub(lambda found: "-" if found[0] in "-*+" else "1.", row, count=1)
+        if BULLET.match(row)
+        else row
+    )
+    return _bare(row.replace("\\", "").replace("*", "").replace("_", ""))
 
 
 def _bare(text: str) -> str:
@@ -354,14 +367,14 @@ def _whole_rows(old: str, new: str) -> Iterator[TextEdit]:
 
 def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
     """The texts between the user's lines that are kept, each with the line behind it."""
-    found, text = list[tuple[str, str]](), ""
+    found, rows = list[tuple[str, str]](), list[str]()
     for line, row in zip(page.lines, page.rows, strict=True):
         if id(line) in kept and line.part is None:
-            found.append((text, line.text))
-            text = row.removeprefix(line.text)  # the end that it has now
+            found.append(("".join(rows), line.text))
+            rows = [row.removeprefix(line.text)]  # the end that it has now
         else:
-            text += row
-    return [*found, (text, "")]
+            rows.append(row)
+    return [*found, ("".join(rows), "")]
 
 
 def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:

@@ -108,6 +108,12 @@ class Chats:
         elif session in self._before:
             self._before[session].wrote(entries)
 
+    def loaded(self, session: str, entries: Sequence[Entry]) -> None:
+        """The journal of a session was read."""
+        page = self._pages.get(session)
+        if page is not None:
+            page.renew(entries)
+
     def tell(self, session: str, turn: str, event: Event) -> None:
         """Something happens in a turn."""
         page = self._pages.get(session)

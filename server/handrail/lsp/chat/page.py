@@ -174,6 +174,14 @@ class ChatPage(ServedPage):
             self.transcript.add(entries, is_now=True)
             self.changed()
 
+    def renew(self, entries: Sequence[Entry]) -> None:
+        """The journal was read: if others have written to it, all of it is shown."""
+        if self.before is None and len(entries) > self.transcript.count:
+            self.transcript = Transcript()
+            self.transcript.add(entries)
+            self.transcript.runs(self.running())
+            self.changed()
+
     def tell(self, turn: str, event: Event) -> None:
         """Something happens in a turn of the session."""
         if self.before is not None:

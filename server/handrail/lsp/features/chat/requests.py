@@ -47,8 +47,13 @@ async def latest(state: State, session: str | None) -> ChatPage:
 
 
 async def _known(state: State, session: str) -> None:
-    """Take a session up again, if this server does not know it yet; one that has no turn yet is begun."""
+    """
+    Take a session up again, if this server does not know it yet or another one has gone on with it.
+
+    One that has no turn yet is begun.
+    """
     if session in state.host.sessions:
+        await state.host.catch_up(session)
         return
     try:
         await state.host.resume(session)

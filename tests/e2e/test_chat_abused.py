@@ -1,0 +1,97 @@
+"""The conversation as a document, treated badly: renamed, opened twice, filled, fought over by programs."""
+
+from __future__ import annotations
+
+from e2e.conftest import Stage
+from e2e.habits import Habits
+from e2e.test_chat import body, every_editor, opened, says, shows, vscode, write
+from handrail.testing import answer
+
+
+@every_editor
+async def test_renamed_it_is_a_document_of_the_users_and_the_conversation_is_made_anew(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(
+        habits, settings=stage.script(answer("One."), answer("Two."), answer("Three."))
+    )
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    before = await shows(editor, uri, "One.")
+    editor.desk.save(uri)
+    mine = editor.desk.rename(uri, "mine.md")
+    session = (await editor.request("session.list"))[0]["session"]
+    again = await opened(editor, session=session)
+    assert again != mine
+    await says(editor, again, "Second.\n")
+    text = await shows(editor, again, "Two.")
+    assert body(text).startswith(body(before).removesuffix("## You\n\n"))
+    assert editor.desk[mine] == before, "it is nobody's but the user's"
+
+
+@vscode
+async def test_five_megabytes_are_too_long_a_message_and_stay_the_users(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
+    uri = await opened(editor)
+    pasted = "".join(f"row {number} of what was pasted\n" for number in range(170_000))
+    write(editor, uri, pasted)
+    begun = await editor.request("chat.send", uri=uri)
+    assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "stopped"
+    text = await shows(editor, uri, "*The turn was stopped: The prompt has about")
+    assert text.count(pasted) == 1
+    write(editor, uri, "A shorter one.\n")
+    await editor.request("chat.open")
+    assert editor.desk[uri].endswith("## You\n\nA shorter one.\n")
+
+
+@every_editor
+async def test_two_windows_show_the_same(stage: Stage, habits: Habits) -> None:
+    """Two servers on one workspace: what one has said, the other shows, and goes on with."""
+    model = stage.script(answer("One."), answer("Two."))
+    first = await stage.start(habits, settings=model)
+    uri = await opened(first)
+    await says(first, uri, "First.\n")
+    await shows(first, uri, "One.")
+    first.desk.save(uri)
+    session = (await first.request("session.list"))[0]["session"]
+    second = await stage.start(habits, settings=model)
+    other = await opened(second, session=session)
+    assert body(second.desk[other]) == body(first.desk[uri])
+    write(first, uri, "A draft here.\n")
+    await says(second, other, "Second.\n")
+    await shows(second, other, "Two.")
+    await first.request("chat.open", session=session)
+    text = await shows(first, uri, "Two.")
+    assert "A draft here." in text.rpartition("## You\n")[2]
+    assert text.count("Second.") == 1
+    assert "A draft here." not in second.desk[other]
+
+
+@vscode
+async def test_another_program_that_lays_it_out_anew_changes_nothing(stage: Stage, habits: Habits) -> None:
+    """A formatter of Markdown on save: other blanks, other bullets, rows joined and wrapped."""
+    editor = await stage.start(habits, settings=stage.script(answer("One.\n\n- a\n- b"), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First of all, a question.\n\nIn two parts.\n")
+    before = await shows(editor, uri, "- b")
+    laid_out = (
+        before.replace("- a", "*   a").replace("\n\n\n", "\n\n").replace("In two parts.", "In two\nparts.")
+    )
+    editor.desk.rewrite(uri, laid_out)
+    editor.desk.tell()
+    await says(editor, uri, "Second.\n")
+    text = await shows(editor, uri, "Two.")
+    assert text.count("## You") == 3
+    assert "- a\n- b" in text
+
+
+@vscode
+async def test_a_session_that_is_removed_meanwhile(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await shows(editor, uri, "One.")
+    for journal in stage.state.rglob("sessions/*.jsonl"):
+        journal.unlink()
+    await says(editor, uri, "Second.\n")
+    await shows(editor, uri, "First.", "Two.")
