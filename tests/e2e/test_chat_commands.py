@@ -349,6 +349,14 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
         ": `And again.` (`a.txt`)",
         ": `Shout # loudly.` (`a.txt`)",
     ]
+    await command(editor, other, "/sessions\n")
+    text = await shows(editor, other, "opens that conversation")
+    (row,) = [row for row in text.splitlines() if row.startswith(f"- {now}")]
+    assert row.endswith(": `Shout # loudly.` (1 turn)")
+    found = await editor.choose((await actions(editor, other, row))["Open this conversation"])
+    assert found is None or found["uri"] == uri
+    await command(editor, other, "/restore\n")
+    await shows(editor, other, "This conversation:")
     shown = await editor.choose((await actions(editor, other, rows[0]))["Show what this turn changed"])
     assert shown["text"].endswith("-one\n+ONE\n")
     await editor.choose((await actions(editor, other, rows[0]))["Take back what this turn changed"])

@@ -15,6 +15,7 @@ NAMES = {
     "new": "begin another conversation",
     "restore": "list what turns have changed, so that it can be looked at and taken back",
     "review": "show the changes that are pending",
+    "sessions": "list earlier conversations, so that one of them can be gone on with",
     "stop": "stop the turn that runs",
     "undo": "take the last turn back: its changes, and the turn itself",
 }

@@ -45,10 +45,16 @@ OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a command of the user's has to say, as Markdown, and the checkpoint that it is about, if any."""
+    """
+    What a command of the user's has to say, as Markdown.
+
+    Attributes:
+        checkpoint, session: What it is about, if it is about one.
+    """
 
     text: str
     checkpoint: str = ""
+    session: str = ""
 
 
 @dataclass(kw_only=True)
@@ -63,7 +69,7 @@ class Shown:
         questions: The question that a part asks, by the part's key.
         messages: The part that shows what the user said, by turn.
         folds: From which row of a part on it can be folded, by its key.
-        checkpoints: The checkpoint that a part is about, by the part's key.
+        checkpoints, sessions: The one that a part is about, by the part's key.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -73,6 +79,7 @@ class Shown:
     messages: dict[str, Part] = field(default_factory=dict)
     folds: dict[str, int] = field(default_factory=dict)
     checkpoints: dict[str, str] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -118,6 +125,8 @@ class View:
             found.parts.append(_inert(_part(f"told:{number}", *rows)))
             if answer.checkpoint:
                 found.checkpoints[f"told:{number}"] = answer.checkpoint
+            if answer.session:
+                found.sessions[f"told:{number}"] = answer.session
         found.parts.append(_part(ASK, YOU, ""))
         return found
 

@@ -20,6 +20,8 @@ from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
 HOW = "The actions at a line show what that turn changed, and take it back; your own changes stay."
+GO_ON = "The action at a line opens that conversation."
+LIMIT_SESSIONS = 20
 LIMIT_CHECKPOINTS = 20  # of this conversation, and of all others
 LABEL_CHARS = 80
 
@@ -81,13 +83,29 @@ async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
 
 
 def _row(checkpoint: Checkpoint) -> str:
-    """A checkpoint as a line, in local time."""
-    when = datetime.fromisoformat(checkpoint.time).astimezone().strftime("%d %b %Y, %H:%M")
+    """A checkpoint as a line."""
     count = len(checkpoint.paths)
-    documents = checkpoint.paths[0].path if count == 1 else f"{count} documents"
-    return (
-        f"- {when}: {surfaces.code(checkpoint.label, LABEL_CHARS)} ({surfaces.code(documents, LABEL_CHARS)})"
-    )
+    documents = surfaces.code(checkpoint.paths[0].path) if count == 1 else f"{count} documents"
+    return f"- {_local(checkpoint.time)}: {surfaces.code(checkpoint.label, LABEL_CHARS)} ({documents})"
+
+
+def _local(time: str) -> str:
+    """A time as people here read it on a clock."""
+    return datetime.fromisoformat(time).astimezone().strftime("%d %b %Y, %H:%M")
+
+
+async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]:
+    """Other conversations, newest first."""
+    found = await state.host.archive.journals.list(LIMIT_SESSIONS + 1)
+    others = [each for each in found if each.id != page.session][:LIMIT_SESSIONS]
+    if not others:
+        return [Answer(text="There is no other conversation.")]
+    answers = [Answer(text=GO_ON), Answer(text="")]
+    for each in others:
+        turns = "1 turn" if each.turns == 1 else f"{each.turns} turns"
+        row = f"- {_local(each.time)}: {surfaces.code(each.title, LABEL_CHARS)} ({turns})"
+        answers.append(Answer(text=row, session=each.id))
+    return answers
 
 
 async def _review(state: State, page: ChatPage, argument: str) -> list[str]:
@@ -122,6 +140,7 @@ COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[Sequence[str |
     "model": _model,
     "restore": _restore,
     "review": _review,
+    "sessions": _sessions,
     "stop": _stop,
     "undo": _undo,
 }

@@ -76,6 +76,8 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
     if call is not None and call.tool == "terminal":
         yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)
+    if (session := page.shown_now.sessions.get(key)) is not None:
+        yield action("Open this conversation", protocol.CHAT_OPEN, {"session": session})
     if one is None or one.is_running or one.copied:
         return
     if page.is_changed(one.turn):
