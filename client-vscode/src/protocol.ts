@@ -749,7 +749,7 @@ export type TurnEvent =
   | UsageEvent
   | EndedEvent;
 
-/** Begins a turn and answers at once. */
+/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; names that stand for nothing are told in messages. */
 export const TURN_START = "handrail/turn/start";
 
 /** Begins a turn once the turns of its session have finished, else at once. It does not begin, and is told to have been cancelled, if the one before it is stopped or fails. */

@@ -56,6 +56,33 @@ async def test_names_are_shown_to_the_model_as_the_editor_holds_them(stage: Stag
     assert pointed_at(stage, "Look at") == [("a b.txt", "TWO\nthree\n"), ("src/x.py", "x = 1\n")]
 
 
+@every_editor
+@pytest.mark.parametrize("name", ["turn.start", "turn.queue"])
+async def test_names_in_prompts_from_elsewhere_are_shown_as_well(
+    stage: Stage, habits: Habits, name: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("Seen.")))
+    a = editor.desk.open(stage.put("a b.txt", "one\ntwo\n"))
+    editor.desk.type(a, "TWO", instead="two")
+    editor.desk.tell()
+    begun = await editor.request(name, prompt='Look at @"a b.txt":2 and @no/such.py.')
+    await editor.request("turn.wait", turn=begun["turn"])
+    assert pointed_at(stage, "Look at") == [("a b.txt", "TWO\n")]
+    assert any("@no/such.py" in each.message for each in editor.messages)
+
+
+@vscode
+async def test_a_pasted_reply_names_nothing(stage: Stage, habits: Habits) -> None:
+    """What looks like a name is code there."""
+    stage.put("a.py", "@old.it\n")
+    editor = await stage.start(habits, settings={"model": "paste"})
+    reply = v4a("*** Update File: a.py", "@@", "-@old.it", "+@app.route")
+    begun = await editor.request("turn.start", prompt=reply)
+    report = await editor.request("turn.wait", turn=begun["turn"])
+    assert [each["status"] for each in report["outcomes"]] == ["landed"]
+    assert not [each for each in editor.messages if "stands for" in each.message or "@" in each.message]
+
+
 @vscode
 async def test_a_name_that_stands_for_nothing_is_said(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("Hm.")))

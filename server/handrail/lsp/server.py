@@ -38,7 +38,7 @@ from handrail.lsp.features import (
     turn,
     virtual,
 )
-from handrail.lsp.features.chat import ask, mentioned, places
+from handrail.lsp.features.chat import ask, begin, mentioned, places
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.state import State, Wrong
 from handrail.lsp.world import World
@@ -49,8 +49,8 @@ logger = logging.getLogger(__name__)
 Handler = Callable[[State, Any], Awaitable[object]]
 
 HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
-    (protocol.TURN_START, turn.start),
-    (protocol.TURN_QUEUE, turn.queue),
+    (protocol.TURN_START, begin.start),
+    (protocol.TURN_QUEUE, begin.queue),
     (protocol.TURN_WAIT, turn.wait),
     (protocol.TURN_STEER, turn.steer),
     (protocol.TURN_CANCEL, turn.cancel),

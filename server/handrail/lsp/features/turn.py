@@ -28,9 +28,11 @@ async def start(
     return await _begin(state, params, state.host.start, excerpts)
 
 
-async def queue(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
-    """Have a turn begin once those of its session have finished."""
-    return await _begin(state, params, state.host.queue)
+async def queue(
+    state: State, params: protocol.TurnStartParams, excerpts: tuple[Excerpt, ...] = ()
+) -> protocol.TurnStartResult:
+    """Have a turn begin once those of its session have finished; as `start`."""
+    return await _begin(state, params, state.host.queue, excerpts)
 
 
 async def _begin(

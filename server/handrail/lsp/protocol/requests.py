@@ -87,7 +87,10 @@ TURN_START = Request(
     name="turn.start",
     params=TurnStartParams,
     result=TurnStartResult,
-    does="Begins a turn and answers at once.",
+    does=(
+        "Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in "
+        "conversations; names that stand for nothing are told in messages."
+    ),
 )
 TURN_QUEUE = Request(
     name="turn.queue",

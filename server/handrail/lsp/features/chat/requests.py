@@ -18,8 +18,8 @@ from handrail.core.documents.page import Line
 from handrail.lsp import protocol
 from handrail.lsp.chat import page as on_page
 from handrail.lsp.chat.page import ChatPage
-from handrail.lsp.features import actions, configuration, turn
-from handrail.lsp.features.chat import commands, mentioned
+from handrail.lsp.features import actions, configuration
+from handrail.lsp.features.chat import begin, commands
 from handrail.lsp.state import State, Wrong
 
 MESSAGE_CHARS = 60
@@ -160,12 +160,7 @@ async def _begin(
     ending = [each.task for each in state.host.turns.running(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
         await asyncio.wait(ending)
-    found = await mentioned.pointed_at(state, text)
-    wish = protocol.TurnStartParams(prompt=text, session=session, mode=mode, context=found.context or None)
-    begun = await turn.start(state, wish, tuple(found.excerpts))
-    for problem in found.problems:
-        state.say(problem)
-    return begun
+    return await begin.start(state, protocol.TurnStartParams(prompt=text, session=session, mode=mode))
 
 
 async def resend(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:

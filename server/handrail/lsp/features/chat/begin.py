@@ -1,0 +1,44 @@
+"""Begin turns with what their prompts point at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from handrail.lsp import protocol, settings
+from handrail.lsp.features import configuration, review_page, turn
+from handrail.lsp.features.chat import mentioned
+from handrail.lsp.state import State
+
+
+async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
+    """As `turn.start`, with all that the prompt names with an `@`; names that stand for nothing are told."""
+    wanted, found = await _with_mentions(state, params)
+    begun = await turn.start(state, wanted, tuple(found.excerpts))
+    _tell(state, found)
+    return begun
+
+
+async def queue(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
+    """As `turn.queue`, with the same."""
+    wanted, found = await _with_mentions(state, params)
+    begun = await turn.queue(state, wanted, tuple(found.excerpts))
+    _tell(state, found)
+    return begun
+
+
+async def _with_mentions(
+    state: State, params: protocol.TurnStartParams
+) -> tuple[protocol.TurnStartParams, mentioned.Pointed]:
+    if "@" in params.prompt:
+        await configuration.settled(state)
+    if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
+        return params, mentioned.Pointed()
+    found = await mentioned.pointed_at(state, params.prompt)
+    there = list(params.context or ())
+    there += [each for each in found.context if each not in there]
+    return replace(params, context=there or None), found
+
+
+def _tell(state: State, found: mentioned.Pointed) -> None:
+    for problem in found.problems:
+        state.say(problem)
