@@ -279,6 +279,65 @@ async def test_a_path_is_no_command(stage: Stage, habits: Habits) -> None:
     await shows(editor, uri, "/usr is full, why?", "It is full.")
 
 
+# ---- Commands of the project's ----------------------------------------------------------------------
+
+OWN = "---\ndescription: mend it\n---\nMend $1 as @src/a.py does; all of: $ARGUMENTS. It costs $10.\n"
+
+
+@every_editor
+async def test_a_command_of_the_projects_is_what_its_file_says(stage: Stage, habits: Habits) -> None:
+    stage.put("src/a.py", "x = 1\n")
+    file = stage.put(".agents/commands/fix/issue.md", OWN)
+    model = stage.script(answer("Mended."), answer("Mended again."))
+    editor = await stage.start(habits, settings=model)
+    editor.desk.type(editor.desk.open(file), "Heal", instead="Mend")
+    uri = await opened(editor)
+    await command(editor, uri, "/help\n")
+    await shows(editor, uri, "- `/fix:issue`: what .agents/commands/fix/issue.md says")
+    assert list(await offered(editor, uri, "/fi")) == ["/fix:issue"]
+    await says(editor, uri, "x:issue 12 now\n")
+    text = await shows(editor, uri, "Mended.")
+    assert "\n\n/fix:issue 12 now\n" in text
+    assert pointed_at(stage, "12 now") == [
+        ("src/a.py", "x = 1\n"),
+        (
+            "What /fix:issue stands for (.agents/commands/fix/issue.md)",
+            "Heal 12 as @src/a.py does; all of: 12 now. It costs $10.\n",
+        ),
+    ]
+    begun = await editor.request("turn.start", prompt="/fix:issue 13\nand more")
+    await editor.request("turn.wait", turn=begun["turn"])
+    assert "Heal 13 as @src/a.py does; all of: 13\nand more." in pointed_at(stage, "and more")[1][1]
+
+
+@vscode
+async def test_commands_of_the_projects_that_cannot_be_used(stage: Stage, habits: Habits) -> None:
+    stage.put(".agents/commands/raw.md", b"\x00\xff\xfe\x00 not text")
+    stage.put(".agents/commands/long.md", "long " * 30_000)
+    stage.put(".agents/commands/undo.md", "Something else.\n")
+    (stage.folder / "outside.md").write_text("A secret.\n")
+    (stage.root / ".agents/commands/away.md").symlink_to(stage.folder / "outside.md")
+    editor = await stage.start(habits, settings=stage.script(answer("Hm.")))
+    uri = await opened(editor)
+    for name, said in {
+        "raw": "/raw cannot be used: .agents/commands/raw.md",
+        "long": "has more than 100,000 characters",
+        "away": "leads out of the workspace",
+        "none": "is not a command",
+        "..:..:outside": "",
+    }.items():
+        write(editor, uri, f"/{name}\n")
+        if said:
+            with refused(INVALID_PARAMS, said):
+                await editor.request("chat.send", uri=uri)
+        else:
+            await says(editor, uri, "")
+        editor.desk.rewrite(uri, editor.desk[uri].replace(f"/{name}\n", ""))
+        editor.desk.tell()
+    await command(editor, uri, "/undo\n")
+    assert "A secret." not in "".join(file.read_text() for file in stage.state.rglob("*.jsonl"))
+
+
 # ---- What is to be done ---------------------------------------------------------------------------
 
 

@@ -29,7 +29,7 @@ async def queue(state: State, params: protocol.TurnStartParams) -> protocol.Turn
 async def _with_mentions(
     state: State, params: protocol.TurnStartParams
 ) -> tuple[protocol.TurnStartParams, mentioned.Pointed]:
-    if "@" in params.prompt:
+    if "@" in params.prompt or params.prompt.lstrip().startswith("/"):
         await configuration.settled(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.Pointed()

@@ -16,12 +16,14 @@ from handrail.core.checkpoint import Checkpoint
 from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, turn
+from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
 HOW = "The actions at a line show what that turn changed, and take it back; your own changes stay."
 GO_ON = "The action at a line opens that conversation."
 LIMIT_SESSIONS = 20
+LIMIT_OWN = 100
 LIMIT_CHECKPOINTS = 20  # of this conversation, and of all others
 LABEL_CHARS = 80
 
@@ -33,7 +35,8 @@ async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
 
 
 async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
-    names = [f"- `/{name}`: {does}" for name, does in slash.NAMES.items()]
+    own = [(name, f"what {path} says") for name, path in await own_commands.names(state)]
+    names = [f"- `/{name}`: {does}" for name, does in (*slash.NAMES.items(), *own[:LIMIT_OWN])]
     return [*names, "- `@path`, `@path:10-20`, `@selection`, `@problems`, `@diff`: show that to the model"]
 
 

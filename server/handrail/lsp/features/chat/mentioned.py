@@ -16,6 +16,7 @@ from handrail.core.policy.place import Place
 from handrail.lsp import convert, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts
+from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import State
 
 LIMIT_PROBLEMS = 50
@@ -40,9 +41,12 @@ class Pointed:
 
 
 async def pointed_at(state: State, text: str) -> Pointed:
-    """What *text* names with an `@`."""
-    found = Pointed()
-    for each in mentions.mentions(text):
+    """What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong."""
+    found, body = Pointed(), ""
+    if (command := await own_commands.named(state, text)) is not None:
+        found.excerpts.append(command.excerpt)
+        body = command.text
+    for each in dict.fromkeys((*mentions.mentions(text), *mentions.mentions(body))):
         if (other := OTHERS.get(each.full)) is not None:
             why = await other(state, found)
         else:
@@ -147,7 +151,9 @@ async def completion(state: State, params: lsp.CompletionParams) -> lsp.Completi
     if page.is_ours(place.line):
         return None
     if before.startswith("/") and page.begins_at(place.line):
-        return _listed([(f"/{name}", does) for name, does in slash.NAMES.items()], before, 0, params)
+        own = [each for each in await own_commands.names(state) if each[0] not in slash.NAMES]
+        known = [(f"/{name}", does) for name, does in (*slash.NAMES.items(), *own)]
+        return _listed(known[:LIMIT_OFFERED], before, 0, params)
     typing = mentions.unfinished(before)
     if typing is None:
         return None

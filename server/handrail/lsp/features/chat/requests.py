@@ -19,7 +19,7 @@ from handrail.lsp import protocol
 from handrail.lsp.chat import page as on_page
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
-from handrail.lsp.features.chat import begin, commands
+from handrail.lsp.features.chat import begin, commands, own_commands
 from handrail.lsp.state import State, Wrong
 
 MESSAGE_CHARS = 60
@@ -89,7 +89,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         command = slash.parse(text) if text.strip() else None
         if isinstance(command, slash.Command):
             return await _ran(state, page, command, sent)
-        if command is not None:
+        if command is not None and await own_commands.named(state, text) is None:
             raise Wrong(command)
         if (changed := page.changed_message()) is not None:
             raise _offered(state, page, changed)

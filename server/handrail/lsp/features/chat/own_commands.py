@@ -1,0 +1,86 @@
+"""Commands that a project brings: `/name` stands for what `.agents/commands/name.md` says."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from handrail.core.conversation.message import Excerpt
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.place import Place
+from handrail.lsp.features import prompts
+from handrail.lsp.state import State, Wrong
+
+FOLDER = ".agents/commands/"
+LIMIT_CHARS = 100_000
+
+_WRITTEN = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)(?:\s+(.*))?", re.DOTALL)
+_FRONT = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
+_FILE = re.compile(r"(?:[^/]+/)?\.agents/commands/((?:[\w-]+/)*[A-Za-z0-9][\w-]*)\.md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCommand:
+    """A command of the project's as a message has it: its file, and what the model is told."""
+
+    name: str
+    path: str
+    text: str
+
+    @property
+    def excerpt(self) -> Excerpt:
+        """What the model is shown beside the message."""
+        return Excerpt(path=f"What /{self.name} stands for ({self.path})", first_line=1, text=self.text)
+
+
+async def named(state: State, message: str) -> OwnCommand | None:
+    """The command that a message begins with, if the project has it. Raises Wrong if it cannot be used."""
+    found = _WRITTEN.fullmatch(message.strip())
+    if found is None:
+        return None
+    name, arguments = found[1], (found[2] or "").strip()
+    tail = f"{FOLDER}{name.replace(':', '/')}.md"
+    for path in (tail, *(each for each in await state.chats.paths.all() if each.endswith(f"/{tail}"))):
+        text = await _read(state, path, f"/{name} cannot be used: {path}")
+        if text is not None:
+            return OwnCommand(name=name, path=path, text=_filled(text, arguments))
+    return None
+
+
+async def _read(state: State, path: str, problem: str) -> str | None:
+    """What a command's file says; None if there is none. Raises Wrong."""
+    place = state.workspace.resolve(path)
+    if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
+        return None
+    if place.standing not in prompts.SENT_FROM:
+        raise Wrong(f"{problem} is protected, or leads out of the workspace.")
+    held = await state.editor.read(place.uri)
+    if isinstance(held, Failure):
+        if held.code is Code.NO_SUCH_FILE:
+            return None
+        raise Wrong(f"{problem}: {held.message}")
+    if len(held.text.content) > LIMIT_CHARS:
+        raise Wrong(f"{problem} has more than {LIMIT_CHARS:,} characters.")
+    return held.text.content
+
+
+def _filled(content: str, arguments: str) -> str:
+    """What a file says, without its front matter, and with the arguments in their places."""
+    content = content.replace("\r\n", "\n")
+    front = _FRONT.match(content)
+    body = content[front.end() :] if front is not None else content
+    each = arguments.split()
+
+    def put(found: re.Match[str]) -> str:
+        if found[1] == "ARGUMENTS":
+            return arguments
+        return each[int(found[1]) - 1] if int(found[1]) <= len(each) else ""
+
+    return _PLACE.sub(put, body)
+
+
+async def names(state: State) -> list[tuple[str, str]]:
+    """The commands of the project, each with its file."""
+    found = ((_FILE.fullmatch(path), path) for path in await state.chats.paths.all())
+    return sorted((match[1].replace("/", ":"), path) for match, path in found if match is not None)
