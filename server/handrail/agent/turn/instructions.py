@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from handrail import prompts
+from handrail.agent.turn.skills import skills
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
@@ -52,7 +53,7 @@ async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
     if mode is Mode.EDIT:
         around = replace(around, machine={**around.machine, **_limits(ports)})
-    text = prompt.system_text([prompts.text(name) for name in names], around, found)
+    text = prompt.system_text([prompts.text(name) for name in names], around, found, await skills(ports))
     return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
 
 
