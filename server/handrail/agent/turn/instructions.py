@@ -17,6 +17,7 @@ from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
 
+LATE = "The model is not told of the project's skills in .agents/skills: it takes too long to list them."
 READ = "read_file"  # the tool by which a model would read the same
 
 
@@ -53,7 +54,10 @@ async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
     if mode is Mode.EDIT:
         around = replace(around, machine={**around.machine, **_limits(ports)})
-    text = prompt.system_text([prompts.text(name) for name in names], around, found, await skills(ports))
+    known = await skills(ports)
+    if known is None:
+        left_out = (*left_out, LATE)
+    text = prompt.system_text([prompts.text(name) for name in names], around, found, known or ())
     return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
 
 

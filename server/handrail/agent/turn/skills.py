@@ -7,6 +7,7 @@ stands there is bounded, and is data.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
 
@@ -19,6 +20,7 @@ from handrail.ports import Ports
 
 FOLDER, FILES = ".agents/skills", "*/SKILL.md"
 READ = "read_file"  # the tool by which a model reads one
+LIMIT_S = 2.0  # a turn waits for no more
 LIMIT_SKILLS = 100
 LIMIT_FRONT_CHARS = 8_000
 LIMIT_NAME_CHARS, LIMIT_DESCRIPTION_CHARS = 64, 500
@@ -28,8 +30,14 @@ _FIELD = re.compile(r"^(\w[\w-]*):[ \t]*([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILI
 _FOLDED = re.compile(r"[>|][+-]?[ \t]*\n")
 
 
-async def skills(ports: Ports) -> list[Skill]:
-    """Those that the model may read without a question, by their paths."""
+async def skills(ports: Ports) -> list[Skill] | None:
+    """Those that the model may read without a question, by their paths; None if that takes too long."""
+    finding = asyncio.ensure_future(_found(ports))
+    done, _ = await asyncio.wait([finding], timeout=LIMIT_S)
+    return finding.result() if done else None  # what is late is left alone: it ends by itself
+
+
+async def _found(ports: Ports) -> list[Skill]:
     found = dict[str, Skill]()
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     for folder in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
