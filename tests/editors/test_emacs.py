@@ -1,15 +1,11 @@
 """
 Turns in a real Emacs with eglot, set up exactly as the README says (`editors/handrail.el`).
 
-Emacs runs on a terminal of its own, not as a batch job: without its command loop it has no idle time, and
-eglot tells the server of changes only then. The steps in `emacs/*.el` do what a user does and record what
-Emacs and the disk hold; the assertions are here. Emacs comes from the system (`scripts/install_editors.py`).
+The steps in `emacs/*.el` do what a user does; the assertions are here. Emacs comes from the system
+(`scripts/install_editors.py`).
 """
 
-import base64
 import json
-import re
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -19,110 +15,15 @@ from typing import Any
 import pytest
 
 from adapters.model_server import Call, Say
-from editors import four_patches, installed, review_story, waiting
+from editors import four_patches, review_story, waiting
+from editors.emacs_session import HERE, SNIPPET, Emacs, documented, files
 from editors.four_patches import replace
-from editors.slow_model import KEY_NAME, slow_model
-from editors.terminal import on_terminal
+from editors.slow_model import slow_model
 from git_user import git
 
 pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
 
-HERE = Path(__file__).resolve().parent / "emacs"
-LOGGED_CHARS = 8_000  # of the messages to and from the server
-ROOT = Path(__file__).resolve().parents[2]
-SNIPPET = ROOT / "editors" / "handrail.el"
 ALONE = ";; handrail through eglot alone"  # how the configuration without a client of ours begins
-
-
-class Emacs:
-    """A workspace folder, and a way to run steps in an Emacs that has nothing of the user's."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.workspace = folder / "workspace"
-        found = shutil.which("emacs")
-        if found is None:
-            pytest.fail("Emacs is missing: python3 scripts/install_editors.py emacs", pytrace=False)
-        self.emacs = found
-        self.more: list[str] = []
-        self.environment = {
-            **installed.environment(folder),
-            "HOME": str(folder),
-            KEY_NAME: "a-key-of-the-tests",
-            "TERM": "vt100",
-            "LANG": "C.UTF-8",
-        }
-
-    @property
-    def gate(self) -> Path:
-        """The file for which a model waits in the middle of its answer."""
-        return self.folder / "gate"
-
-    def use(self, mode: str) -> None:
-        """Have Markdown opened in a mode, which may have to be installed."""
-        if mode == "markdown-mode":
-            found = next((ROOT / ".cache" / "editors").glob("markdown-mode/**/markdown-mode.el"), None)
-            if found is None:
-                message = "markdown-mode is missing: python3 scripts/install_editors.py emacs"
-                pytest.fail(message, pytrace=False)
-            self.more = ["-L", str(found.parent), "-l", "markdown-mode"]
-
-    def run(self, steps: str, messages: list[dict[str, object]] | None, **values: object) -> dict[str, Any]:
-        """Run the file of *steps*, with *values*, while the model answers (None: pastes); the record."""
-        script = self.folder / "script.json"
-        model = "paste" if messages is None else four_patches.write_script(script, messages)
-        return self.start(steps, SNIPPET, {"model": model, "terminal.save": "always"}, values)
-
-    def start(
-        self, steps: str, client: Path, settings: dict[str, object], values: dict[str, object]
-    ) -> dict[str, Any]:
-        """Run the file of *steps* in an Emacs that is set up by the file *client*; the record."""
-        record, plan = self.folder / "record.json", self.folder / "run.json"
-        plan.write_text(
-            json.dumps(
-                {
-                    "steps": str(HERE / f"{steps}.el"),
-                    "record": str(record),
-                    "settings": settings,
-                    "clock": str(self.folder / "clock"),
-                    "gate": str(self.gate),
-                    "values": values,
-                }
-            )
-        )
-        files = [argument for file in (client, HERE / "drive.el") for argument in ("-l", str(file))]
-        drawn = on_terminal(
-            [self.emacs, "-nw", "-q", "--no-splash", *self.more, *files],
-            self.workspace,
-            {**self.environment, "HANDRAIL_TEST": str(plan)},
-        )
-        assert record.exists(), f"Emacs ended before the steps did:\n{drawn}"
-        recorded: dict[str, Any] = json.loads(record.read_text())
-        print(
-            recorded["emacs"],
-            recorded["shown"],
-            recorded["log"][-LOGGED_CHARS:],
-            recorded.get("texts", ""),
-            sep="\n",
-        )
-        assert recorded["problem"] is None, recorded["problem"]
-        return recorded
-
-
-def eglot_alone(folder: Path) -> Path:
-    """The configuration of eglot that the documentation has, as a file."""
-    for page in sorted((ROOT / "docs").rglob("*.md")):
-        found = re.search(rf"```elisp\n({ALONE}.*?)```", page.read_text(), re.DOTALL)
-        if found is not None:
-            written = folder / "init.el"
-            written.write_text(found[1])
-            return written
-    raise AssertionError("The documentation does not say how eglot is set up.")
-
-
-def files(snapshot: dict[str, Any], kind: str) -> dict[str, bytes]:
-    """The bytes of all files at a stage: on `disk`, or as `buffers` would be written."""
-    return {name: base64.b64decode(data) for name, data in snapshot[kind].items()}
 
 
 @pytest.fixture
@@ -356,7 +257,7 @@ def test_a_conversation_through_eglot_alone(emacs: Emacs, mode: str) -> None:
         "last": "Nothing more.",
     }
     with slow_model(emacs.gate, answers) as settings:
-        seen = emacs.start("chat", eglot_alone(emacs.folder), settings, values)
+        seen = emacs.start("chat", documented(emacs.folder, ALONE), settings, values)
     assert seen["mode"] == mode
     assert seen["fresh"].startswith("# New conversation\n")
     assert seen["half"].endswith("## handrail\n\nI look at the poem fi\n\n## You\n\n")
