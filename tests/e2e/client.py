@@ -160,7 +160,7 @@ class Editor(LanguageClient):
         }
         result = await self.call("initialize", params)
         self.server_capabilities = result["capabilities"]
-        self.desk.encoding = self.server_capabilities.get("positionEncoding", "utf-16")
+        self.desk.encoding = self.habits.counts or self.server_capabilities.get("positionEncoding", "utf-16")
         self.desk.tells_saves = "save" in self.server_capabilities["textDocumentSync"]
         self.notify("initialized", {})
 

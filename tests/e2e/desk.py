@@ -168,6 +168,8 @@ class Desk:
         )
         if wanted is None or document is None:
             return False
+        if wanted == 0 and self.habits.takes_version_0:
+            return False
         if self.habits.stale is Stale.SKIP:  # Neovim's own test: a version of 0 is no version to it
             return bool(0 < wanted < document.version)
         return bool(wanted != document.version)
@@ -221,7 +223,8 @@ class Desk:
             edits = [{**each, "newText": LINE_END.sub(eol, each["newText"])} for each in edits]
         document.past.append(document.text)
         # One that was under way when its document was closed is made in what is opened, as far as it fits.
-        document.edit(edits, self.encoding, blindly=self.habits.is_versionless or was_closed)
+        is_any = self.habits.is_versionless or (self.habits.takes_version_0 and not named["version"])
+        document.edit(edits, self.encoding, blindly=is_any or was_closed)
 
     def _create(self, change: Json) -> None:
         assert "create" in self.habits.operations, "this editor has not offered to create files"

@@ -43,6 +43,8 @@ class Habits:
         one_eol: Whether it holds every document with one kind of line end.
         hides_eol: Whether it holds LF whatever the file has, and writes the file's own.
         encodings: Position encodings instead of the recorded ones.
+        counts: The position encoding in which it counts, whatever was agreed on.
+        takes_version_0: Whether it applies an edit of version 0 to any later version.
         experimental: Experimental capabilities instead of the recorded ones.
         hides_progress: Whether it shows no progress, whatever was recorded.
         is_versionless: Whether it takes edits without a document's version only, and applies them to whatever
@@ -62,6 +64,8 @@ class Habits:
     one_eol: bool = False
     hides_eol: bool = False
     encodings: tuple[str, ...] = ()
+    counts: str = ""
+    takes_version_0: bool = False
     experimental: Json | None = None
     hides_progress: bool = False
     is_versionless: bool = False
@@ -136,6 +140,17 @@ VSCODE = Habits(
 NEOVIM = Habits(name="neovim", recording="neovim-0.11.4.json", stale=Stale.SKIP, first_version=0, ticks=4)
 EMACS = Habits(
     name="emacs", recording="emacs-28.2-eglot-1.9.json", stale=Stale.ERROR, first_version=0, hides_eol=True
+)
+LSP_MODE = Habits(
+    name="lsp-mode",
+    recording="emacs-28.2-lsp-mode-8.0.0.json",
+    stale=Stale.REFUSE,
+    first_version=0,
+    tells_at_once=True,
+    opens_closed=True,
+    hides_eol=True,
+    counts="utf-32",
+    takes_version_0=True,
 )
 # Plugins of Vim declare neither `documentChanges` nor resource operations: the edit names no version, and its
 # ranges are applied as they are to what the buffer holds by then.

@@ -6,7 +6,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import EMACS, NEOVIM, VSCODE, Habits
+from e2e.habits import EMACS, LSP_MODE, NEOVIM, VSCODE, Habits
 from e2e.prompts import block, patch, statuses
 from handrail.testing import answer
 
@@ -18,6 +18,7 @@ ENCODINGS = [
     (NEOVIM, "utf-8"),
     (NEOVIM.speaking("utf-16"), "utf-16"),
     (NEOVIM.speaking("utf-32"), "utf-32"),
+    (LSP_MODE, "utf-32"),
 ]
 encodings = pytest.mark.parametrize(
     ("habits", "encoding"), ENCODINGS, ids=[f"{habits.name}-in-{name}" for habits, name in ENCODINGS]

@@ -29,7 +29,7 @@ from e2e.behaviours import (
 )
 from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, EVERY_EDITOR, NEOVIM, VIM, VSCODE, Habits, opting_in
+from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
@@ -821,9 +821,9 @@ async def test_typing_above_and_inside_a_blind_edit_is_not_told_as_overwritten(
     assert editor.desk[uri] == EDITED.replace("one", "one typed").replace("TWO", "TWO too")
 
 
-@pytest.mark.parametrize("habits", [VIM], ids=["vim"])
+@pytest.mark.parametrize("habits", [VIM, LSP_MODE], ids=["vim", "lsp-mode"])
 async def test_typing_that_an_edit_overwrites_is_told_with_both_texts(editor: Editor, uri: str) -> None:
-    """It cannot be prevented: the edit names no version, and the client applies it to what is there."""
+    """It cannot be prevented: the edit names no version that counts, and the client applies it."""
     editor.behaviours = [Reaction(before=lambda: editor.desk.type(uri, "k17", after="th"))]
     report = await editor.turn(block("a.txt", "three", "SIX"))
     assert "k17" not in editor.desk[uri], "as such clients do"

@@ -26,6 +26,7 @@ class Client:
         apply_edit: Whether it takes `workspace/applyEdit` at all.
         versioned: Whether edits may name a document's version (`documentChanges`).
         least_version: The least version that it compares with its own.
+        takes_version_0: Whether an edit of version 0 is made in whatever it holds by then.
         keeps_cr: Whether a carriage return in the text of an edit stays.
         creates, deletes: Resource operations it takes.
         related, data: What of a diagnostic it understands.
@@ -44,6 +45,7 @@ class Client:
     apply_edit: bool = False
     versioned: bool = False
     least_version: int = 0
+    takes_version_0: bool = False
     keeps_cr: bool = True
     creates: bool = False
     deletes: bool = False
@@ -78,7 +80,7 @@ class Client:
         opted = _opted(params)
         services = opted.get("services")
         name = params.client_info.name if params.client_info is not None else ""
-        is_neovim = name == "Neovim"
+        is_neovim, is_lsp_mode = name == "Neovim", _is_lsp_mode(params)
         settings = opted.get("settings")
         return Client(
             apply_edit=bool(workspace.apply_edit),
@@ -87,7 +89,9 @@ class Client:
             # A buffer that Neovim has just opened has version 0, and it takes an edit of version 0 for one
             # without: it would apply it to whatever was typed since. Its next version is beyond 1.
             least_version=1 if is_neovim else 0,
-            keeps_cr=not is_neovim,  # it writes the line ends of its buffer's format
+            takes_version_0=is_lsp_mode,  # that of a buffer which it has just opened
+            # Neovim writes the line ends of its buffer's format; lsp-mode takes them out of all edits.
+            keeps_cr=not is_neovim and not is_lsp_mode,
             creates=lsp.ResourceOperationKind.Create in operations,
             deletes=lsp.ResourceOperationKind.Delete in operations,
             related=bool(publish.related_information),
@@ -108,6 +112,28 @@ class Client:
             settings=flat(settings) if isinstance(settings, Mapping) else {},
             is_headless=name == HEADLESS,
         )
+
+    def compares(self, version: int) -> bool:
+        """Whether it refuses an edit of a *version* that its document no longer has."""
+        return self.versioned and not (self.takes_version_0 and version == 0)
+
+
+def told_encodings(params: lsp.InitializeParams) -> None:
+    """
+    Have a client that counts otherwise than LSP says, and does not say so, say what it counts in.
+
+    lsp-mode before version 9 counts characters, as Emacs does; LSP's own default are units of UTF-16.
+    """
+    general = params.capabilities.general or lsp.GeneralClientCapabilities()
+    if _is_lsp_mode(params) and general.position_encodings is None:
+        general.position_encodings = [lsp.PositionEncodingKind.Utf32]
+        params.capabilities.general = general
+
+
+def _is_lsp_mode(params: lsp.InitializeParams) -> bool:
+    """Whether it is Emacs's lsp-mode, which says the name and version of Emacs."""
+    said = params.client_info
+    return said is not None and said.name == "emacs" and (said.version or "").startswith("GNU Emacs")
 
 
 def _opted(params: lsp.InitializeParams) -> Mapping[str, object]:

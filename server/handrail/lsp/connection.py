@@ -32,6 +32,7 @@ from pygls.protocol import (
 
 from handrail import __version__
 from handrail.lsp import protocol, wire
+from handrail.lsp.client import told_encodings
 from handrail.lsp.features import sync, virtual
 from handrail.lsp.state import State
 from handrail.lsp.world import World
@@ -97,6 +98,7 @@ class Protocol(LanguageServerProtocol):
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
         """Greet the client; advertise what pygls has no hook for."""
+        told_encodings(params)
         result = yield from super().lsp_initialize(params)
         result.capabilities.experimental = EXPERIMENTAL
         if result.capabilities.workspace is None:

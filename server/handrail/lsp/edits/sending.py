@@ -155,7 +155,7 @@ class Sending:
             What is told of it; and the numbers of the hunks that may be sent again, since nothing of any
             hunk stands or will stand. None if nothing may be sent again.
         """
-        watches = not self.wire.client.versioned
+        watches = not self.wire.client.compares(sent.version)
         document.seen = [] if watches else None
         try:
             answer = await self._answered(sent, label)
@@ -173,7 +173,8 @@ class Sending:
             return sent.landing(now.text, None), None
         landing = sent.landing(now.text, self._why(sent, now, found, answer))
         is_undone = bool(answer.applied) and now.text.content == sent.base.content
-        is_proven = self.wire.client.versioned and now.version != sent.version and not is_undone
+        is_stale = self.wire.client.compares(sent.version) and now.version != sent.version
+        is_proven = is_stale and not is_undone
         if not is_proven or any(fate in LANDED for fate in found):
             return landing, None
         unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
@@ -193,7 +194,7 @@ class Sending:
 
         made = self.wire.text_edit(sent.uri, sent.version, sent.base, sent.edits)
         answer = await self.wire.send(made, label, stands)
-        can_be_stale = self.wire.client.versioned
+        can_be_stale = self.wire.client.compares(sent.version)
 
         def is_decided() -> bool:
             return stands() or (is_newer() and (can_be_stale or self._has_landed(sent)))

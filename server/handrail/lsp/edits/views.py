@@ -26,7 +26,7 @@ from handrail.core.failure import Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.answers import open_twice
 from handrail.lsp.edits.late import Late
-from handrail.lsp.edits.sending import Sending
+from handrail.lsp.edits.sending import Sending, Sent
 from handrail.ports import Editor
 
 Told = Callable[[Landing], None]
@@ -98,10 +98,9 @@ class Views:
             return None
         return open_twice([document.uri, *(each.uri for each in beside)])
 
-    @property
-    def _is_blind(self) -> bool:
-        """Whether the client compares no versions."""
-        return not self._sending.wire.client.versioned
+    def _is_blind(self, sent: Sent) -> bool:
+        """Whether the client makes what was sent in whatever text it holds by then."""
+        return not self._sending.wire.client.compares(sent.version)
 
     async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
         """Make an update in the document that is open as *uri*."""
@@ -112,7 +111,7 @@ class Views:
         if tries:
             whole = part_of or _Whole(update=update)
             sent = replace(tries[-1].as_part_of(update, whole.update), label=label)
-            self.late.add(whole.update, sent, landing, rest=whole.failure, is_blind=self._is_blind)
+            self.late.add(whole.update, sent, landing, rest=whole.failure, is_blind=self._is_blind(sent))
         if isinstance(landing, Applied) and len(tries) > 1:
             self.late.watch_copies(update, tries, landing)
         return landing
@@ -154,7 +153,7 @@ class Views:
             landing, tries = await self._sending.update(undo, "handrail: take back half an edit")
             failure = with_what_was_overwritten(failure, landing)
             if tries and not isinstance(landing, Applied):
-                self.late.add(undo, tries[-1], landing, is_blind=self._is_blind)
+                self.late.add(undo, tries[-1], landing, is_blind=self._is_blind(tries[-1]))
                 way = _Way(update=update, part=part, undo=undo, failure=failure)
                 self._ways = [*self._ways, way][-LIMIT:]
         return failure
