@@ -12,7 +12,7 @@ import pytest
 from adapters.model_server import Call, Say, model_server
 from e2e.client import UNKNOWN, Editor
 from e2e.conftest import Stage
-from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
+from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import patch, statuses
 from e2e.texts import Json
 from handrail.testing import answer, call
@@ -168,6 +168,26 @@ async def test_a_setting_answers_whether_what_was_typed_is_saved(stage: Stage, s
     editor = await typing(stage, VSCODE, "cat a.txt > seen", says=["allow"], **{"terminal.save": says})
     assert [each["kind"] for each in editor.questions] == ["command"]
     assert (stage.root / "seen").read_text() == ("typed one\n" if says == "always" else "one\n")
+
+
+@pytest.mark.parametrize("habits", [NEOVIM, EMACS], ids=["neovim", "emacs"])
+async def test_whoever_cannot_save_is_not_asked_to(stage: Stage, habits: Habits) -> None:
+    editor = await typing(stage, habits, "cat a.txt > seen", says=["allow"])
+    assert [each["kind"] for each in editor.questions] == ["command"]
+    assert (stage.root / "seen").read_text() == "one\n"
+
+
+async def test_hidden_line_ends_are_no_unsaved_text(stage: Stage) -> None:
+    """Emacs holds LF for a file that has CRLF, and writes CRLF again."""
+    settings = stage.script(answer("", call("terminal", command="cat a.txt > seen")), answer("Done."))
+    options = opting_in("save", approvals=True)
+    editor = await stage.start(EMACS, settings=settings, options=options)
+    editor.desk.open(stage.put("a.txt", b"one\r\ntwo\r\n"))
+    editor.answers = ["allow"]
+    await editor.turn("Go.")
+    assert [each["kind"] for each in editor.questions] == ["command"]
+    assert results(editor) == ["Exit code 0."]
+    assert (stage.root / "seen").read_bytes() == b"one\r\ntwo\r\n"
 
 
 async def test_what_the_agent_has_changed_is_saved_unasked(stage: Stage) -> None:

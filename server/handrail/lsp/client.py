@@ -113,6 +113,11 @@ class Client:
             is_headless=name == HEADLESS,
         )
 
+    @property
+    def saves(self) -> bool:
+        """Whether it saves documents when asked to."""
+        return "save" in self.services
+
     def compares(self, version: int) -> bool:
         """Whether it refuses an edit of a *version* that its document no longer has."""
         return self.versioned and not (self.takes_version_0 and version == 0)

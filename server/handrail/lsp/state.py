@@ -266,7 +266,7 @@ class State:
                 behaviour=self.settings.text(settings.BEHAVIOUR),
                 roots=tuple(self.folders),
                 needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
-                saves=self.settings.text(settings.TERMINAL_SAVE),
+                saves=self.settings.text(settings.TERMINAL_SAVE) if self.client.saves else "never",
                 sandbox=self.world.sandbox or Sandbox(self.settings.text(settings.SANDBOX)),
                 is_headless=self.client.is_headless,
                 is_unattended=self.client.unattended,

@@ -116,7 +116,7 @@ class LspEditor:
         chosen = self.settings().text(settings.CLOSED_DOCUMENTS)
         if chosen != "auto" or not self.client.apply_edit:
             return chosen == "editor" and self.client.apply_edit
-        return "save" in self.client.services and text.is_plain and not is_new
+        return self.client.saves and text.is_plain and not is_new
 
     def _creates(self, create: Create) -> bool:
         return self.client.creates and self._goes_through_editor(create.text, is_new=True)
@@ -229,7 +229,7 @@ class LspEditor:
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Have the client save *uris*, if it offers to."""
-        if "save" not in self.client.services or not uris:
+        if not self.client.saves or not uris:
             return frozenset()
         params = wire.write(protocol.SaveParams(uris=list(uris)))
         self.saving |= set(uris)

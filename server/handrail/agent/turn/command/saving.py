@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from handrail.core.documents.change import Status
-from handrail.core.documents.text import Text
+from handrail.core.documents.text import Text, to_lf
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.place import Place, Standing
@@ -87,10 +87,18 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
 
 async def _unsaved(ports: Ports) -> list[Document]:
     """The unsaved documents, but for ours and those outside the workspace: commands do not work with them."""
-    unsaved = [document for document in await ports.editor.opened() if document.unsaved]
+    differing = [document for document in await ports.editor.opened() if document.unsaved]
+    unsaved = [document for document in differing if not await _hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
     apart = (Standing.OWN, Standing.OUTSIDE)
     return [each for each, place in places if not (isinstance(place, Place) and place.standing in apart)]
+
+
+async def _hides_line_ends(document: Document, ports: Ports) -> bool:
+    """Whether only line ends differ from the disk: Emacs holds LF for all, and writes the file's own."""
+    text, raw = document.text, await ports.editor.read_bytes(document.uri)
+    saved = Text.parse(raw, text.encoding) if raw is not None else None
+    return isinstance(saved, Text) and saved.has_one_eol and to_lf(saved.content) == text.content
 
 
 def shown(uris: Sequence[str], ports: Ports) -> list[str]:
