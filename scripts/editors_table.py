@@ -23,6 +23,7 @@ CLIENTS = (
     ("VS Code", "vscode", "test_vscode.py"),
     ("Neovim", "neovim", "test_neovim.py"),
     ("Emacs", "emacs", "test_emacs.py"),
+    ("Emacs, lsp-mode", "lsp-mode", "test_lsp_mode.py"),
     ("plugins of Vim", "vim", ""),
     ("without `applyEdit`", "reader", ""),
 )
@@ -35,6 +36,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_a_pasted_reply_in_vscode",
         "test_neovim.py::test_a_turn_with_four_patches",
         "test_emacs.py::test_a_turn_with_four_patches",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "an edit waits as a code action that carries it": (
         "test_no_edits.py::test_an_edit_is_offered_and_told_as_landed_once_it_is_made",
@@ -45,6 +47,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_a_pasted_reply_in_vscode",
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "typing goes on while edits arrive": (
         "test_typing.py::",
@@ -57,12 +60,14 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_no_edits.py::test_a_conversation_is_written_for_it_to_reload",
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "questions are answered where they stand": (
         "test_chat.py::test_a_question_is_answered_where_it_stands",
         "test_vscode.py::test_questions_in_vscode",
         "test_neovim.py::test_a_question_takes_nothing_but_a_word_typed_in_full",
         "test_emacs.py::test_a_question_takes_nothing_but_a_word_typed_in_full",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "ask about a selection": (
         "test_chat_ask.py::test_a_selection_is_quoted_where_the_user_goes_on",
@@ -80,6 +85,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_neovim.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_emacs.py::test_changes_are_typed_in_undone_commented_on_and_committed",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "the review document and comments": (
         "test_review_page.py::test_comments_are_sent_as_one_turn_and_show_what_answered_them",
@@ -93,6 +99,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_a_pasted_reply_in_vscode",
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "each place is shown as it is edited": ("test_follow.py::test_each_place_is_shown_and_the_focus_stays",),
     "the session goes on after `kill -9`": (
@@ -101,6 +108,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_the_server_is_killed_in_vscode",
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
+        "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
 }
 

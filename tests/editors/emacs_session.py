@@ -21,6 +21,7 @@ from editors.terminal import on_terminal
 HERE = Path(__file__).resolve().parent / "emacs"
 LOGGED_CHARS = 8_000  # of the messages to and from the server
 ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache" / "editors"
 SNIPPET = ROOT / "editors" / "handrail.el"
 
 
@@ -48,14 +49,17 @@ class Emacs:
         """The file for which a model waits in the middle of its answer."""
         return self.folder / "gate"
 
-    def use(self, mode: str) -> None:
-        """Have Markdown opened in a mode, which may have to be installed."""
-        if mode == "markdown-mode":
-            found = next((ROOT / ".cache" / "editors").glob("markdown-mode/**/markdown-mode.el"), None)
-            if found is None:
-                message = "markdown-mode is missing: python3 scripts/install_editors.py emacs"
-                pytest.fail(message, pytrace=False)
-            self.more = ["-L", str(found.parent), "-l", "markdown-mode"]
+    def use(self, package: str) -> None:
+        """Have a mode or a client that is not Emacs's own, with all that it needs."""
+        if package == "text-mode":
+            return
+        found = sorted((CACHE / package).glob("usr/share/emacs/site-lisp/elpa-src/*/*-autoloads.el"))
+        if not found:
+            message = f"{package} is missing: python3 scripts/install_editors.py emacs"
+            pytest.fail(message, pytrace=False)
+        self.more = [
+            argument for file in found for argument in (f"--directory={file.parent}", "-l", str(file))
+        ]
 
     def run(self, steps: str, messages: list[dict[str, object]] | None, **values: object) -> dict[str, Any]:
         """Run the file of *steps*, with *values*, while the model answers (None: pastes); the record."""

@@ -1,4 +1,4 @@
-;;; drive.el --- Drives an Emacs that was set up by handrail.el or with eglot alone, and writes down what it holds -*- lexical-binding: t; -*-
+;;; drive.el --- Drives an Emacs that was set up by handrail.el, eglot or lsp-mode, and writes down what it holds -*- lexical-binding: t; -*-
 
 ;; The steps of a test are a generator that goes on only while Emacs waits for its user, so that typed keys,
 ;; undo and delayed `didChange's are those of everyday use.  $HANDRAIL_TEST names a JSON file: which steps to
@@ -74,19 +74,52 @@
   "What the mode line says of open questions."
   (format-mode-line global-mode-string))
 
+(defun drive-client ()
+  "The client that talks to the server: handrail, lsp-mode or eglot."
+  (seq-find #'featurep '(handrail lsp-mode eglot)))
+
 (defun drive-connect ()
   "Start the server."
-  (if (featurep 'handrail)
-      (handrail--with-server #'ignore)
-    (drive-keys "M-x eglot RET")))
+  (pcase (drive-client)
+    ('handrail (handrail--with-server #'ignore))
+    ('lsp-mode (drive-keys "M-x lsp RET"))
+    ('eglot (drive-keys "M-x eglot RET"))))
 
 (defun drive-managed-p ()
   "Whether the server knows the current buffer."
-  (if (featurep 'handrail) handrail--doc (eglot-managed-p)))
+  (pcase (drive-client)
+    ('handrail handrail--doc)
+    ('lsp-mode (and (drive-server) (eq (lsp--workspace-status (drive-server)) 'initialized)))
+    ('eglot (eglot-managed-p))))
 
 (defun drive-server ()
   "The server of the current buffer."
-  (if (featurep 'handrail) (handrail--here) (eglot-current-server)))
+  (pcase (drive-client)
+    ('handrail (handrail--here))
+    ('lsp-mode (seq-find (lambda (each) (eq (lsp--client-server-id (lsp--workspace-client each)) 'handrail))
+                         lsp--buffer-workspaces))
+    ('eglot (eglot-current-server))))
+
+(defun drive-kill (server)
+  "End SERVER as the system ends a process when memory is short."
+  (signal-process (process-id (if (eq (drive-client) 'lsp-mode)
+                                  (lsp--workspace-cmd-proc server)
+                                (jsonrpc--process server)))
+                  'SIGKILL))
+
+(defun drive-write (buffer text)
+  "Type TEXT at the end of BUFFER."
+  (switch-to-buffer buffer)
+  (goto-char (point-max))
+  (drive-type text))
+
+(defun drive-act (buffer place wanted)
+  "In BUFFER, behind the last PLACE, choose the code action that holds WANTED."
+  (switch-to-buffer buffer)
+  (goto-char (point-max))
+  (search-backward place)
+  (drive-choose wanted)
+  (drive-keys (if (eq (drive-client) 'lsp-mode) "M-x lsp-execute-code-action RET" "M-x eglot-code-actions RET")))
 
 (defun drive-flag (value)
   "VALUE as JSON's true or false."
@@ -94,7 +127,15 @@
 
 (defun drive-list (server method)
   "What SERVER lists when asked by METHOD, as a vector."
-  (vconcat (jsonrpc-request server method (make-hash-table))))
+  (vconcat (if (eq (drive-client) 'lsp-mode)
+               (with-lsp-workspace server
+                 (lsp-request (substring (symbol-name method) 1) (make-hash-table)))
+             (jsonrpc-request server method (make-hash-table)))))
+
+(defun drive-pending-p (server name)
+  "Whether SERVER has changes of the file NAME that are neither kept nor undone."
+  (seq-some (lambda (hunk) (string-suffix-p name (if (hash-table-p hunk) (gethash "uri" hunk) (plist-get hunk :uri))))
+            (drive-list server :handrail/review/list)))
 
 (defun drive-problem (server method params)
   "What SERVER says is wrong with the request METHOD of PARAMS; nil if it takes it."
@@ -166,7 +207,7 @@
     (drive-note 'texts (mapconcat (lambda (buffer) (format "---- %s\n%s" (buffer-name buffer) (drive-text buffer)))
                                   (seq-filter #'buffer-file-name (buffer-list)) "\n")))
   (drive-note 'log (mapconcat (lambda (buffer)
-                                (if (string-match-p "\\*\\(EGLOT\\|handrail\\)" (buffer-name buffer)) (drive-text buffer) ""))
+                                (if (string-match-p "\\*\\(EGLOT\\|handrail\\|lsp-log\\)" (buffer-name buffer)) (drive-text buffer) ""))
                               (buffer-list) ""))
   (let ((coding-system-for-write 'utf-8))
     (write-region (json-encode drive-record) nil (alist-get 'record drive-run) nil 'silent))
@@ -191,7 +232,13 @@
   (run-with-timer 0 0.01 #'drive--tick))
 
 (let ((settings (alist-get 'settings drive-run)))
-  (if (featurep 'handrail)
-      (setq handrail-settings (mapcar (lambda (each) (cons (symbol-name (car each)) (cdr each))) settings))
-    (setq-default eglot-workspace-configuration `((:handrail . ,settings)))))
+  (pcase (drive-client)
+    ('handrail
+     (setq handrail-settings (mapcar (lambda (each) (cons (symbol-name (car each)) (cdr each))) settings)))
+    ('lsp-mode
+     (setq lsp-auto-guess-root t      ; else it asks which folder the project is
+           lsp-client-packages nil)   ; the servers of languages that it knows
+     (lsp-register-custom-settings
+      (mapcar (lambda (each) (list (format "handrail.%s" (car each)) (cdr each))) settings)))
+    ('eglot (setq-default eglot-workspace-configuration `((:handrail . ,settings))))))
 (load (alist-get 'steps drive-run))
