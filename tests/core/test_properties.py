@@ -150,6 +150,15 @@ def test_the_difference_of_two_texts_makes_one_of_the_other(old: str, new: str) 
 
 
 @quick
+@given(documents(), documents())
+def test_edits_by_lines_come_to_the_same_and_need_no_column(old: str, new: str) -> None:
+    text = Text(old)
+    edits = edit.by_lines(text, edit.between(old, new))
+    assert edit.apply(old, edits) == new
+    assert all(each.span.start in text.starts for each in edits)
+    assert all(each.span.end in (*text.starts, len(old)) for each in edits)
+
+
 @given(st.lists(st.sampled_from("abc"), max_size=30), st.lists(st.sampled_from("abc"), max_size=30))
 def test_rows_outside_the_blocks_are_equal(before: list[str], after: list[str]) -> None:
     made, at = [], 0

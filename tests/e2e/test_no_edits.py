@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from e2e.client import Editor
@@ -13,6 +16,7 @@ from handrail.testing import answer, call
 
 reader = pytest.mark.parametrize("habits", [READER], ids=["reader"])
 FIRST = call("patch", path="a.txt", old_string="one", new_string="ONE")
+SOON_S = 5.0
 SECOND = call("patch", path="a.txt", old_string="three", new_string="THREE")
 
 
@@ -29,11 +33,21 @@ def make(editor: Editor, action: Json) -> None:
     editor.desk.tell()
 
 
+async def holds(editor: Editor, path: Path, text: str) -> None:
+    """A file has *text* by now."""
+    async with asyncio.timeout(SOON_S):
+        while text not in path.read_text():
+            await editor.request("failure.list")
+
+
 async def lands(editor: Editor, turn: str, *statuses: str) -> None:
     """The turn's report says so by now."""
     await editor.until(lambda: not any(editor.shown(uri) for uri in editor.desk.documents))
-    report = await editor.request("turn.wait", turn=turn)
-    assert [each["status"] for each in report["outcomes"]] == list(statuses)
+    async with asyncio.timeout(SOON_S):
+        while True:
+            report = await editor.request("turn.wait", turn=turn)
+            if [each["status"] for each in report["outcomes"]] == list(statuses):
+                return
 
 
 @reader
@@ -81,6 +95,22 @@ async def test_an_edit_whose_place_was_changed_is_offered_no_longer(stage: Stage
     assert len(await offered(editor, uri)) == 1
     editor.desk.type(uri, "mine", instead="one")
     assert await offered(editor, uri) == []
+
+
+@reader
+async def test_an_edit_is_of_whole_lines_since_some_editors_count_bytes(stage: Stage, habits: Habits) -> None:
+    edits = [
+        call("patch", path="a.txt", old_string=old, new_string=new)
+        for old, new in (("two", "TWO"), ("end", "END\nmore"))
+    ]
+    editor = await stage.start(habits, settings=stage.script(answer("", *edits), answer("Done.")))
+    uri = editor.desk.open(stage.put("a.txt", "one\n\U0001f40d two\nthree\n\u00e9nd end\n"))
+    await editor.turn("Shout.")
+    while fixes := await offered(editor, uri):
+        for each in fixes[0]["edit"]["changes"][uri]:
+            assert {place["character"] for place in each["range"].values()} == {0}
+        make(editor, fixes[0])
+    assert editor.desk[uri] == "one\n\U0001f40d TWO\nthree\n\u00e9nd END\nmore\n"
 
 
 @reader

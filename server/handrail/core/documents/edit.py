@@ -220,6 +220,30 @@ def whole_lines(text: Text, edit: TextEdit) -> Span:
     return Span(start=text.starts[first], end=end)
 
 
+def by_lines(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    """*edits* as edits of whole lines, for whoever counts columns otherwise; ascending, without overlap."""
+    parts: list[tuple[Span, list[TextEdit]]] = []
+    for each in edits:
+        span = whole_lines(text, each)
+        if span.start == len(text.content) and text.rows:  # behind the last line is none to some editors
+            span = Span(start=text.starts[len(text.rows) - 1], end=span.end)
+        if parts and span.start < parts[-1][0].end:
+            before, among = parts.pop()
+            parts.append((Span(start=before.start, end=max(before.end, span.end)), [*among, each]))
+        else:
+            parts.append((span, [each]))
+    return tuple(TextEdit(span=span, new=_made(text, span, among)) for span, among in parts)
+
+
+def _made(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
+    """What *edits* make of the text in *span*."""
+    moved = [
+        TextEdit(span=Span(start=each.span.start - span.start, end=each.span.end - span.start), new=each.new)
+        for each in edits
+    ]
+    return apply(text.content[span.start : span.end], moved)
+
+
 def carry(span: Span, made: Sequence[TextEdit]) -> Span:
     """Where *span* lies after the edits *made*: text put at its ends stays outside, a lost end is clamped."""
     start = _carried(span.start, made, behind=True)

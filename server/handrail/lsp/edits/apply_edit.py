@@ -15,6 +15,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.core import surfaces
+from handrail.core.documents import edit
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -63,7 +64,14 @@ class ApplyEdit:
     def text_edit(
         self, uri: str, version: int | None, base: Text, edits: Sequence[TextEdit]
     ) -> lsp.WorkspaceEdit:
-        """The edits of one document; *version* is None for one that the client does not hold."""
+        """
+        The edits of one document; *version* is None for one that the client does not hold.
+
+        In a client that makes edits only as its user's, whole lines are edited: Vim's ALE counts columns in
+        bytes.
+        """
+        if not self.client.apply_edit:
+            edits = edit.by_lines(base, edits)
         made = convert.text_edits(base, edits, self.documents.encoding)
         if not self.client.versioned:
             return lsp.WorkspaceEdit(changes={uri: made})
