@@ -88,6 +88,29 @@ async def test_several_edits_of_a_document_are_made_one_by_one(stage: Stage, hab
 
 
 @reader
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["first-first", "second-first"])
+async def test_each_edit_that_is_made_is_a_change_to_be_reviewed(
+    stage: Stage, habits: Habits, order: tuple[int, int]
+) -> None:
+    model = stage.script(answer("", FIRST, SECOND), answer("Done."))
+    editor = await stage.start(habits, settings=model)
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\n"))
+    report = await editor.turn("Shout.")
+    wanted = [("ONE", "THREE")[at] for at in order]
+    for new in wanted:
+        (fix,) = [each for each in await offered(editor, uri) if new in str(each["edit"])]
+        make(editor, fix)
+    assert editor.desk[uri] == "ONE\ntwo\nTHREE\n"
+    await lands(editor, report["turn"], "landed", "landed")
+    hunks = await editor.request("review.list")
+    assert [each["range"]["start"]["line"] for each in hunks] == [0, 2]
+    await editor.request("checkpoint.restore", checkpoint=report["turn"])
+    for fix in await offered(editor, uri):
+        make(editor, fix)
+    assert editor.desk[uri] == "one\ntwo\nthree\n"
+
+
+@reader
 async def test_an_edit_whose_place_was_changed_is_offered_no_longer(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("", FIRST), answer("Done.")))
     uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))

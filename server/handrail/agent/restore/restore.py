@@ -16,7 +16,7 @@ from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
 from handrail.agent.restore.dry_run import rehearsed
 from handrail.agent.turn.edit.corrections import keep_late
-from handrail.agent.turn.edit.preimage import NOTHING, held, pinned, targets
+from handrail.agent.turn.edit.preimage import NOTHING, held, names, pinned, targets, written
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.conversation.journal import ToldTurn
 from handrail.core.documents.change import Landing, Update
@@ -133,7 +133,9 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
 def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) -> None:
     """The editor shows what it had refused: the checkpoint before the restore has what was there."""
     document = Document(uri=update.uri, text=update.base, version=0, unsaved=True)
-    task = asyncio.ensure_future(keep_late(ports, step, {update.uri: document}, update, landing))
+    before, sent, told = {update.uri: document}, [update], [landing]
+    kept = keep_late(ports, step, before, written(before, sent, told), names(sent, told))
+    task = asyncio.ensure_future(kept)
     LATE.add(task)
     task.add_done_callback(LATE.discard)
 

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
-from handrail.agent.turn.edit.preimage import Held, names, pinned, results, written
+from handrail.agent.turn.edit.preimage import Held, Left, names, pinned, results, written
 from handrail.agent.turn.edit.reviewed import made
 from handrail.agent.turn.edit.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Applied, Change, Landing, with_what_was_overwritten
+from handrail.core.documents import edit
+from handrail.core.documents.change import Applied, Change, Landing, Update, with_what_was_overwritten
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
-from handrail.ports import CheckpointError, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +58,9 @@ class Corrections:
     step: StepId
     before: Held
     listener: Listener
+    _stand: dict[str, list[tuple[Change, Landing]]] = field(
+        default_factory=dict
+    )  # of what shows late, by URI
 
     def watch(
         self,
@@ -118,15 +123,36 @@ class Corrections:
             now = tuple(of_file)
             found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
             if change.uri in self.before:
-                before = {change.uri: self.before[change.uri]}
-                await keep_late(self.ports, self.step, before, change, now[number])
-                ours = await asyncio.to_thread(written, before, [change], [now[number]])
+                before: Held = {change.uri: self.before[change.uri]}
+                before, ours = await asyncio.to_thread(_apart, before, change, now[number])
+                await keep_late(self.ports, self.step, before, ours, names([change], [now[number]]))
                 tried = ([replace(file, changes=(change,))], [change], [now[number]])
                 await self.ports.review.landed(await made(self.ports, self.step, [tried], before, ours))
             self.listener.tell(found)
 
 
-async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, landing: Landing) -> None:
+def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
+    """
+    What a document held before a change that shows late, and after it, with all else that it has by then.
+
+    Other edits may have shown before it. If they cannot be told from it, only what it wrote itself counts.
+    """
+    document, now = before[change.uri], None
+    if isinstance(landing, Applied) and not (landing.was_doubled or landing.is_doubled):
+        now = landing.text
+    if isinstance(change, Update) and isinstance(document, Document) and now is not None:
+        made = Text(edit.apply(change.base.content, change.edits))
+        others = edit.rebase(made, edit.between(made.content, now.content), change.base.content)
+        if not any(each.conflict for each in others):
+            without = edit.apply(change.base.content, [each.edit for each in others])
+            there = replace(document, text=replace(now, content=without))
+            return {change.uri: there}, {change.uri: now}
+    return before, written(before, [change], [landing])
+
+
+async def keep_late(
+    ports: Ports, step: StepId, before: Held, ours: Mapping[str, Left], renames: Mapping[str, str]
+) -> None:
     """
     Keep in a checkpoint what a change has made that shows late.
 
@@ -134,18 +160,16 @@ async def keep_late(ports: Ports, step: StepId, before: Held, change: Change, la
         ports: The world.
         step: Whose checkpoint it is; one that was withdrawn, since nothing had landed, is taken anew.
         before: What the document held before.
-        change: What was sent.
-        landing: What became of it.
+        ours: What the change has made of it, if that can be said.
+        renames: The document's other name, if it has one by now.
     """
     try:
-        renames = names([change], [landing])
         kept = [replace(target, renamed=renames.get(target.uri), is_past=True) for target in pinned(before)]
         await ports.checkpoints.ensure(step, kept)
-        ours = await asyncio.to_thread(written, before, [change], [landing])
         after = await results(ports.editor, before, ours, renames)
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:
-        logger.warning("What showed late of %s is in no checkpoint: %s", change.uri, error)
+        logger.warning("What showed late of %s is in no checkpoint: %s", ", ".join(before), error)
 
 
 def renamed(ports: Ports, outcome: Outcome) -> Outcome:
