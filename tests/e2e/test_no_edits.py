@@ -151,6 +151,22 @@ async def test_a_fix_carries_its_edit(stage: Stage, habits: Habits) -> None:
 
 
 @reader
+async def test_what_is_written_before_it_is_reloaded_is_in_the_file_with_the_answer(
+    stage: Stage, habits: Habits
+) -> None:
+    """The editor still holds what it had before the answer, and the user goes on there."""
+    editor = await stage.start(habits, settings=stage.script(answer("It says one.")))
+    uri = await opened(editor)
+    write(editor, uri, "What does it say?\n")
+    begun = await editor.request("chat.send", uri=uri)
+    await editor.request("turn.wait", turn=begun["turn"])
+    path = next((stage.root / ".handrail").glob("chat-*.md"))
+    await holds(editor, path, "It says one.\n\n## You\n")
+    write(editor, uri, "And now?\n")
+    await holds(editor, path, "It says one.\n\n## You\n\nAnd now?\n")
+
+
+@reader
 async def test_closed_documents_are_edited_on_disk(stage: Stage, habits: Habits) -> None:
     path = stage.put("a.txt", "one\n")
     editor = await stage.start(habits, settings=stage.script(answer("", FIRST), answer("Done.")))

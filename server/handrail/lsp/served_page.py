@@ -157,7 +157,10 @@ class ServedPage(ABC):
         """Take over what the user has written, if the client holds the document."""
         document = self._open()
         if document is not None and self.is_loaded:
+            was_unread = self._unread is not None
             self._observed(document.rows)
+            if was_unread and self._unread is None and not self._is_true():
+                self.changed()  # it was typed in before it was reloaded: the file is to have both
 
     def saved(self) -> None:
         """The client has saved the document."""
@@ -216,6 +219,7 @@ class ServedPage(ABC):
         now = pages.updated(after, self.parts_in(after))
         reloads = document is not None and not self.takes_edits() and now.text != before.text
         if document is None or on_disk is None or reloads:
+            rows = () if document is None else tuple(document.rows)
             written = await self.served.write(self.name, now.text)
             if written.note:
                 self.say(written.note)
@@ -225,10 +229,11 @@ class ServedPage(ABC):
             self.page = now
             self._remember(now)
             return
-        if reloads and document is not None:
-            self._unread = (document.rows, now)
+        if reloads:
+            self._unread = (rows, now)
             self._sent = [*self._sent, now][-RECENT:]
             self.page = now
+            self.look()  # it may have been typed in while the file was written
             return
         edits = pages.edits(before, now)
         was_clean = self._saved is not None and before.text == on_disk
@@ -246,6 +251,10 @@ class ServedPage(ABC):
             self.changed()
         if edits and was_clean and self._open() is document:
             await self.editor.save([document.uri])
+
+    def _is_read(self) -> bool:
+        """Whether a client that takes no edits holds what was written for it."""
+        return self._unread is None and self._is_true()
 
     def _is_true(self) -> bool:
         """Whether it shows what it should, as far as is known."""

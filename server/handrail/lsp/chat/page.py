@@ -125,8 +125,9 @@ class ChatPage(ServedPage):
         back = "\n".join(self._back)
         sent = [*self._sent_lines]
         found = await super().bring(lambda page: _with_back(without(edit(page), sent), back))
-        stands = {id(line) for line in self.page.lines}
-        self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
+        if self.takes_edits() or self._is_read():  # else they stand in what the client holds
+            stands = {id(line) for line in self.page.lines}
+            self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
         there = {line.text.rstrip() for line in self.draft}
         if all(row.rstrip() in there for row in back.split("\n")):
             self._back = []
