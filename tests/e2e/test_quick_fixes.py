@@ -7,7 +7,7 @@ import pytest
 from e2e import behaviours
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import EMACS, VSCODE, Habits
 from e2e.prompts import block, patch, statuses
 from e2e.texts import Json
 from handrail.testing import answer
@@ -129,3 +129,19 @@ async def test_replacing_all_is_open_while_any_is_left(stage: Stage, habits: Hab
     await editor.request("failure.apply", failure=known["id"], candidate=2)
     assert editor.desk[uri] == "new_name()\nx\nnew_name()\ny\nnew_name()\n"
     assert await editor.request("failure.list") == []
+
+
+@pytest.mark.parametrize("habits", [EMACS], ids=["emacs"])
+async def test_a_place_is_the_same_in_an_editor_that_hides_line_ends(stage: Stage, habits: Habits) -> None:
+    """The file has CRLF, and was closed as the edit failed; the editor holds LF for it."""
+    path = stage.put("a.txt", b"zero\r\ndef one(y):\r\n    pass\r\ntwo\r\n")
+    editor = await stage.start(habits)
+    await editor.turn(block("a.txt", "def  one(x)\n    pass", "def one(x):\n    return x"))
+    uri = editor.desk.open(path)
+    await editor.request("failure.list")  # what is opened has been looked at by then
+    (shown,) = editor.shown(uri)
+    assert [shown["range"][end]["line"] for end in ("start", "end")] == [1, 2]
+    fixes = await editor.quick_fixes(uri, shown["range"])
+    assert fixes[0]["title"].startswith("Apply at line 2")
+    await editor.choose(fixes[0])
+    assert editor.desk[uri] == "zero\ndef one(x):\n    return x\ntwo\n"

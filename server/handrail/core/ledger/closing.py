@@ -16,8 +16,8 @@ from dataclasses import replace
 from handrail.core.documents import edit
 from handrail.core.documents.change import Status
 from handrail.core.documents.edit import carry
-from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Candidate, Code, Span
 from handrail.core.ledger import presence
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.patches.hunk import Hunk
@@ -154,8 +154,22 @@ def _is_lost(before: tuple[Candidate, ...], after: tuple[Candidate, ...], now: T
 
 def _carried(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidate, ...]:
     """The places *near* of *text*, where they lie in *now*."""
-    made = edit.between(text.content, now.content)
-    spans = [carry(each.span, made) for each in near]
+    # An editor may hold LF for a file that has CRLF, which changes every line and moves none.
+    old, new = (text, now) if text.eol == now.eol else (Text(to_lf(text.content)), Text(to_lf(now.content)))
+    made = edit.between(old.content, new.content)
+    spans = [_across(new, carry(_across(text, each.span, old), made), now) for each in near]
     return tuple(
         replace(each, span=span, line=now.line_at(span.start)) for each, span in zip(near, spans, strict=True)
     )
+
+
+def _across(text: Text, span: Span, other: Text) -> Span:
+    """Where *span* of *text* lies in the same text with other line ends."""
+    if text is other:
+        return span
+    start, end = (
+        min(other.starts[line] + offset - text.starts[line], other.row_end(line))
+        for offset in (span.start, span.end)
+        for line in (text.line_at(offset),)
+    )
+    return Span(start=start, end=end)
