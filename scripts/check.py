@@ -1,7 +1,7 @@
 """
 The gate: format, lint, types, import contracts, generated files and all tests, in an environment of its own.
 
-What CI runs is this with `--all`, which adds what needs larger installs (VS Code, Emacs, the extension's
+What CI runs is this with `--all`, which adds what needs larger installs (VS Code, Emacs, Vim, the extension's
 tools), and the other versions of Python that this machine has. Further arguments go to pytest, whose summary
 is the last line.
 """
@@ -23,7 +23,7 @@ from interpreters import interpreters, oldest
 
 EXTRAS = ("dev", "editors")
 PARALLEL = ("--numprocesses", "logical", "--maxprocesses", "8", "--dist", "loadgroup")
-LARGE = "vscode or emacs or releases or model"
+LARGE = "vscode or emacs or vim or releases or model"
 # The long searches' share; what has begun takes up to half a minute more. Tests have small ones by default.
 SEARCHES = {
     "HANDRAIL_COMMANDS": "12",
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     extent.add_argument(
         "--all",
         action="store_true",
-        help="with VS Code, Emacs, the extension, and every Python of this machine",
+        help="with VS Code, Emacs, Vim, the extension, and every Python of this machine",
     )
     extent.add_argument("--core", action="store_true", help="only generated files and the tests of the core")
     parser.add_argument("--own", action="store_true", help="in an environment of this very Python")

@@ -25,7 +25,7 @@ CLIENTS = (
     ("Emacs", "emacs", "test_emacs.py"),
     ("Emacs, lsp-mode", "lsp-mode", "test_lsp_mode.py"),
     ("plugins of Vim", "vim", ""),
-    ("without `applyEdit`", "reader", ""),
+    ("Vim with ALE", "reader", "test_vim.py"),
 )
 
 # Rows: a feature, the end-to-end tests that show it, and the tests in real editors.
@@ -40,6 +40,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     ),
     "an edit waits as a code action that carries it": (
         "test_no_edits.py::test_an_edit_is_offered_and_told_as_landed_once_it_is_made",
+        "test_vim.py::test_a_conversation_through_ale",
     ),
     "what did not land is a diagnostic with quick fixes": (
         "test_turn.py::test_its_quick_fix_applies",
@@ -48,6 +49,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
+        "test_vim.py::test_a_conversation_through_ale",
     ),
     "typing goes on while edits arrive": (
         "test_typing.py::",
@@ -61,6 +63,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
+        "test_vim.py::test_a_conversation_through_ale",
     ),
     "questions are answered where they stand": (
         "test_chat.py::test_a_question_is_answered_where_it_stands",
@@ -68,6 +71,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_a_question_takes_nothing_but_a_word_typed_in_full",
         "test_emacs.py::test_a_question_takes_nothing_but_a_word_typed_in_full",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
+        "test_vim.py::test_a_conversation_through_ale",
     ),
     "ask about a selection": (
         "test_chat_ask.py::test_a_selection_is_quoted_where_the_user_goes_on",
@@ -86,6 +90,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_emacs.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
+        "test_vim.py::test_a_conversation_through_ale",
     ),
     "the review document and comments": (
         "test_review_page.py::test_comments_are_sent_as_one_turn_and_show_what_answered_them",

@@ -122,6 +122,15 @@ def install_emacs_packages(cache: Path = CACHE) -> tuple[Path, ...]:
     )
 
 
+def install_vim(cache: Path = CACHE) -> Path:
+    """Install Vim, and unpack ALE; returns the folder of ALE."""
+    if _which("vim") is None:
+        _apt("vim")
+    if _which("vim") is None:
+        raise InstallError("Vim is missing after its installation.")
+    return _once(cache / "vim-ale", partial(_unpacked, packages=("vim-ale",)))
+
+
 def install_extension_tools(extension: Path, node_bin: Path) -> None:
     """Install the extension's development packages, exactly as its lock file says."""
     lock = extension / "package-lock.json"
@@ -261,6 +270,7 @@ PARTS: dict[str, Callable[[Path], object]] = {
     "vscode": install_vscode,
     "model": install_model,
     "emacs": lambda cache: (install_emacs(), install_emacs_packages(cache)),
+    "vim": install_vim,
     "extension": lambda cache: install_extension_tools(ROOT / "client-vscode", install_node(cache)),
 }
 

@@ -31,7 +31,7 @@ def test_a_cell_is_empty_where_no_test_is(script: ModuleType) -> None:
         f"tests/e2e/{name}[neovim]" if not name.endswith("::") else f"tests/e2e/{name}test_x[neovim]"
         for wanted in script.FEATURES.values()
         for name in wanted
-        if not name.startswith(("test_vscode", "test_neovim", "test_emacs", "test_lsp_mode"))
+        if not name.startswith(("test_vscode", "test_neovim", "test_emacs", "test_lsp_mode", "test_vim"))
     ]
     real = [
         f"tests/editors/{name}"
@@ -43,7 +43,7 @@ def test_a_cell_is_empty_where_no_test_is(script: ModuleType) -> None:
         f"tests/editors/{name}"
         for wanted in script.FEATURES.values()
         for name in wanted
-        if name.startswith(("test_vscode", "test_neovim", "test_lsp_mode"))
+        if name.startswith(("test_vscode", "test_neovim", "test_lsp_mode", "test_vim"))
     ]
     row = script.table([*tests, *real, *others]).splitlines()[-1]
     assert [cell.strip() for cell in row.split("|")[2:-1]] == ["real", "real", "real", "real", "", ""]
