@@ -42,6 +42,19 @@ async def test_every_kind_of_change_is_found_and_kept(repo: ShadowRepo, tree: Pa
     assert found[uri_of(made / "x")].made_folders == (uri_of(made), uri_of(made.parent))
 
 
+@pytest.mark.parametrize("ignores", [True, False], ids=["ignored", "seen"])
+async def test_documents_that_are_written_for_people_are_no_commands_doing(
+    repo: ShadowRepo, tree: Path, ignores: bool
+) -> None:
+    own = tree / ".handrail"
+    own.mkdir()
+    if ignores:
+        (own / ".gitignore").write_text("*\n")
+    (own / "chat.md").write_bytes(b"what was said")
+    effects = await during(repo, lambda: (own / "chat.md").write_bytes(b"and answered"))
+    assert (effects.changes, effects.not_covered, effects.checkpoint) == ((), (), None)
+
+
 async def test_what_the_user_had_changed_before_is_no_change(repo: ShadowRepo, tree: Path) -> None:
     for number in range(3):
         (tree / "a").write_bytes(b"typed %d" % number)

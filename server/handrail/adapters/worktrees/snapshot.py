@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from handrail.adapters.files.paths import OWN_FOLDER
 from handrail.adapters.git import layout
 from handrail.adapters.worktrees import index, stats
 from handrail.adapters.worktrees.git import Git, LateError, split
@@ -264,7 +265,9 @@ def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[byt
     except CheckpointError:
         git.compare_with(None)  # the commit is the user's, who may have thrown it away
         found, closed = git.changes(paths)
-    return [(name, None if letters == b"!!" else letters == b"??") for letters, name in found], closed
+    # In our own folder we write ourselves, even while a command runs.
+    others = [each for each in found if os.fsencode(OWN_FOLDER) not in each[1].split(b"/")]
+    return [(name, None if letters == b"!!" else letters == b"??") for letters, name in others], closed
 
 
 class _Modes:
