@@ -3,7 +3,7 @@ Install the real editors that the editor tests run, and the tools that build the
 
 What comes as a package goes below a cache folder, one subfolder for each pinned version; a part counts as
 installed only when its marker, which is written last, is there, so an interrupted run is simply repeated.
-What only the system can install (a browser, Emacs) is installed with apt when this runs as root, and
+What only the system can install (a browser, Emacs, Vim) is installed with apt when this runs as root, and
 otherwise asked for.
 Neovim is not here: it comes as a wheel, with the Python test dependencies.
 """
@@ -203,7 +203,14 @@ def _unpacked(folder: Path, packages: Sequence[str]) -> None:
     if shutil.which("apt-get") is None:
         names = " and ".join(packages)
         raise InstallError(f"Put what is in {names} into {folder}, and an empty file {MARKER} beside it.")
-    run(["apt-get", "-qq", "download", *packages], cwd=folder)
+    download = ["apt-get", "-qq", "download", *packages]
+    try:
+        run(download, cwd=folder)
+    except InstallError:
+        if os.geteuid() != 0:
+            raise
+        run(["apt-get", "-qq", "update"])  # the lists of a new machine may be old, or empty
+        run(download, cwd=folder)
     for package in folder.glob("*.deb"):
         run(["dpkg-deb", "-x", package.name, "."], cwd=folder)
         package.unlink()
