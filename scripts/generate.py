@@ -27,7 +27,16 @@ from handrail.core.failure import Code  # noqa: E402  # the package is found by 
 from handrail.core.policy import rules  # noqa: E402  # as above
 from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
-from handrail.lsp.protocol import events, params, questions, values  # noqa: E402
+from handrail.lsp.protocol import (  # noqa: E402  # as above
+    chat,
+    conversation,
+    events,
+    params,
+    prompts,
+    questions,
+    review,
+    values,
+)
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
 NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
@@ -66,15 +75,17 @@ def value_types() -> list[type]:
     """The value types of the protocol, in the order of its modules."""
     return [
         value
-        for module in (values, params, questions, events)
+        for module in (values, params, questions, review, chat, conversation, prompts, events)
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     ]
 
 
-def event_types() -> tuple[type, ...]:
-    """The alternatives of an event."""
-    return typing.get_args(events.TurnEvent)
+# The values of which each says by its `kind` what it is: a name for all of them, and what they are.
+UNIONS: tuple[tuple[str, Any, str], ...] = (
+    ("TurnEvent", events.TurnEvent, "Something that happens in a turn."),
+    ("ChatItem", conversation.ChatItem, "A part of a conversation."),
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -110,13 +121,13 @@ def described(value: Any) -> str:
 def attributes(value: Any) -> dict[str, str]:
     """What the docstring says of each field, by its name on the wire."""
     found: dict[str, str] = {}
-    name = ""
+    names: list[str] = []
     for line in docstring(value).partition("Attributes:")[2].splitlines():
-        if started := re.match(r" {4}(\w+): (.*)", line):
-            name = camel(started[1])
-            found[name] = started[2]
+        if started := re.match(r" {4}(\w+(?:, \w+)*): (.*)", line):
+            names = [camel(name) for name in started[1].split(", ")]
+            found |= dict.fromkeys(names, started[2])
         elif line.strip():
-            found[name] += f" {line.strip()}"
+            found |= {name: f"{found[name]} {line.strip()}" for name in names}
     return found
 
 
@@ -130,7 +141,7 @@ NAMES: dict[Any, str] = {
     type(None): "null",
     object: "unknown",
     Code: "FailureCode",
-    protocol.TurnEvent: "TurnEvent",
+    **{union: name for name, union, _ in UNIONS},
 }
 PRIMITIVES = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
@@ -202,8 +213,9 @@ def protocol_ts() -> str:
             out += [f"  /** {notes[field.name]} */"] if field.name in notes else []
             out += [f"  {field.name}{'?' if field.optional else ''}: {typescript(field.kind)};"]
         out += ["}", ""]
-    out += ["/** Something that happens in a turn. */", "export type TurnEvent ="]
-    out += ["\n".join(f"  | {event.__name__}" for event in event_types()) + ";", ""]
+    for name, union, is_what in UNIONS:
+        out += [f"/** {is_what} */", f"export type {name} ="]
+        out += ["\n".join(f"  | {each.__name__}" for each in typing.get_args(union)) + ";", ""]
     for request in protocol.REQUESTS:
         constant = request.name.replace(".", "_").upper()
         out += [f"/** {request.does} */", f'export const {constant} = "{request.method}";', ""]
@@ -265,6 +277,7 @@ def protocol_md() -> str:
     out += [
         "- `FailureCode`: see [failures.md](failures.md)",
         "- `TurnEvent`: one of the events above, told apart by `kind`",
+        "- `ChatItem`: one of the parts of a conversation above (`ChatPrompt` to `ChatQuestion`), likewise",
     ]
     return "\n".join(out) + "\n"
 
@@ -305,6 +318,12 @@ ends by itself, by the model's `stop`, by `command.stop`, with its session and w
 told with the id of its call while its turn runs. What it changes is part of its turn's checkpoint; outcomes
 that are found out after the end of the turn are told as late ones. While it runs, restoring its turn is
 refused.
+
+**Conversations.** A session is a document (`chat.open`), and the same as values for a client that has a view
+of its own: `chat.read` gives all items of a conversation, and from then on `handrail/chat/changed` tells a
+client with the service `chat` what is new, changed or gone, ten times a second at most. Both have one source,
+so what is said or answered in one is seen in the other. Words and remarks are Markdown, all else is plain
+text; none of it may be obeyed: no HTML, no `command:` links, no pictures from elsewhere.
 
 **Checkpoints.** A checkpoint's id is its turn's; the id of one of its steps can be restored as well.
 Quick fixes and restores make checkpoints of their own.

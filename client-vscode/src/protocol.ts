@@ -398,7 +398,7 @@ export interface ClientOptions {
   approvals?: boolean;
   /** Nobody is there: a question that the client does not answer at once ends as a no. */
   unattended?: boolean;
-  /** What the client does for the server: "save", "model", "review". */
+  /** What the client does for the server: "save", "model", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`. */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
   settings?: Record<string, unknown>;
@@ -513,6 +513,450 @@ export interface RuleInfo {
 /** Remove a rule that an answer has added, so that handrail asks again. */
 export interface RuleRemoveParams {
   rule: string;
+}
+
+/** A change of the agent's that is neither kept nor undone. */
+export interface Hunk {
+  /** `changed`: some rows. `created`, `deleted`: a document. `whole`: a document that is no text. */
+  kind: "changed" | "created" | "deleted" | "whole";
+  /** Names it, for as long as it is pending. */
+  id: string;
+  /** The rows that it has now; empty, before the row that it begins with, if it only removed. */
+  uri: string;
+  /** The rows that it has now; empty, before the row that it begins with, if it only removed. */
+  range: Range;
+  /** What would be there without it, and what is there. Both are empty for `whole`. */
+  before: string;
+  /** What would be there without it, and what is there. Both are empty for `whole`. */
+  after: string;
+  /** Which turns and calls wrote in it, in order. */
+  turns: string[];
+  /** Which turns and calls wrote in it, in order. */
+  calls: string[];
+  /** Whether you have typed in it since. */
+  editedByUser: boolean;
+}
+
+/** Which pending changes: of a document, of a turn, or all. */
+export interface ReviewListParams {
+  uri?: string;
+  turn?: string;
+}
+
+/** Which pending changes: some by their ids, those of a document, of a turn, or all. */
+export interface ReviewKeepParams {
+  hunks?: string[];
+  uri?: string;
+  turn?: string;
+  all?: boolean;
+}
+
+/** The ids of the changes that are kept now. */
+export interface ReviewKept {
+  hunks: string[];
+}
+
+/** Which pending changes: some by their ids, those of a document, of a turn, or all. */
+export interface ReviewUndoParams {
+  hunks?: string[];
+  uri?: string;
+  turn?: string;
+  all?: boolean;
+  /** Whether what you have typed in them goes as well; the checkpoint has it. */
+  typed?: boolean;
+  /** Whether the review document makes room below them to say why. */
+  sayWhy?: boolean;
+}
+
+/** A line of the review document, counted from 0. */
+export interface ReviewPlace {
+  uri: string;
+  line: number;
+}
+
+/** A change that was not undone. */
+export interface ReviewConflict {
+  hunk: string;
+  uri: string;
+  reason: string;
+  /** What is there, and what would be there without it. */
+  now: string;
+  /** What is there, and what would be there without it. */
+  before: string;
+}
+
+/** What came of an undo. */
+export interface ReviewUndone {
+  /** The ids of the changes that were undone; of a turn's, its part of them. */
+  hunks: string[];
+  conflicts: ReviewConflict[];
+  /** Has what was there before; null if nothing was touched. */
+  checkpoint: string | null;
+  /** Where you can say why; null if you did not ask for that, or nothing was undone. */
+  why?: ReviewPlace;
+}
+
+/** Where to look from: a document and a line in it, counted from 0; else from the very beginning. */
+export interface ReviewStepParams {
+  uri?: string;
+  line?: number;
+}
+
+/** This request takes no params. */
+export type ReviewOpenParams = Record<string, never>;
+
+/** A comment on a change, or on lines of any document. */
+export interface ReviewCommentParams {
+  /** The id of the change. */
+  hunk?: string;
+  /** The lines; those that the range touches. */
+  uri?: string;
+  /** The lines; those that the range touches. */
+  range?: Range;
+  /** The comment; without it, the review document makes room for one. */
+  text?: string;
+}
+
+/** How the comments are sent. */
+export interface ReviewSendParams {
+  /** The session that answers; by default the one whose changes they are about. */
+  session?: string;
+  /** Of the turn; by default the setting `mode`. */
+  mode?: Mode;
+}
+
+/** The turn that answers, and how many comments it was sent. */
+export interface ReviewSent {
+  session: string;
+  turn: string;
+  comments: number;
+}
+
+/** What is pending has changed. */
+export interface ReviewChanged {
+  /** The documents in which it has. */
+  uris: string[];
+  /** How many changes are pending now, in all documents. */
+  pending: number;
+}
+
+/** Which session to show; without `session` the latest one that this server knows, else a new one. */
+export interface ChatOpenParams {
+  session?: string;
+}
+
+/** This request takes no params. */
+export type ChatNewParams = Record<string, never>;
+
+/** A conversation as a document. */
+export interface ChatDocument {
+  session: string;
+  uri: string;
+  text: string;
+  /** Where the user writes, counted from 0. */
+  line: number;
+}
+
+/** Sends what is written at the end of a conversation. */
+export interface ChatSendParams {
+  /** The conversation, by either; without both the latest one that this server knows. */
+  uri?: string;
+  /** The conversation, by either; without both the latest one that this server knows. */
+  session?: string;
+  /** Of the turn; by default that of the conversation. */
+  mode?: Mode;
+}
+
+/** What was sent. */
+export interface ChatSent {
+  session: string;
+  /** The turn that reads it; null if it was a command, such as `/mode ask`. */
+  turn: string | null;
+}
+
+/** Says something in a conversation from elsewhere. One of `text` and `uri` must be given. */
+export interface ChatAskParams {
+  /** The conversation; by default the latest one that this server knows, or else a new one. */
+  session?: string;
+  /** What it is about: a document, or a part of it that is quoted as the editor holds it. */
+  uri?: string;
+  /** What it is about: a document, or a part of it that is quoted as the editor holds it. */
+  range?: Range;
+  /** Whether the user wants that part changed. */
+  change?: boolean;
+  /** What the user says. */
+  text?: string;
+  /** Of the turn that is begun, if it is sent; by default that of the conversation. */
+  mode?: Mode;
+  /** Whether to send it at once, without what else is written in the conversation. Otherwise it is written at the end of the conversation, where the user goes on. */
+  send?: boolean;
+}
+
+/** The conversation in which it was said. */
+export interface ChatAsked {
+  session: string;
+  uri: string;
+  text: string;
+  /** Where the user writes, counted from 0. */
+  line: number;
+  /** The turn that reads it, if it was sent. */
+  turn: string | null;
+}
+
+/** Names an earlier message of a conversation. */
+export interface ChatResendParams {
+  /** The turn that the message has begun. It is sent again as it stands in the document. */
+  turn: string;
+  /** The conversation, by its document or its session. */
+  uri?: string;
+  /** The conversation, by its document or its session. */
+  session?: string;
+  /** What is sent instead. */
+  text?: string;
+}
+
+/** Which session to read; without `session` the latest one that this server knows, else a new one. */
+export interface ChatReadParams {
+  session?: string;
+}
+
+/** What a conversation is, apart from what is said in it. */
+export interface ChatStatus {
+  /** As the user has named it, else the first line of its first prompt; empty in a new one. */
+  title: string;
+  /** Who answers. */
+  model: string;
+  /** Of the next turn. */
+  mode: Mode;
+  /** Of all turns. */
+  inputTokens?: number;
+  /** Of all turns. */
+  outputTokens?: number;
+  /** The turn that runs. */
+  running?: string;
+  /** How full the model's context is; missing before the first turn. */
+  contextPercent?: number;
+  /** Of all turns, where the price is known. */
+  costUsd?: number;
+  /** What to say to have the plan carried out that the latest turn has made, if it made one. */
+  plan?: string;
+}
+
+/** What the user said, which began a turn. */
+export interface ChatPrompt {
+  kind: "prompt";
+  id: string;
+  turn: string;
+  text: string;
+  /** How the turn is: one that did not come to its end, as the server was killed, is *broken*. */
+  state: "running" | "finished" | "stopped" | "cancelled" | "failed" | "broken";
+  /** Why it is not finished. */
+  reason?: string;
+  /** Whether the message can be sent again, changed or not, with `chat.resend`. */
+  resend?: boolean;
+  /** Whether the turn may have changed documents, which `checkpoint.restore` takes back. */
+  changes?: boolean;
+}
+
+/** What the model said, as Markdown; while it speaks, `text` grows. */
+export interface ChatWords {
+  kind: "words";
+  id: string;
+  turn: string;
+  text: string;
+}
+
+/** What the user, or handrail in the user's place, said after the turn had begun. */
+export interface ChatTold {
+  kind: "told";
+  id: string;
+  turn: string;
+  text: string;
+  /** *read* the model has read it; *waiting* it will, before its next step; *unread* the turn ended without reading it; *queued* it begins a turn once this one has finished. */
+  state: "read" | "waiting" | "unread" | "queued";
+}
+
+/** What the reader should know: of a turn, or, without one, what a command such as `/mode` answers. */
+export interface ChatRemark {
+  kind: "remark";
+  id: string;
+  /** Markdown. */
+  text: string;
+  turn?: string;
+  /** What it is about, if it is about one. */
+  checkpoint?: string;
+  /** What it is about, if it is about one. */
+  session?: string;
+}
+
+/** One thing on the model's list of what is to be done. */
+export interface ChatTodo {
+  text: string;
+  state: "open" | "active" | "done";
+}
+
+/** A change of a call that is neither kept nor undone. */
+export interface ChatHunk {
+  kind: "changed" | "created" | "deleted" | "whole";
+  /** Names it in `review.keep` and `review.undo`. */
+  id: string;
+  uri: string;
+  /** Its place, as people read it, and counted from 0. */
+  path: string;
+  /** Its place, as people read it, and counted from 0. */
+  line: number;
+  /** What goes and what comes, of a long change the beginning; empty where the text is not shown. */
+  diff: string;
+}
+
+/** A tool call. */
+export interface ChatCall {
+  kind: "call";
+  id: string;
+  turn: string;
+  /** Its id, for `output.show`. */
+  call: string;
+  tool: string;
+  /** What it does, for people. */
+  title: string;
+  /** Whether it runs, is done or has failed. */
+  state: "running" | "done" | "failed";
+  /** The class of failure, if it has failed. */
+  code?: string;
+  /** The first line of its result. */
+  summary?: string;
+  /** What it has printed so far, or the rest of its result; of a long text one end. */
+  output?: string;
+  /** How many characters of `output` are left out. */
+  hidden?: number;
+  /** The place that it is about; the line counts from 0. */
+  uri?: string;
+  /** The place that it is about; the line counts from 0. */
+  line?: number;
+  /** The list of what is to be done, if that is what it gives. */
+  todos?: ChatTodo[];
+  /** The id of the command that it has begun in the background and that still runs. */
+  command?: string;
+  /** Whether it runs a command that the turn waits for, which `command.interrupt` ends alone. */
+  awaited?: boolean;
+  /** Its edits that did not land and are open failures. */
+  failures?: Failure[];
+  /** Its changes that are pending; one that several calls have made is among those of each. */
+  hunks?: ChatHunk[];
+}
+
+/** A question to the user. */
+export interface ChatQuestion {
+  kind: "question";
+  id: string;
+  turn: string;
+  /** What it is about. */
+  subject: string;
+  /** All of it, while it is open; `secondsLeft` is as of when it was first told. */
+  approval?: Approval;
+  /** When it ends as a no, while it is open, RFC 3339. */
+  until?: string;
+  /** How it ended, in words. */
+  end?: string;
+}
+
+/** A conversation. Everything in it may be text of a model, a file or a command: show it, never interpret it. */
+export interface ChatTranscript {
+  session: string;
+  /** What the next `handrail/chat/changed` counts on from. */
+  revision: number;
+  status: ChatStatus;
+  /** In order; each has an `id` of its own. */
+  items: ChatItem[];
+}
+
+/** Text that came at the end of the `text` of an item. */
+export interface ChatGrowth {
+  id: string;
+  text: string;
+}
+
+/** A conversation that was read has changed; it is told ten times a second at most. */
+export interface ChatChanged {
+  session: string;
+  /** One more than before. A client that has missed one reads the conversation again. */
+  revision: number;
+  /** As it is now, if it has changed. */
+  status?: ChatStatus;
+  /** Those that are new, at the end of the conversation, or have changed. */
+  items?: ChatItem[];
+  /** Those whose text has grown, after `items`. */
+  grown?: ChatGrowth[];
+  /** The ids of those that are gone. */
+  removed?: string[];
+  /** The ids of all items in order, if new ones do not stand at the end. */
+  order?: string[];
+}
+
+/** Says something in a conversation, and leaves what is written in its document alone. */
+export interface ChatSayParams {
+  session: string;
+  /** As a turn, or to the one that runs; or a command such as `/compact`. */
+  text: string;
+  /** Of the turn; by default that of the conversation. */
+  mode?: Mode;
+  /** Whether it begins a turn of its own after the one that runs, which does not read it. */
+  queue?: boolean;
+}
+
+/** The turn that reads what was said; null if it was a command. */
+export interface ChatSaid {
+  /** Where the conversation goes on: another one after `/new`. */
+  session: string;
+  turn: string | null;
+}
+
+/** Choose the mode of a conversation, or the model, from the next turn on. */
+export interface ChatChooseParams {
+  session: string;
+  mode?: Mode;
+  model?: string;
+}
+
+/** The text of a message that is being written, up to the place where it is written. */
+export interface ChatCompleteParams {
+  before: string;
+}
+
+/** A name, as it is written in a message, and what it stands for; a path says so itself. */
+export interface ChatOffer {
+  name: string;
+  does?: string;
+}
+
+/** What may be meant by the end of a text. */
+export interface ChatOffers {
+  /** That end, of which a name takes the place. */
+  typed: string;
+  offers: ChatOffer[];
+}
+
+/** Names the comment: its document, and any line of it, counted from 0. */
+export interface PromptSendParams {
+  uri: string;
+  line: number;
+}
+
+/** What another program says of a place. */
+export interface PromptDiagnostic {
+  range: Range;
+  message: string;
+  /** The program. */
+  source?: string;
+  /** What it calls this kind of problem. */
+  code?: string;
+}
+
+/** Names the document, the place, and what is wrong there; 20 diagnostics at most are sent. */
+export interface PromptFixParams {
+  uri: string;
+  range: Range;
+  diagnostics: PromptDiagnostic[];
 }
 
 /** The turn has begun; `instructions` are the paths of the project's own that the model was given. */
@@ -749,6 +1193,15 @@ export type TurnEvent =
   | UsageEvent
   | EndedEvent;
 
+/** A part of a conversation. */
+export type ChatItem =
+  | ChatPrompt
+  | ChatWords
+  | ChatTold
+  | ChatRemark
+  | ChatCall
+  | ChatQuestion;
+
 /** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; names that stand for nothing are told in messages. */
 export const TURN_START = "handrail/turn/start";
 
@@ -878,6 +1331,18 @@ export const CHAT_RESEND = "handrail/chat/resend";
 /** Shows an earlier message, which was changed in the document, as it was sent. */
 export const CHAT_RESTORE = "handrail/chat/restore";
 
+/** Reads a conversation; from then on its changes are told to clients that opted in to `chat`. */
+export const CHAT_READ = "handrail/chat/read";
+
+/** Says something in a conversation: as a turn, to the one that runs, or as the turn after it. */
+export const CHAT_SAY = "handrail/chat/say";
+
+/** Chooses the mode of a conversation, or the model, from the next turn on. */
+export const CHAT_CHOOSE = "handrail/chat/choose";
+
+/** Completes an `@name` or a `/command` in a message that is being written in a view. */
+export const CHAT_COMPLETE = "handrail/chat/complete";
+
 /** Sends a comment that begins with `handrail:` as a turn of the latest session, begun after the turns that run. Its first edit of the document removes the comment. */
 export const PROMPT_SEND = "handrail/prompt/send";
 
@@ -891,6 +1356,8 @@ export const APPROVAL_REQUEST = "handrail/approval/request";
 export const APPROVAL_ENDED = "handrail/approval/ended";
 
 export const REVIEW_CHANGED = "handrail/review/changed";
+
+export const CHAT_CHANGED = "handrail/chat/changed";
 
 export const CLIENT_SAVE = "handrail/client/save";
 

@@ -99,6 +99,7 @@ class Editor(LanguageClient):
         questions: What it was asked.
         ended_questions: Every `handrail/approval/ended`.
         reviewed: Every `handrail/review/changed`.
+        chat_changes: Every `handrail/chat/changed`.
         refreshes: What it was told to ask for again.
         documents_shown: The URIs that it was asked to show; `places_shown` are the requests.
         errors: What went wrong on its own side, protocol violations of the server among it.
@@ -122,6 +123,7 @@ class Editor(LanguageClient):
         self.answers: list[str | None] = []
         self.ended_questions: list[Json] = []
         self.reviewed: list[Json] = []
+        self.chat_changes: list[Json] = []
         self.refreshes: list[str] = []
         self.documents_shown: list[str] = []
         self.places_shown: list[lsp.ShowDocumentParams] = []
@@ -298,6 +300,7 @@ class Editor(LanguageClient):
         own["handrail/approval/request"] = self._approve
         own["handrail/approval/ended"] = self.ended_questions.append
         own["handrail/review/changed"] = self.reviewed.append
+        own["handrail/chat/changed"] = self.chat_changes.append
         for each in (lsp.WORKSPACE_CODE_LENS_REFRESH, lsp.WORKSPACE_INLAY_HINT_REFRESH):
             own[each] = lambda params, name=each: self.refreshes.append(name)
         for method, handler in own.items():

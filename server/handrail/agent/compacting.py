@@ -7,16 +7,22 @@ from handrail.agent.turn import compaction
 from handrail.ports import HandrailError
 
 
-def share(host: Host, session: str) -> str:
-    """How full the model's context is, as people read it; nothing before the first turn."""
+def filled(host: Host, session: str) -> float | None:
+    """How full the model's context is, from 0 to 1; None before the first turn."""
     known = host.sessions.get(session)
     if known is None or not known.messages:
-        return ""
+        return None
     try:
         room = compaction.room_of(known, host.ports())
     except HandrailError:
-        return ""  # there is no such model, or no key for it
-    return f"{min(known.tokens / max(room.window, 1), 1):.0%} of the context"
+        return None  # there is no such model, or no key for it
+    return min(known.tokens / max(room.window, 1), 1)
+
+
+def share(host: Host, session: str) -> str:
+    """The same, as people read it; empty before the first turn."""
+    found = filled(host, session)
+    return "" if found is None else f"{found:.0%} of the context"
 
 
 async def compact(host: Host, session: str) -> tuple[int, int] | None:

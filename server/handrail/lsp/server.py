@@ -40,6 +40,7 @@ from handrail.lsp.features import (
 )
 from handrail.lsp.features.chat import ask, begin, mentioned, places
 from handrail.lsp.features.chat import requests as chat
+from handrail.lsp.features.chat import view as chat_view
 from handrail.lsp.state import State, Wrong
 from handrail.lsp.world import World
 from handrail.ports import HandrailError
@@ -92,6 +93,10 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.CHAT_ASK, ask.ask),
     (protocol.CHAT_RESEND, chat.resend),
     (protocol.CHAT_RESTORE, chat.restore),
+    (protocol.CHAT_READ, chat_view.read),
+    (protocol.CHAT_SAY, chat_view.say),
+    (protocol.CHAT_CHOOSE, chat_view.choose),
+    (protocol.CHAT_COMPLETE, chat_view.complete),
     (protocol.PROMPT_SEND, prompts.send),
     (protocol.PROMPT_FIX, prompts.fix),
 )

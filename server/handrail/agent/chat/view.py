@@ -21,6 +21,7 @@ from handrail.agent.chat.transcript import (
     Waiting,
     Words,
 )
+from handrail.agent.tools import CHANGING
 from handrail.core import surfaces
 from handrail.core.conversation import todo
 from handrail.core.conversation.message import Usage
@@ -316,3 +317,9 @@ def heading(parts: Sequence[Part], key: str) -> str:
     rows = part.rows if part is not None else ()
     said = [row.strip() for row in rows if row.strip() and not row.startswith("## ")]
     return surfaces.line(said[0], TITLE_CHARS) if said else ""
+
+
+def may_have_changed(one: Round) -> bool:
+    """Whether a turn may have changed documents."""
+    calls = (each for each in one.items if isinstance(each, Call))
+    return any(each.tool in CHANGING and each.result is not None for each in calls)

@@ -100,6 +100,12 @@ class Chats:
         async with self._one_at_a_time:
             pass
 
+    def changed(self) -> None:
+        """Something has changed that calls of any conversation may be about, such as failures."""
+        for page in self._pages.values():
+            if page.feed is not None:
+                page.feed.note()
+
     def hear(self, session: str, entries: Sequence[Entry]) -> None:
         """Something is written down of a session."""
         page = self._pages.get(session)

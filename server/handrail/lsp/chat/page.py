@@ -12,7 +12,8 @@ from handrail.agent.chat.transcript import Round, Transcript
 from handrail.agent.chat.view import ASK, YOU, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
 from handrail.core.documents.page import Line, Page, Part
-from handrail.core.ledger.report import Asked, Event
+from handrail.core.ledger.report import Asked, Ended, Event
+from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
 from handrail.lsp.served_page import Edit, ServedPage, same
 from handrail.ports import Question
@@ -43,6 +44,8 @@ class ChatPage(ServedPage):
         mode: Of its turns, as the user has chosen it; else that of the settings.
         told: What a command has to say.
         sending: Held while the user's text is sent, so that none is sent twice.
+        queued: What the user said for later, by the turn that it will begin; and whether that may still be.
+        feed: Tells the client of changes, if it shows the conversation in a view of its own.
     """
 
     session: str = ""
@@ -55,6 +58,8 @@ class ChatPage(ServedPage):
     mode: Mode | None = None
     told: list[Answer] = field(default_factory=list)
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    queued: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    feed: Feed | None = None
     _page: Page = field(default_factory=Page)
     before: Before | None = field(default_factory=Before)  # the journal was read
     _said: object = None
@@ -97,6 +102,12 @@ class ChatPage(ServedPage):
         """Read the journal, if it was not read yet, and show what is known by now."""
         await self.load()
         self.shown_now = self.view.of(self.transcript, self.told)
+
+    def changed(self) -> None:
+        """Something has changed: bring the document up to date, and tell whoever has read it."""
+        super().changed()
+        if self.feed is not None:
+            self.feed.note()
 
     def has_news(self) -> bool:
         """Whether a turn, a question or a command has begun or ended; what moves, an editor moves itself."""
@@ -185,6 +196,8 @@ class ChatPage(ServedPage):
 
     def tell(self, turn: str, event: Event) -> None:
         """Something happens in a turn of the session."""
+        if isinstance(event, Ended) and turn in self.queued:
+            self.queued[turn] = (self.queued[turn][0], False)
         if self.before is not None:
             self.before.tell(turn, event)
         else:

@@ -35,6 +35,7 @@ def publish(state: State, ledger: Ledger) -> None:
     for uri in sorted(uris):
         _send(state, uri, shown.get(uri, ()), marks.get(uri, ()))
     state.published = uris
+    state.chats.changed()
 
 
 def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:

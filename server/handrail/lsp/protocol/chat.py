@@ -110,12 +110,15 @@ class ChatResendParams:
     Names an earlier message of a conversation.
 
     Attributes:
-        uri: The conversation's document.
         turn: The turn that the message has begun. It is sent again as it stands in the document.
+        uri, session: The conversation, by its document or its session.
+        text: What is sent instead.
     """
 
-    uri: str
     turn: str
+    uri: str | None = None
+    session: str | None = None
+    text: str | None = None
 
 
 CHAT_OPEN = Request(

@@ -292,7 +292,8 @@ class ClientOptions:
         turn_updates: Send `handrail/turn/update`.
         approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
         unattended: Nobody is there: a question that the client does not answer at once ends as a no.
-        services: What the client does for the server: "save", "model", "review".
+        services: What the client does for the server: "save", "model", "review"; "chat": it shows the
+            conversations that it has read, and is sent `handrail/chat/changed`.
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from handrail.lsp.protocol.chat import CHAT_ASK, CHAT_NEW, CHAT_OPEN, CHAT_RESEND, CHAT_RESTORE, CHAT_SEND
+from handrail.lsp.protocol.conversation import CHAT_CHOOSE, CHAT_COMPLETE, CHAT_READ, CHAT_SAY, ChatChanged
 from handrail.lsp.protocol.events import (
     ApprovalEndedParams,
     ApprovalRequestParams,
@@ -60,19 +61,15 @@ from handrail.lsp.protocol.questions import (
 )
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import (
-    Hunk,
+    REVIEW_COMMENT,
+    REVIEW_KEEP,
+    REVIEW_LIST,
+    REVIEW_NEXT,
+    REVIEW_OPEN,
+    REVIEW_PREVIOUS,
+    REVIEW_SEND,
+    REVIEW_UNDO,
     ReviewChanged,
-    ReviewCommentParams,
-    ReviewKeepParams,
-    ReviewKept,
-    ReviewListParams,
-    ReviewOpenParams,
-    ReviewPlace,
-    ReviewSendParams,
-    ReviewSent,
-    ReviewStepParams,
-    ReviewUndone,
-    ReviewUndoParams,
 )
 from handrail.lsp.protocol.values import (
     Checkpoint,
@@ -258,57 +255,6 @@ RULES_REMOVE = Request(
     result=None,
     does="Removes a rule that an answer has added.",
 )
-REVIEW_LIST = Request(
-    name="review.list",
-    params=ReviewListParams,
-    result=list[Hunk],
-    does="Lists the agent's changes that are neither kept nor undone.",
-)
-REVIEW_KEEP = Request(
-    name="review.keep",
-    params=ReviewKeepParams,
-    result=ReviewKept,
-    does="Keeps changes: they are the user's from then on. No document is changed.",
-)
-REVIEW_UNDO = Request(
-    name="review.undo",
-    params=ReviewUndoParams,
-    result=ReviewUndone,
-    does=(
-        "Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them "
-        "stays; where it cannot be told from the agent's text, the change stays and is told with both texts."
-    ),
-)
-REVIEW_NEXT = Request(
-    name="review.next",
-    params=ReviewStepParams,
-    result=Hunk,
-    does="Shows the next change after a line, in its document or the next; after the last one the first.",
-)
-REVIEW_PREVIOUS = Request(
-    name="review.previous",
-    params=ReviewStepParams,
-    result=Hunk,
-    does="Shows the last change before a line, in its document or the one before.",
-)
-REVIEW_OPEN = Request(
-    name="review.open",
-    params=ReviewOpenParams,
-    result=ServedDocument,
-    does="Writes the review document, which shows all changes, and opens it. Comments are written in it.",
-)
-REVIEW_COMMENT = Request(
-    name="review.comment",
-    params=ReviewCommentParams,
-    result=ReviewPlace,
-    does="Writes a comment on a change or on lines in the review document, or opens it where there is room.",
-)
-REVIEW_SEND = Request(
-    name="review.send",
-    params=ReviewSendParams,
-    result=ReviewSent,
-    does="Sends all comments as one turn, which begins after those of its session.",
-)
 PROMPT_SEND = Request(
     name="prompt.send",
     params=PromptSendParams,
@@ -369,6 +315,10 @@ REQUESTS = (
     CHAT_ASK,
     CHAT_RESEND,
     CHAT_RESTORE,
+    CHAT_READ,
+    CHAT_SAY,
+    CHAT_CHOOSE,
+    CHAT_COMPLETE,
     PROMPT_SEND,
     PROMPT_FIX,
 )
@@ -377,6 +327,7 @@ TURN_UPDATE = "handrail/turn/update"
 APPROVAL_REQUEST = "handrail/approval/request"
 APPROVAL_ENDED = "handrail/approval/ended"
 REVIEW_CHANGED = "handrail/review/changed"
+CHAT_CHANGED = "handrail/chat/changed"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
 
@@ -391,6 +342,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     ),
     (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
     (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),
+    (CHAT_CHANGED, ChatChanged, None, "The conversation's document is brought up to date."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
 )

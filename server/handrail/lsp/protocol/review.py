@@ -1,10 +1,12 @@
-"""Pending changes: what they are, and the params and results of what is done with them."""
+"""Pending changes: what they are, and the requests about them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from handrail.lsp.protocol.questions import ServedDocument
+from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.values import Mode, Range
 
 HunkKind = Literal["changed", "created", "deleted", "whole"]
@@ -184,3 +186,56 @@ class ReviewChanged:
 
     uris: list[str]
     pending: int
+
+
+REVIEW_LIST = Request(
+    name="review.list",
+    params=ReviewListParams,
+    result=list[Hunk],
+    does="Lists the agent's changes that are neither kept nor undone.",
+)
+REVIEW_KEEP = Request(
+    name="review.keep",
+    params=ReviewKeepParams,
+    result=ReviewKept,
+    does="Keeps changes: they are the user's from then on. No document is changed.",
+)
+REVIEW_UNDO = Request(
+    name="review.undo",
+    params=ReviewUndoParams,
+    result=ReviewUndone,
+    does=(
+        "Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them "
+        "stays; where it cannot be told from the agent's text, the change stays and is told with both texts."
+    ),
+)
+REVIEW_NEXT = Request(
+    name="review.next",
+    params=ReviewStepParams,
+    result=Hunk,
+    does="Shows the next change after a line, in its document or the next; after the last one the first.",
+)
+REVIEW_PREVIOUS = Request(
+    name="review.previous",
+    params=ReviewStepParams,
+    result=Hunk,
+    does="Shows the last change before a line, in its document or the one before.",
+)
+REVIEW_OPEN = Request(
+    name="review.open",
+    params=ReviewOpenParams,
+    result=ServedDocument,
+    does="Writes the review document, which shows all changes, and opens it. Comments are written in it.",
+)
+REVIEW_COMMENT = Request(
+    name="review.comment",
+    params=ReviewCommentParams,
+    result=ReviewPlace,
+    does="Writes a comment on a change or on lines in the review document, or opens it where there is room.",
+)
+REVIEW_SEND = Request(
+    name="review.send",
+    params=ReviewSendParams,
+    result=ReviewSent,
+    does="Sends all comments as one turn, which begins after those of its session.",
+)

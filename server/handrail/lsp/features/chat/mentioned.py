@@ -150,41 +150,70 @@ async def completion(state: State, params: lsp.CompletionParams) -> lsp.Completi
     before = row[: from_units(row.rstrip("\r\n"), place.character, state.documents.encoding)]
     if page.is_ours(place.line):
         return None
-    if before.startswith("/") and page.begins_at(place.line):
+    offers = await offered(state, before, is_first=page.begins_at(place.line))
+    if offers is None:
+        return None
+    start = to_units(row, len(before) - len(offers.typed), state.documents.encoding)
+    return _listed(offers, start, params)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """
+    What may be meant by the end of what is typed.
+
+    Attributes:
+        typed: That end.
+        name: The same, as names are compared with it.
+        names: Names with what they stand for.
+        paths: Paths as they are written in a message.
+    """
+
+    typed: str
+    name: str
+    names: Sequence[tuple[str, str]]
+    paths: Sequence[str] = ()
+
+
+async def offered(state: State, before: str, *, is_first: bool) -> Offers | None:
+    """What may be meant at the end of a line of a message, of which it may be the first one."""
+    if before.startswith("/") and is_first:
         own = [each for each in await own_commands.names(state) if each[0] not in slash.NAMES]
-        known = [(f"/{name}", does) for name, does in (*slash.NAMES.items(), *own)]
-        return _listed(known[:LIMIT_OFFERED], before, 0, params)
+        known = dict([*slash.NAMES.items(), *own])
+        return Offers(typed=before, name=before, names=_named("/", known, before)[:LIMIT_OFFERED])
     typing = mentions.unfinished(before)
     if typing is None:
         return None
     typed, size = typing
-    start = to_units(row, len(before) - size, state.documents.encoding)
-    names = [(f"@{name}", does) for name, does in mentions.NAMES.items()]
-    paths = await state.chats.paths.all()
-    found = mentions.matches(paths, typed, LIMIT_OFFERED)
-    return _listed(names, f"@{typed}", start, params, [mentions.written(path) for path in found])
+    found = mentions.matches(await state.chats.paths.all(), typed, LIMIT_OFFERED)
+    return Offers(
+        typed=before[len(before) - size :],
+        name=f"@{typed}",
+        names=_named("@", mentions.NAMES, f"@{typed}"),
+        paths=[mentions.written(path) for path in found],
+    )
 
 
-def _listed(
-    names: Sequence[tuple[str, str]],
-    typed: str,
-    start: int,
-    params: lsp.CompletionParams,
-    paths: Sequence[str] = (),
-) -> lsp.CompletionList:
-    """The names that begin as *typed*, and *paths*; each takes the place of what stands from *start* on."""
+def _named(sign: str, names: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
+    """The names that begin as *typed*, with what they stand for."""
+    return [(f"{sign}{name}", does) for name, does in names.items() if f"{sign}{name}".startswith(typed)]
+
+
+def _listed(offers: Offers, start: int, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """As a list, of which each takes the place of what stands from *start* on."""
     end = params.position
     here = lsp.Range(start=lsp.Position(line=end.line, character=start), end=end)
-    said = [(name, does) for name, does in names if name.startswith(typed)]
     items = [
         lsp.CompletionItem(
             label=name,
             detail=does or None,
             kind=lsp.CompletionItemKind.File if not does else lsp.CompletionItemKind.Keyword,
             sort_text=f"{number:04}",
-            filter_text=typed if not does else name,  # what matches a path in its middle is offered as well
+            filter_text=offers.name
+            if not does
+            else name,  # what matches a path in its middle is offered as well
             text_edit=lsp.TextEdit(range=here, new_text=name),
         )
-        for number, (name, does) in enumerate([*said, *((path, "") for path in paths)])
+        for number, (name, does) in enumerate([*offers.names, *((path, "") for path in offers.paths)])
     ]
-    return lsp.CompletionList(is_incomplete=bool(paths), items=items)
+    return lsp.CompletionList(is_incomplete=bool(offers.paths), items=items)

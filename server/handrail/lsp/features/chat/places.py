@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types as lsp
 
 from handrail.agent.chat.transcript import Call, Round
-from handrail.agent.chat.view import ASK, heading
-from handrail.agent.tools import CHANGING
+from handrail.agent.chat.view import ASK, heading, may_have_changed
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Page
 from handrail.core.failure import Failure
@@ -84,7 +83,7 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
         yield action("Restore this message", protocol.CHAT_RESTORE, {"uri": uri, "turn": one.turn})
     if page.transcript.running is None:
         yield action("Send this message again, in a new conversation", *_again(one, uri))
-    if _changes(one):
+    if may_have_changed(one):
         wanted = {"checkpoint": one.turn}
         yield action("Take back what this turn changed", protocol.CHECKPOINT_RESTORE, wanted)
         yield action("Show what is pending", protocol.REVIEW_OPEN, {})
@@ -111,12 +110,6 @@ def _plan(page: ChatPage) -> tuple[protocol.Request, dict[str, object]] | None:
 
 def _again(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
     return protocol.CHAT_RESEND, {"uri": uri, "turn": one.turn}
-
-
-def _changes(one: Round) -> bool:
-    """Whether a turn may have changed documents."""
-    calls = (each for each in one.items if isinstance(each, Call))
-    return any(each.tool in CHANGING and each.result is not None for each in calls)
 
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:

@@ -41,7 +41,7 @@ async def latest(state: State, session: str | None) -> ChatPage:
     """The conversation of a session, by default of the latest one, or else of a new one."""
     session = session or state.chats.latest or next(reversed(state.host.sessions), None)
     if session is None:
-        return await _new(state)
+        return await begun(state)
     await _known(state, session)
     return await state.chats.of_session(session)
 
@@ -65,10 +65,11 @@ async def _known(state: State, session: str) -> None:
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
     """Begin a conversation."""
-    return await _document(await _new(state))
+    return await _document(await begun(state))
 
 
-async def _new(state: State) -> ChatPage:
+async def begun(state: State) -> ChatPage:
+    """A new conversation."""
     session = state.host.new_id("s")
     state.host.sessions[session] = Session(id=session)
     return await state.chats.of_session(session)
@@ -165,14 +166,15 @@ async def _begin(
 
 async def resend(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
     """Send an earlier message again as it stands now, in a new session with what was before it."""
-    page = await _page(state, params.uri, None)
+    page = await _page(state, params.uri, params.session)
     async with page.sending:
-        await page.ready()  # and not brought up to date: what the user has removed of a message would return
+        if params.text is None:  # not brought up to date: what the user has removed of a message would return
+            await page.ready()
         rounds = page.transcript.rounds
         turns = [each.turn for each in rounds]
         if params.turn not in turns:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
-        text = page.message(params.turn)
+        text = page.message(params.turn) if params.text is None else params.text
         if not text.strip():
             raise Wrong("the message is empty. Write what is to be sent in its place, then send it again.")
         at = turns.index(params.turn)
@@ -186,7 +188,8 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
             state.host.sessions[session] = Session(id=session)
         other = await state.chats.of_session(session)
         await _begin(state, session, text)
-        await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
+        if params.text is None:
+            await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
     return await _document(other)
 
 

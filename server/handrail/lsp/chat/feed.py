@@ -1,0 +1,110 @@
+"""
+Tells a client what changes in a conversation that it has read.
+
+A change holds what is new or different, and of text that grows only its new end. It is told at once after a
+quiet time, and ten times a second at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from handrail.lsp.protocol import ChatChanged, ChatGrowth, ChatItem, ChatStatus, ChatTranscript, ChatWords
+
+PAUSE_S = 0.1  # between two changes
+
+
+@dataclass(kw_only=True)
+class Feed:
+    """
+    The conversation of one session, as one client knows it.
+
+    Attributes:
+        items, status: What it is by now.
+        tell: Sends a change.
+        revision: Of what was told last.
+    """
+
+    session: str
+    items: Callable[[], Sequence[ChatItem]]
+    status: Callable[[], ChatStatus]
+    tell: Callable[[ChatChanged], None]
+    revision: int = 0
+    _told: dict[str, ChatItem] = field(default_factory=dict)
+    _status: ChatStatus | None = None
+    _told_at: float = float("-inf")
+    _timer: asyncio.TimerHandle | None = None
+
+    def read(self) -> ChatTranscript:
+        """All of it; changes count from here on."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        items, self._status = list(self.items()), self.status()
+        self._told = {each.id: each for each in items}
+        return ChatTranscript(session=self.session, revision=self.revision, status=self._status, items=items)
+
+    def note(self) -> None:
+        """Something has changed: tell it soon."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            wait_s = max(self._told_at + PAUSE_S - loop.time(), 0.0)
+            self._timer = loop.call_later(wait_s, self._tell)
+
+    def _tell(self) -> None:
+        self._timer = None
+        items, status = self.items(), self.status()
+        found = difference(self._told, items)
+        is_new = status != self._status
+        if found is None and not is_new:
+            return
+        self.revision += 1
+        self._told, self._status = {each.id: each for each in items}, status
+        self._told_at = asyncio.get_running_loop().time()
+        found = found or Difference()
+        self.tell(
+            ChatChanged(
+                session=self.session,
+                revision=self.revision,
+                status=status if is_new else None,
+                items=found.items or None,
+                grown=found.grown or None,
+                removed=found.removed or None,
+                order=found.order,
+            )
+        )
+
+
+@dataclass(kw_only=True)
+class Difference:
+    """What leads from the items that a client knows to those that there are; see `ChatChanged`."""
+
+    items: list[ChatItem] = field(default_factory=list)
+    grown: list[ChatGrowth] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    order: list[str] | None = None
+
+
+def difference(known: Mapping[str, ChatItem], now: Sequence[ChatItem]) -> Difference | None:
+    """What has changed since a client was told the items that are *known*; None if nothing has."""
+    found, ids = Difference(), [each.id for each in now]
+    for each in now:
+        before = known.get(each.id)
+        if before is each or before == each:
+            continue
+        if isinstance(each, ChatWords) and isinstance(before, ChatWords) and _grows(before, each):
+            found.grown.append(ChatGrowth(id=each.id, text=each.text[len(before.text) :]))
+        else:
+            found.items.append(each)
+    there = set(ids)
+    found.removed = [name for name in known if name not in there]
+    expected = [name for name in known if name in there] + [name for name in ids if name not in known]
+    found.order = ids if expected != ids else None
+    is_same = not (found.items or found.grown or found.removed or found.order)
+    return None if is_same else found
+
+
+def _grows(before: ChatWords, after: ChatWords) -> bool:
+    return before.turn == after.turn and after.text.startswith(before.text)

@@ -1,0 +1,222 @@
+"""A conversation as values of the protocol, item by item; an item that has not changed is not made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from handrail.agent.chat.transcript import Call, Item, Remark, Round, Told, Transcript, Waiting, Words
+from handrail.agent.chat.view import COMMANDS, SHORT, Answer, may_have_changed
+from handrail.core.results import sanitize
+from handrail.lsp import protocol
+from handrail.lsp.protocol import ChatItem
+
+LIMIT_CHARS = 8_000  # of what a call has printed; all of it is shown on demand
+STATES = ("finished", "stopped", "cancelled", "failed")
+
+
+@dataclass(kw_only=True)
+class Now:
+    """
+    What is so at a moment and stands in no transcript.
+
+    Attributes:
+        questions: The open questions, by id, and when they end as a no.
+        commands: The ids of background commands that run, by the call that has begun them.
+        awaited: The calls that run a command that a turn waits for.
+        failures, hunks: The open failures of edits, and the changes that are pending, by turn and call.
+        queued: What the user said for later, by the turn that it will begin; and whether that may still be.
+        told: What commands to handrail have answered.
+    """
+
+    questions: Mapping[str, tuple[protocol.Approval, str]] = field(default_factory=dict)
+    commands: Mapping[str, str] = field(default_factory=dict)
+    awaited: Collection[str] = ()
+    failures: Mapping[tuple[str, str], Sequence[protocol.Failure]] = field(default_factory=dict)
+    hunks: Mapping[tuple[str, str], Sequence[protocol.ChatHunk]] = field(default_factory=dict)
+    queued: Mapping[str, tuple[str, bool]] = field(default_factory=dict)
+    told: Sequence[Answer] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What of a call is so now: the command that runs, what did not land, and what is pending."""
+
+    command: str | None
+    awaited: bool
+    failures: tuple[protocol.Failure, ...]
+    hunks: tuple[protocol.ChatHunk, ...]
+
+
+@dataclass(kw_only=True)
+class Items:
+    """
+    Makes the items of a transcript.
+
+    Attributes:
+        redact: Takes keys out of a text.
+        place: The URI of a path that a model wrote, if it may be opened.
+    """
+
+    redact: Callable[[str], str]
+    place: Callable[[str], str | None]
+    _known: dict[str, tuple[object, ChatItem]] = field(default_factory=dict)
+
+    def of(self, transcript: Transcript, now: Now) -> list[ChatItem]:
+        """The items as they are now, in order."""
+        known, self._known = self._known, {}
+        found = list[ChatItem]()
+        for name, state, make in self._wanted(transcript, now):
+            before, item = known.get(name, (None, None))
+            if item is None or before != state:
+                item = make()
+            self._known[name] = (state, item)
+            found.append(item)
+        return found
+
+    def _wanted(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
+        """The name of each item, what it depends on, and what makes it."""
+        for one in transcript.rounds:
+            yield from self._round(one, now)
+        begun = {one.turn for one in transcript.rounds}
+        for turn, (text, may_begin) in now.queued.items():
+            if turn not in begun:
+                yield self._told(f"{turn}:queued", turn, text, "queued" if may_begin else "unread")
+        for number, each in enumerate(now.told):
+            name = f"note:{number}"
+            yield name, each, partial(self._answer, name, each)
+
+    def _round(self, one: Round, now: Now) -> Iterator[_Wanted]:
+        may_change = not one.is_running and not one.copied and may_have_changed(one)
+        prompt = (one.prompt, one.state, one.reason, one.is_running, one.copied, may_change)
+        yield one.turn, prompt, lambda: self._prompt(one, may_change=may_change)
+        for number, item in enumerate(one.items):
+            name = f"{one.turn}:{number}"
+            state, make = self._item(name, one, item, now)
+            yield name, state, make
+        if one.coming.strip():  # the words get this name once they are whole
+            name, coming = f"{one.turn}:{len(one.items)}", one.coming
+            yield name, (Words, coming), lambda: self._words(name, one.turn, coming)
+        for number, text in enumerate(one.steered):
+            state_of = "waiting" if one.is_running else "unread"
+            yield self._told(f"{one.turn}:said:{number}", one.turn, text, state_of)
+
+    def _item(self, name: str, one: Round, item: Item, now: Now) -> tuple[object, Callable[[], ChatItem]]:
+        match item:
+            case Words(text=text):
+                return (Words, text), lambda: self._words(name, one.turn, text)
+            case Told(text=text):
+                _, state, make = self._told(name, one.turn, text, "read")
+                return state, make
+            case Remark(text=text):
+                return (Remark, text), lambda: self._remark(name, text, one.turn)
+            case Waiting():
+                asked = now.questions.get(item.question) if not item.end else None
+                is_open = asked is not None
+                return (Waiting, item.question, item.end, is_open), lambda: self._asked(
+                    name, one, item, asked
+                )
+            case Call():
+                beside = Beside(
+                    command=now.commands.get(item.id),
+                    awaited=item.id in now.awaited,
+                    failures=tuple(now.failures.get((one.turn, item.id), ())),
+                    hunks=tuple(now.hunks.get((one.turn, item.id), ())),
+                )
+                state_of = (Call, item.title, item.output, item.result, beside)
+                return state_of, lambda: self._call(name, one, item, beside)
+
+    def _prompt(self, one: Round, *, may_change: bool) -> protocol.ChatPrompt:
+        state = next((each for each in STATES if each == one.state), "broken")
+        return protocol.ChatPrompt(
+            kind="prompt",
+            id=one.turn,
+            turn=one.turn,
+            text=self.redact(one.prompt),
+            state="running" if one.is_running else state,  # type: ignore[arg-type]  # one of them
+            reason=self.redact(one.reason) or None,
+            resend=not one.copied and not one.is_running,
+            changes=may_change,
+        )
+
+    def _words(self, name: str, turn: str, text: str) -> protocol.ChatWords:
+        return protocol.ChatWords(kind="words", id=name, turn=turn, text=self.redact(text))
+
+    def _told(self, name: str, turn: str, text: str, state: str) -> _Wanted:
+        def make() -> protocol.ChatTold:
+            said = self.redact(text.removeprefix(sanitize.PREFIX).strip())
+            return protocol.ChatTold(kind="told", id=name, turn=turn, text=said, state=state)  # type: ignore[arg-type]  # one of them
+
+        return name, (Told, text, state), make
+
+    def _remark(self, name: str, text: str, turn: str) -> protocol.ChatRemark:
+        return protocol.ChatRemark(kind="remark", id=name, turn=turn, text=self.redact(text))
+
+    def _answer(self, name: str, said: Answer) -> protocol.ChatRemark:
+        text, session = self.redact(said.text), said.session or None
+        checkpoint = said.checkpoint or None
+        return protocol.ChatRemark(kind="remark", id=name, text=text, checkpoint=checkpoint, session=session)
+
+    def _asked(
+        self, name: str, one: Round, item: Waiting, asked: tuple[protocol.Approval, str] | None
+    ) -> protocol.ChatQuestion:
+        approval, until = asked or (None, None)
+        end = item.end or ("" if approval is not None else "has ended")
+        return protocol.ChatQuestion(
+            kind="question",
+            id=name,
+            turn=one.turn,
+            subject=self.redact(item.subject),
+            approval=approval,
+            until=until,
+            end=end,
+        )
+
+    def _call(self, name: str, one: Round, call: Call, beside: Beside) -> protocol.ChatCall:
+        summary, output = self._came_to(call)
+        shown = (
+            output[-LIMIT_CHARS:] if call.result is None or call.tool in COMMANDS else output[:LIMIT_CHARS]
+        )
+        failure = None if call.result is None else call.result.failure
+        done = "done" if failure is None else "failed"
+        todos = [
+            protocol.ChatTodo(text=self.redact(each.text), state=each.state.value) for each in call.todos
+        ]
+        return protocol.ChatCall(
+            kind="call",
+            id=name,
+            turn=one.turn,
+            call=call.id,
+            tool=call.tool,
+            title=self.redact(call.title),
+            state="running" if call.result is None and one.is_running else done,  # type: ignore[arg-type]  # one of them
+            code=None if failure is None else failure.code.value,
+            summary=summary,
+            output=shown,
+            hidden=len(output) - len(shown),
+            uri=self.place(call.path) if call.path else None,
+            line=call.line,
+            todos=todos or None,
+            command=beside.command,
+            awaited=beside.awaited,
+            failures=list(beside.failures) or None,
+            hunks=list(beside.hunks) or None,
+        )
+
+    def _came_to(self, call: Call) -> tuple[str, str]:
+        """The first line of a call's result, and what it has printed."""
+        if call.result is None:
+            return "", self.redact(call.output).strip("\n")
+        text = self.redact(call.result.text.removeprefix(sanitize.PREFIX).strip())
+        first, _, more = text.partition("\n")
+        if call.result.failure is not None:  # its code is told apart
+            code = call.result.failure.code
+            first = first.removeprefix(f"FAILED [{code}] ").removeprefix(f"{code}: ")
+        if call.output:  # it goes on in the background
+            return first, self.redact(call.output).strip("\n")
+        says_enough = call.result.failure is None and (call.tool in SHORT or bool(call.todos))
+        return first, "" if says_enough else more.strip("\n")
+
+
+_Wanted = tuple[str, object, Callable[[], ChatItem]]

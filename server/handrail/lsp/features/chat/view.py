@@ -1,0 +1,198 @@
+"""Conversations in a view of the client's: read one, say something in it, choose its mode and model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from itertools import product
+
+from handrail.agent.chat import slash
+from handrail.agent.chat.transcript import Call
+from handrail.agent.compacting import filled
+from handrail.core.conversation.prompt import Mode
+from handrail.core.policy.place import Place
+from handrail.core.results.redact import redact
+from handrail.lsp import chosen, protocol, settings, wire
+from handrail.lsp.chat.feed import Feed
+from handrail.lsp.chat.items import Items, Now
+from handrail.lsp.chat.page import ChatPage
+from handrail.lsp.features import configuration
+from handrail.lsp.features.chat import begin, commands, mentioned, own_commands, requests
+from handrail.lsp.features.chat.places import PLAN
+from handrail.lsp.questions import words
+from handrail.lsp.state import State, Wrong
+
+SERVICE = "chat"
+LIMIT_HUNKS = 200  # that are shown at their calls; all of them are in the review document
+DIFF_CHARS = 4_000
+
+
+async def read(state: State, params: protocol.ChatReadParams) -> protocol.ChatTranscript:
+    """All of a conversation; its changes are told from then on."""
+    await configuration.settled(state)
+    await state.chats.settled()
+    page = await requests.latest(state, params.session)
+    feed = page.feed or _feed(state, page)
+    if SERVICE in state.client.services:
+        page.feed = feed
+    return feed.read()
+
+
+async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid:
+    """Say something in a conversation, and leave its document's draft alone."""
+    page = await requests.latest(state, params.session)
+    text = params.text.strip("\n")
+    if not text.strip():
+        raise Wrong("params.text must not be empty.")
+    async with page.sending:
+        page.queued = {turn: said for turn, said in page.queued.items() if said[1]}
+        command = slash.parse(text)
+        if isinstance(command, slash.Command):
+            return await _run(state, page, command)
+        if command is not None and await own_commands.named(state, text) is None:
+            raise Wrong(command)
+        begun = await _begun(state, page, text, params)
+    page.changed()
+    return protocol.ChatSaid(session=page.session, turn=begun.turn)
+
+
+async def _run(state: State, page: ChatPage, command: slash.Command) -> protocol.ChatSaid:
+    if command.name == "new":
+        return protocol.ChatSaid(session=(await requests.begun(state)).session, turn=None)
+    page.told = await commands.run(state, page, command)
+    page.changed()
+    return protocol.ChatSaid(session=page.session, turn=None)
+
+
+async def _begun(
+    state: State, page: ChatPage, text: str, params: protocol.ChatSayParams
+) -> protocol.TurnStartResult:
+    if not params.queue or page.transcript.running is None:
+        return await requests.say(state, page, text, params.mode)
+    wanted = protocol.TurnStartParams(prompt=text, session=page.session, mode=params.mode or page.mode)
+    begun = await begin.queue(state, wanted)
+    page.queued[begun.turn] = (text, True)
+    return begun
+
+
+async def choose(state: State, params: protocol.ChatChooseParams) -> None:
+    """Choose the mode of a conversation, or the model."""
+    page = await requests.latest(state, params.session)
+    for name, value in (("mode", params.mode), ("model", params.model)):
+        if value is not None:
+            await commands.run(state, page, slash.Command(name=name, argument=value))
+    page.changed()
+
+
+async def complete(state: State, params: protocol.ChatCompleteParams) -> protocol.ChatOffers:
+    """What may be meant by the end of a message that is being written."""
+    first, _, rest = params.before.rpartition("\n")
+    found = await mentioned.offered(state, rest, is_first=not first.strip())
+    if found is None:
+        return protocol.ChatOffers(typed="", offers=[])
+    names = [protocol.ChatOffer(name=name, does=does) for name, does in found.names]
+    paths = [protocol.ChatOffer(name=path) for path in found.paths]
+    return protocol.ChatOffers(typed=found.typed, offers=[*names, *paths])
+
+
+# ---- What is told ---------------------------------------------------------------------------------
+
+
+def _feed(state: State, page: ChatPage) -> Feed:
+    items = Items(redact=lambda text: redact(text, state.secrets()), place=partial(_place, state))
+    asked = dict[str, tuple[protocol.Approval, str]]()
+
+    def now() -> Now:
+        _learn(state, asked)
+        return Now(
+            questions=asked,
+            commands={
+                each.call: each.id for each in state.host.background.listed(page.session) if each.is_running
+            },
+            awaited=[
+                each.id
+                for each in _calls(page)
+                if each.is_running and state.host.background.is_awaited(page.session, each.id)
+            ],
+            failures=_failures(state),
+            hunks=_hunks(state),
+            queued=page.queued,
+            told=page.told,
+        )
+
+    def tell(change: protocol.ChatChanged) -> None:
+        state.server.protocol.notify(protocol.CHAT_CHANGED, wire.write(change))
+
+    return Feed(
+        session=page.session,
+        items=lambda: items.of(page.transcript, now()),
+        status=lambda: _status(state, page),
+        tell=tell,
+    )
+
+
+def _calls(page: ChatPage) -> Iterator[Call]:
+    """The calls of the turn that runs."""
+    running = page.transcript.running
+    yield from (each for each in (running.items if running is not None else ()) if isinstance(each, Call))
+
+
+def _learn(state: State, asked: dict[str, tuple[protocol.Approval, str]]) -> None:
+    """Keep *asked* to the open questions, each as it was when it was first told."""
+    known = {each.id: each for each in state.questions.open}
+    for name in [name for name in asked if name not in known]:
+        del asked[name]
+    for name, each in known.items():
+        if name not in asked:
+            left = state.questions.seconds_left(each)
+            until = datetime.fromtimestamp(state.world.clock.now() + left, UTC)
+            asked[name] = (words.approval(each, left), until.isoformat(timespec="seconds"))
+
+
+def _failures(state: State) -> Mapping[tuple[str, str], list[protocol.Failure]]:
+    found = dict[tuple[str, str], list[protocol.Failure]]()
+    for each in state.host.ledger.open:
+        key = (each.mutation.turn, each.mutation.call)
+        found.setdefault(key, []).append(state.converter.failure(each))
+    return found
+
+
+def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
+    found = dict[tuple[str, str], list[protocol.ChatHunk]]()
+    for each in state.discussion.pending()[:LIMIT_HUNKS]:
+        hunk = protocol.ChatHunk(
+            id=each.hunk,
+            uri=each.uri,
+            path=each.path,
+            line=each.start,
+            diff=redact(each.diff, state.secrets())[:DIFF_CHARS] if each.has_text else "",
+            kind=each.kind.value,
+        )
+        for key in product(each.turns, each.calls):
+            found.setdefault(key, []).append(hunk)
+    return found
+
+
+def _place(state: State, path: str) -> str | None:
+    place = state.workspace.resolve(path)
+    return state.spelled(place.uri) if isinstance(place, Place) else None
+
+
+def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
+    transcript, used = page.transcript, page.transcript.usage
+    share, running = filled(state.host, page.session), transcript.running
+    last = transcript.rounds[-1] if transcript.rounds else None
+    is_planned = last is not None and last.mode == Mode.PLAN and last.state == "finished" and running is None
+    mode = Mode(page.mode or state.settings.text(settings.MODE)).value
+    return protocol.ChatStatus(
+        title=redact(transcript.title, state.secrets()),
+        model=chosen.named(state),
+        mode=mode,  # type: ignore[arg-type]  # one of them
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        running=None if running is None else running.turn,
+        context_percent=None if share is None else round(share * 100),
+        cost_usd=used.cost_usd,
+        plan=PLAN if is_planned else None,
+    )
