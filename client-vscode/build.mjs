@@ -1,21 +1,26 @@
-// Bundles the extension into out/extension.js, with the licences of everything that went in beside it.
+// Bundles the extension into out/extension.js and the chat view's page into out/chat.js and out/chat.css, with the licences of everything that went in beside it.
 import { build } from "esbuild";
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
+const shared = { bundle: true, minify: true, sourcemap: "linked", sourcesContent: false, metafile: true, logLevel: "warning" };
 const { metafile } = await build({
+  ...shared,
   entryPoints: ["src/extension.ts"],
   outfile: "out/extension.js",
-  bundle: true,
   platform: "node",
   format: "cjs",
   target: "node20",
   external: ["vscode"],
-  minify: true,
-  sourcemap: "linked",
-  sourcesContent: false,
-  metafile: true,
-  logLevel: "warning",
+});
+await build({
+  ...shared,
+  entryPoints: [{ in: "webview/main.ts", out: "chat" }, { in: "webview/chat.css", out: "chat" }],
+  outdir: "out",
+  sourcemap: false,
+  platform: "browser",
+  format: "iife",
+  target: "chrome128",
 });
 
 const packages = new Set();

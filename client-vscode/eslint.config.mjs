@@ -6,7 +6,7 @@ export default defineConfig(
   { ignores: ["out/", "bundled/"] },
   js.configs.recommended,
   {
-    files: ["src/**/*.ts"],
+    files: ["src/**/*.ts", "webview/**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true } },
     rules: {
@@ -31,6 +31,19 @@ export default defineConfig(
           message: "Show it with present.ts, which escapes for the surface.",
         },
         { selector: "Identifier[name='MarkdownString']", message: "Markdown interprets what it shows; use plain text." },
+      ],
+    },
+  },
+  {
+    // A page of ours makes elements and texts, never HTML of a text.
+    files: ["webview/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML|srcdoc|href|src)$/]",
+          message: "Make elements with dom.ts: what is shown may be a model's text.",
+        },
       ],
     },
   },

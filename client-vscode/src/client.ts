@@ -33,7 +33,7 @@ const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]
  * gets a new client, and the connection decides when.
  */
 export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
-  const handrail: ClientOptions = { turnUpdates: true, approvals: true, services: offersModels() ? ["save", "model"] : ["save"] };
+  const handrail: ClientOptions = { turnUpdates: true, approvals: true, services: ["save", "chat", ...(offersModels() ? ["model"] : [])] };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),
     closed: () => ({ action: CloseAction.DoNotRestart, message: "The server ended.", handled: true }),

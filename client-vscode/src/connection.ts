@@ -28,6 +28,21 @@ export interface Requests {
   [protocol.APPROVAL_LIST]: [protocol.ApprovalListParams, protocol.Approval[]];
   [protocol.APPROVAL_ANSWER]: [protocol.ApprovalAnswerParams, null];
   [protocol.OUTPUT_SHOW]: [protocol.OutputShowParams, protocol.ServedDocument];
+  [protocol.CHAT_OPEN]: [protocol.ChatOpenParams, protocol.ChatDocument];
+  [protocol.CHAT_READ]: [protocol.ChatReadParams, protocol.ChatTranscript];
+  [protocol.CHAT_SAY]: [protocol.ChatSayParams, protocol.ChatSaid];
+  [protocol.CHAT_CHOOSE]: [protocol.ChatChooseParams, null];
+  [protocol.CHAT_COMPLETE]: [protocol.ChatCompleteParams, protocol.ChatOffers];
+  [protocol.CHAT_RESEND]: [protocol.ChatResendParams, protocol.ChatDocument];
+  [protocol.COMMAND_INTERRUPT]: [protocol.CommandInterruptParams, null];
+  [protocol.COMMAND_STOP]: [protocol.CommandStopParams, protocol.BackgroundCommand];
+  [protocol.FAILURE_APPLY]: [protocol.FailureApplyParams, protocol.Outcome[]];
+  [protocol.FAILURE_DIFF]: [protocol.FailureDiffParams, protocol.FailureDiff];
+  [protocol.FAILURE_DISMISS]: [protocol.FailureDismissParams, null];
+  [protocol.MODEL_LIST]: [protocol.ModelListParams, protocol.ModelInfo[]];
+  [protocol.REVIEW_KEEP]: [protocol.ReviewKeepParams, protocol.ReviewKept];
+  [protocol.REVIEW_UNDO]: [protocol.ReviewUndoParams, protocol.ReviewUndone];
+  [protocol.SESSION_LIST]: [protocol.SessionListParams, protocol.SessionInfo[]];
   [protocol.RULES_LIST]: [protocol.RuleListParams, protocol.RuleInfo[]];
   [protocol.RULES_REMOVE]: [protocol.RuleRemoveParams, null];
 }
@@ -66,16 +81,23 @@ export class Connection implements Disposable {
   private readonly updateEmitter = new EventEmitter<protocol.TurnUpdate>();
   private readonly questionEmitter = new EventEmitter<protocol.Approval>();
   private readonly questionEndEmitter = new EventEmitter<protocol.ApprovalEndedParams>();
+  private readonly chatEmitter = new EventEmitter<protocol.ChatChanged>();
 
   readonly onDidChangeState = this.stateEmitter.event;
   readonly onTurnUpdate = this.updateEmitter.event;
   readonly onQuestion = this.questionEmitter.event;
   readonly onQuestionEnd = this.questionEndEmitter.event;
+  readonly onChatChanged = this.chatEmitter.event;
 
   constructor(
     private readonly context: ExtensionContext,
     private readonly log: LogOutputChannel,
   ) {}
+
+  /** Whether the server runs. */
+  get isRunning(): boolean {
+    return this.client?.state === State.Running;
+  }
 
   /** Starts the server if it is not running. Calls during a start wait for the same one. */
   start(): Promise<LanguageClient> {
@@ -121,6 +143,7 @@ export class Connection implements Disposable {
     this.updateEmitter.dispose();
     this.questionEmitter.dispose();
     this.questionEndEmitter.dispose();
+    this.chatEmitter.dispose();
   }
 
   /** Makes a start the one that everyone waits for. */
@@ -164,6 +187,9 @@ export class Connection implements Disposable {
     });
     client.onNotification(protocol.APPROVAL_ENDED, (end: protocol.ApprovalEndedParams) => {
       this.questionEndEmitter.fire(end);
+    });
+    client.onNotification(protocol.CHAT_CHANGED, (change: protocol.ChatChanged) => {
+      this.chatEmitter.fire(change);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>

@@ -5,6 +5,7 @@
  */
 import { commands, type ExtensionContext } from "vscode";
 
+import { ChatView } from "./chat/view";
 import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
 import { Kept } from "./kept";
@@ -28,11 +29,17 @@ export function activate(context: ExtensionContext): void {
   const questions = new Questions(server, texts, log);
   const status = new Status(server, turns, questions);
   const kept = new Kept(server, log);
+  const chat = new ChatView(context, server, restores, texts, log);
+  questions.heed((session) => chat.shows(session), chat.onDidChangeSight);
   connection = server;
 
   const actions: Record<string, () => unknown> = {
     "handrail.client.ask": () => turns.ask(),
     "handrail.client.applyClipboard": () => turns.applyClipboard(),
+    "handrail.client.showChat": () => chat.show(),
+    "handrail.client.newChat": () => chat.begin(),
+    "handrail.client.chooseChat": () => chat.choose(),
+    "handrail.client.openChatDocument": () => chat.openDocument(),
     "handrail.client.stop": () => turns.stop(),
     "handrail.client.restore": () => chooseAndRestore(server, restores),
     "handrail.client.restoreLines": () => chooseAndRestoreLines(server, restores),
@@ -56,7 +63,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept);
+  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat);
   void server.startShown();
 }
 

@@ -9,6 +9,7 @@ import {
   CodeLens,
   commands,
   type Disposable,
+  type Event,
   EventEmitter,
   languages,
   type LogOutputChannel,
@@ -48,6 +49,8 @@ export class Questions implements Disposable {
   /** Takes the notification away. */
   private release: (() => void) | undefined;
   private timer: NodeJS.Timeout | undefined;
+  /** Whether the questions of a session stand in front of the person anyway. */
+  private isInSight: (session: string) => boolean = () => false;
 
   readonly onDidChange = this.changes.event;
 
@@ -80,6 +83,16 @@ export class Questions implements Disposable {
   get waiting(): { count: number; minutesLeft: number } {
     const until = Math.min(...[...this.open.values()].map((each) => each.until));
     return { count: this.open.size, minutesLeft: Math.max(0, Math.ceil((until - Date.now()) / 60_000)) };
+  }
+
+  /** From now on no notification tells of questions that are in sight; *onDidChange* says that this may have changed. */
+  heed(isInSight: (session: string) => boolean, onDidChange: Event<void>): void {
+    this.isInSight = isInSight;
+    this.subscriptions.push(
+      onDidChange(() => {
+        this.changed();
+      }),
+    );
   }
 
   /** Shows a question; if it is in front of the person already, offers its answers in a list. */
@@ -161,9 +174,12 @@ export class Questions implements Disposable {
     const { open } = this;
     this.lenses.fire();
     this.changes.fire();
-    if (open.size === 0) {
+    const hidden = [...open.values()].filter(({ question }) => !this.isInSight(question.session));
+    if (hidden.length === 0) {
       this.release?.();
       this.release = undefined;
+    }
+    if (open.size === 0) {
       clearInterval(this.timer);
       this.timer = undefined;
       return;
@@ -171,7 +187,7 @@ export class Questions implements Disposable {
     this.timer ??= setInterval(() => {
       this.changes.fire();
     }, REMIND_MS);
-    if (this.release !== undefined) return;
+    if (hidden.length === 0 || this.release !== undefined) return;
     const until = new Promise<void>((resolve) => {
       this.release = resolve;
     });

@@ -12,10 +12,11 @@ import {
   window,
 } from "vscode";
 
+import { makeVisible } from "./characters";
 import type { Connection, ConnectionState } from "./connection";
 import { count } from "./messages";
 import { BACK, pick } from "./pick";
-import { type Choice, escapeLabel, makeVisible } from "./present";
+import { type Choice, escapeLabel } from "./present";
 import type { Questions } from "./questions";
 import type { Turns } from "./turns";
 import { ANSWER_COMMAND } from "./words";
@@ -61,6 +62,7 @@ export class Status implements Disposable {
       ...(this.turns.activity === undefined ? [] : [entry("debug-stop", "Stop", "handrail.client.stop")]),
       ...(this.failureCount === 0 ? [] : [entry("warning", "Show Problems", "workbench.actions.view.problems")]),
       entry("comment", "Ask…", "handrail.client.ask"),
+      entry("comment-discussion", "Show Chat", "handrail.client.showChat"),
       entry("clippy", "Apply Reply from Clipboard", "handrail.client.applyClipboard"),
       entry("discard", "Restore Checkpoint…", "handrail.client.restore"),
       ...(this.state === "running" ? [] : [entry("debug-restart", "Restart Server", "handrail.client.restartServer")]),

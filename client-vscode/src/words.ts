@@ -1,7 +1,7 @@
 /**
  * What the person reads of a question: all of it, as plain text, and what its answers are called.
  */
-import { makeExact } from "./present";
+import { makeExact } from "./characters";
 import type { Approval, ApprovalKind } from "./protocol";
 
 /** The command that shows an open question, and then takes an answer. */
@@ -48,6 +48,11 @@ export function headingOf({ kind }: Approval): string {
 export function titleOf({ kind }: Approval, choice: string): string {
   if (kind !== "question") return TITLES[choice] ?? choice;
   return choice === NO ? "No answer" : choice;
+}
+
+/** What stands above the subject of a question. */
+export function subjectOf({ kind }: Approval): string {
+  return SUBJECTS[kind];
 }
 
 /**

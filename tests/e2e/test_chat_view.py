@@ -237,13 +237,14 @@ async def test_mode_model_and_commands(stage: Stage) -> None:
 
 async def test_names_and_commands_are_completed(stage: Stage) -> None:
     stage.put("src/a b.py", "")
+    stage.put(".agents/commands/modest.md", "Be modest.")
     view = await shown(stage)
 
     async def offers(before: str) -> tuple[str, list[str]]:
         found = await view.editor.request("chat.complete", before=before)
         return found["typed"], [each["name"] for each in found["offers"]]
 
-    assert await offers("/mod") == ("/mod", ["/mode", "/model"])
+    assert await offers("/mod") == ("/mod", ["/mode", "/model", "/modest"])
     assert await offers("look at\n/mod") == ("", [])
     assert await offers("look at @di") == ("@di", ["@diff"])
     assert await offers("\U0001f600 look at @a") == ("@a", ['@"src/a b.py"'])

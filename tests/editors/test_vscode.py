@@ -294,3 +294,18 @@ def test_changes_are_typed_in_undone_commented_on_and_committed(code: VSCode) ->
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:
     code.run("reloaded", scenario={}, **code.own_server)
     assert not (code.workspace / "ran.txt").exists()
+
+
+def test_a_conversation_in_the_chat_view(code: VSCode) -> None:
+    line, _ = waiting.command()
+    hostile = "<img src=x onerror=alert(1)> [fine](command:handrail-host-tests.harm).txt"
+    (code.workspace / hostile).write_bytes(b"one\n")
+    (code.workspace / OPEN).write_bytes(PRICES)
+    told = {
+        "texts": waiting.LINKS,
+        "line": line.rpartition("\n")[0],
+        "file": hostile,
+        "prices": PRICES.decode(),
+        "meant": "    return sum(articles) + TAX * len(articles)",
+    }
+    code.run("chat", scenario=told, **code.own_server)

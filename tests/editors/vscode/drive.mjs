@@ -31,28 +31,46 @@ const browser = await chromium.launchPersistentContext(profile, {
   ],
 });
 
+/** What no text may bring about: dialogs, and requests to others. */
+const alarms = [];
+
+/** What a user does: in the `place` that is looked at, which is the page or a frame of it. */
 const ACTIONS = {
+  select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
+  mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
   reload: (page) => page.reload({ waitUntil: "commit" }),
-  press: (page, key) => page.keyboard.press(key),
-  type: (page, text) => page.keyboard.type(text),
-  click: (page, role, name) => page.getByRole(role, { name }).first().click(),
-  clickText: (page, text, exact = true) => page.getByText(text, { exact }).filter({ visible: true }).first().click(),
+  press: (page, _place, key) => page.keyboard.press(key),
+  type: (page, _place, text) => page.keyboard.type(text),
+  click: (_page, place, role, name, at = 0) => place.getByRole(role, { name }).nth(at).click(),
+  clickText: (_page, place, text, exact = true) => place.getByText(text, { exact }).filter({ visible: true }).first().click(),
 };
+
+/** The frame that has an element; a view that is just being loaded is waited for. */
+async function frameWith(page, selector) {
+  for (const start = Date.now(); Date.now() - start < 20_000; ) {
+    for (const frame of page.frames()) {
+      if (await frame.locator(selector).count().catch(() => 0)) return frame;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  throw new Error(`No frame has ${selector}.`);
+}
 
 /**
  * Waits for what the host tests say the user sees, takes a picture, and does what the user does then.
  *
  * Returns the texts of what is visible of each CSS selector that the tests want to read.
  */
-async function beUser(page, { sees, lacks, does, reads }, picture) {
-  const visible = (text) => page.getByText(text).or(page.getByPlaceholder(text)).filter({ visible: true });
+async function beUser(page, { sees, lacks, does, reads, frame }, picture) {
+  const place = frame ? await frameWith(page, frame) : page;
+  const visible = (text) => place.getByText(text).or(place.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 });
   await page.screenshot({ path: picture });
   if (lacks) await visible(lacks).first().waitFor({ state: "detached", timeout: 5_000 });
   const texts = {};
-  for (const [name, selector] of Object.entries(reads)) texts[name] = await page.locator(selector).filter({ visible: true }).allInnerTexts();
-  for (const [action, ...details] of does) await ACTIONS[action](page, ...details);
-  return texts;
+  for (const [name, selector] of Object.entries(reads)) texts[name] = await place.locator(selector).filter({ visible: true }).allInnerTexts();
+  for (const [action, ...details] of does) await ACTIONS[action](page, place, ...details);
+  return { ...texts, alarms };
 }
 
 /** Answers a request of the host tests with a `.done` file: what was read, or what went wrong. */
@@ -72,6 +90,13 @@ try {
   await browser.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
   const page = browser.pages()[0] ?? (await browser.newPage());
   page.on("pageerror", (error) => console.log("page error:", error.message));
+  page.on("dialog", (dialog) => {
+    alarms.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  browser.on("request", (request) => {
+    if (new URL(request.url()).hostname.endsWith("example.org")) alarms.push(`request: ${request.url()}`);
+  });
   await page.addInitScript(
     (options) => {
       const get = Element.prototype.getAttribute;

@@ -1,0 +1,281 @@
+/**
+ * The chat view: a page beside the editor that shows a conversation and sends what the person does in it.
+ *
+ * It decides nothing. The page runs one script of ours and loads nothing else; what it shows are texts, never HTML. What it
+ * sends is read strictly, and names things by ids that are looked up here: no address or command comes from a text.
+ */
+import { randomBytes } from "node:crypto";
+import {
+  commands,
+  type Disposable,
+  env,
+  EventEmitter,
+  type ExtensionContext,
+  type LogOutputChannel,
+  Selection,
+  Uri,
+  type Webview,
+  type WebviewView,
+  type WebviewViewProvider,
+  window,
+  workspace,
+} from "vscode";
+
+import type { Connection } from "../connection";
+import { messageOf, tell, UserError } from "../messages";
+import { BACK, pick } from "../pick";
+import * as protocol from "../protocol";
+import type { Restores } from "../restores";
+import { OUTPUT, type Texts } from "../texts";
+import { Conversation } from "./conversation";
+import { type FromView, isWebAddress, readMessage, type ToView } from "./messages";
+
+export const VIEW = "handrail.client.chat";
+
+type Handlers = { [T in FromView["type"]]: (message: Extract<FromView, { type: T }>) => unknown };
+
+export class ChatView implements WebviewViewProvider, Disposable {
+  private view: WebviewView | undefined;
+  private readonly sight = new EventEmitter<void>();
+
+  /** What stands in front of the person may be something else now. */
+  readonly onDidChangeSight = this.sight.event;
+
+  private readonly conversation: Conversation;
+  private readonly subscriptions: Disposable[];
+
+  constructor(
+    private readonly context: ExtensionContext,
+    private readonly connection: Connection,
+    private readonly restores: Restores,
+    private readonly texts: Texts,
+    private readonly log: LogOutputChannel,
+  ) {
+    this.conversation = new Conversation(connection, context.workspaceState);
+    this.subscriptions = [
+      this.conversation.onDidRead(() => {
+        this.showWhole();
+        this.sight.fire();
+      }),
+      this.conversation.onDidChange((change) => {
+        this.post({ type: "change", change });
+      }),
+      connection.onDidChangeState((state) => {
+        this.post({ type: "server", state });
+        if (state === "running" && this.view !== undefined) void this.attempt("The conversation cannot be read", () => this.conversation.open());
+        else if (state !== "running") this.conversation.forget();
+      }),
+      window.registerWebviewViewProvider(VIEW, this),
+    ];
+  }
+
+  resolveWebviewView(view: WebviewView): void {
+    this.view = view;
+    const own = Uri.joinPath(this.context.extensionUri, "out");
+    view.webview.options = { enableScripts: true, enableCommandUris: false, localResourceRoots: [own] };
+    view.webview.onDidReceiveMessage((value: unknown) => this.receive(value));
+    view.onDidChangeVisibility(() => {
+      this.sight.fire();
+    });
+    view.onDidDispose(() => {
+      if (this.view === view) this.view = undefined;
+      this.sight.fire();
+    });
+    view.webview.html = page(view.webview, own);
+  }
+
+  /** Whether a conversation is in front of the person. */
+  shows(session: string): boolean {
+    return this.view?.visible === true && this.conversation.id === session;
+  }
+
+  /** Brings the view to the front. */
+  async show(): Promise<void> {
+    await commands.executeCommand(`${VIEW}.focus`);
+  }
+
+  /** Begins another conversation. */
+  async begin(): Promise<void> {
+    await this.show();
+    if (!this.conversation.isKnown) await this.conversation.open();
+    const { session } = await this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text: "/new" });
+    await this.conversation.open(session);
+  }
+
+  /** Lets the person choose a conversation, and shows it. */
+  async choose(): Promise<void> {
+    const sessions = await this.connection.request(protocol.SESSION_LIST, {});
+    if (sessions.length === 0) {
+      tell("there is no conversation yet.");
+      return;
+    }
+    const items = sessions.map(({ session, title, time, turns }) => {
+      return { session, label: title, description: `${new Date(time).toLocaleString()}, ${turns} ${turns === 1 ? "turn" : "turns"}` };
+    });
+    const active = items.find(({ session }) => session === this.conversation.id);
+    const chosen = await pick(items, { title: "Handrail: Conversations", placeholder: "Go on with a conversation", active });
+    if (chosen === undefined || chosen === BACK) return;
+    await this.show();
+    await this.conversation.open(chosen.session);
+  }
+
+  /** Opens the same conversation as a document. */
+  async openDocument(): Promise<void> {
+    if (!this.conversation.isKnown) await this.conversation.open();
+    const { uri, line } = await this.connection.request(protocol.CHAT_OPEN, { session: this.conversation.id });
+    const document = await workspace.openTextDocument(Uri.parse(uri));
+    await window.showTextDocument(document, { selection: new Selection(line, 0, line, 0), preview: false });
+  }
+
+  dispose(): void {
+    this.subscriptions.forEach((subscription) => {
+      subscription.dispose();
+    });
+    this.conversation.dispose();
+    this.sight.dispose();
+  }
+
+  /** What is done for each message. */
+  private readonly handlers: Handlers = {
+    ready: () => this.greet(),
+    say: ({ text, queue }) => this.say(text, { queue }),
+    complete: async ({ before, number }) => {
+      this.post({ type: "offers", number, offers: await this.connection.request(protocol.CHAT_COMPLETE, { before }) });
+    },
+    plan: () => this.say(this.conversation.status.plan ?? "", { mode: "edit" }),
+    stop: () => this.stop(),
+    models: () => this.chooseModel(),
+    mode: ({ mode }) => this.connection.request(protocol.CHAT_CHOOSE, { session: this.conversation.id, mode }),
+    answer: ({ approval, choice }) => this.connection.request(protocol.APPROVAL_ANSWER, { approval, choice }),
+    output: async ({ call }) => {
+      const { text } = await this.connection.request(protocol.OUTPUT_SHOW, { call });
+      await this.texts.show(OUTPUT, text);
+    },
+    interrupt: ({ call }) => this.connection.request(protocol.COMMAND_INTERRUPT, { session: this.conversation.id, call }),
+    session: ({ session }) => this.conversation.open(session),
+    end: ({ command }) => this.connection.request(protocol.COMMAND_STOP, { command }),
+    place: ({ item }) => this.goTo(this.callOf(item)),
+    hunk: ({ item, hunk }) => this.goTo(this.callOf(item)?.hunks?.find(({ id }) => id === hunk)),
+    keep: ({ hunk }) => this.connection.request(protocol.REVIEW_KEEP, { hunks: [hunk] }),
+    revert: ({ hunk }) => this.undo(hunk),
+    link: ({ address }) => (isWebAddress(address) ? env.openExternal(Uri.parse(address, true)) : undefined),
+    copy: ({ text }) => env.clipboard.writeText(text),
+    resend: ({ turn, text }) => this.resend(turn, text),
+    undo: ({ turn }) => this.restores.restore({ checkpoint: turn }),
+    apply: ({ failure, candidate }) => this.connection.request(protocol.FAILURE_APPLY, { failure, candidate }),
+    compare: async ({ failure }) => {
+      const { text } = await this.connection.request(protocol.FAILURE_DIFF, { failure });
+      await this.texts.show("edit.diff", text);
+    },
+    dismiss: ({ failure }) => this.connection.request(protocol.FAILURE_DISMISS, { failure }),
+  };
+
+  private async receive(value: unknown): Promise<void> {
+    const message = readMessage(value);
+    if (message === undefined) {
+      this.log.warn("The chat view sent something that is not a message");
+      return;
+    }
+    const handle = this.handlers[message.type] as (message: FromView) => unknown;
+    await this.attempt(FAILED[message.type] ?? "That could not be done", () => handle(message));
+  }
+
+  /** Does something, and has the view say what went wrong. */
+  private async attempt(doing: string, action: () => unknown): Promise<void> {
+    try {
+      await action();
+    } catch (thrown) {
+      this.log.warn(doing, thrown);
+      this.post({ type: "failed", doing, text: messageOf(thrown) });
+    }
+  }
+
+  private async greet(): Promise<void> {
+    this.post({ type: "server", state: this.connection.isRunning ? "running" : "starting" });
+    if (this.conversation.isKnown) this.showWhole();
+    else await this.conversation.open();
+  }
+
+  private async say(text: string, more: { queue?: boolean; mode?: protocol.Mode }): Promise<void> {
+    const { session } = await this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text, ...more });
+    this.post({ type: "said", text });
+    if (session !== this.conversation.id) await this.conversation.open(session);
+  }
+
+  private async stop(): Promise<void> {
+    const { running } = this.conversation.status;
+    if (running !== undefined) await this.connection.request(protocol.TURN_CANCEL, { turn: running });
+  }
+
+  private async chooseModel(): Promise<void> {
+    const models = await this.connection.request(protocol.MODEL_LIST, {});
+    const items = models.map(({ model, title, current }) => {
+      return { model, current, label: title ?? model, ...(title === undefined ? {} : { description: model }) };
+    });
+    const active = items.find(({ current }) => current);
+    const chosen = await pick(items, { title: "Handrail: Model", placeholder: "Who answers from the next turn on", active });
+    if (chosen === undefined || chosen === BACK) return;
+    await this.connection.request(protocol.CHAT_CHOOSE, { session: this.conversation.id, model: chosen.model });
+  }
+
+  private callOf(item: string): protocol.ChatCall | undefined {
+    const found = this.conversation.item(item);
+    return found?.kind === "call" ? found : undefined;
+  }
+
+  private async goTo(place: { uri?: string; line?: number } | undefined): Promise<void> {
+    if (place?.uri === undefined) return;
+    const line = place.line ?? 0;
+    const document = await workspace.openTextDocument(Uri.parse(place.uri));
+    await window.showTextDocument(document, { selection: new Selection(line, 0, line, 0) });
+  }
+
+  private async undo(hunk: string): Promise<void> {
+    const { conflicts } = await this.connection.request(protocol.REVIEW_UNDO, { hunks: [hunk] });
+    if (conflicts.length > 0) throw new UserError(conflicts.map(({ reason }) => reason).join(" "));
+  }
+
+  private async resend(turn: string, text: string): Promise<void> {
+    const { session } = await this.connection.request(protocol.CHAT_RESEND, { session: this.conversation.id, turn, text });
+    await this.conversation.open(session);
+  }
+
+  private showWhole(): void {
+    const { id, status, all } = this.conversation;
+    this.post({ type: "whole", session: id, status, items: all });
+  }
+
+  private post(message: ToView): void {
+    void this.view?.webview.postMessage(message);
+  }
+}
+
+/** What could not be done, where a text of the person's depends on it. */
+const FAILED: Partial<Record<FromView["type"], string>> = {
+  ready: "The conversation cannot be read",
+  say: "Your message was not sent",
+  resend: "Your message was not sent",
+  answer: "The question was not answered",
+  revert: "The change was not undone",
+};
+
+/** The page. It may run the one script that carries the nonce; images, fonts, frames and connections have no source. */
+function page(webview: Webview, own: Uri): string {
+  const nonce = randomBytes(16).toString("base64");
+  const address = (name: string) => webview.asWebviewUri(Uri.joinPath(own, name)).toString();
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; form-action 'none'; base-uri 'none'`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="UTF-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Handrail</title>
+<link rel="stylesheet" href="${address("chat.css")}">
+</head>
+<body>
+<div id="handrail-chat"></div>
+<script nonce="${nonce}" src="${address("chat.js")}"></script>
+</body>
+</html>`;
+}

@@ -1,0 +1,140 @@
+/** Where the person writes: the message, what sends it, and what the next turn is asked with. */
+import type { ChatStatus, Mode } from "../src/protocol";
+import { Completion } from "./completion";
+import { button, h } from "./dom";
+import type { Send } from "./items";
+
+const MODES: Record<Mode, string> = { edit: "Edit", ask: "Ask", plan: "Plan" };
+const HIGHEST_PX = 240;
+
+export class Composer {
+  readonly element: HTMLElement;
+  readonly completion: Completion;
+  private readonly input = h("textarea", { "aria-label": "Your message", "data-key": "message" });
+  private readonly note = h("div", { class: "editing" });
+  private readonly sendButton = button("Send", "send", () => {
+    this.submit(false);
+  }, { class: "primary" });
+  private readonly queueButton = button("Queue", "queue", () => {
+    this.submit(true);
+  }, { title: "Send when this turn has finished (Ctrl+Enter)" });
+  private readonly stopButton = button("Stop", "stop", () => {
+    this.send({ type: "stop" });
+  });
+  private readonly planButton = button("Carry out this plan", "plan", () => {
+    this.send({ type: "plan" });
+  }, { class: "primary" });
+  private readonly modes = h("select", { "aria-label": "Mode", "data-key": "mode" });
+  private readonly model = button("", "model", () => {
+    this.send({ type: "models" });
+  }, { class: "quiet" });
+  private readonly usage = h("span", { class: "quiet usage" });
+  /** The turn whose message is changed; else it is a new one. */
+  private turn: string | undefined;
+  private isRunning = false;
+
+  constructor(
+    private readonly send: Send,
+    private readonly keep: (draft: string) => void,
+  ) {
+    this.input.rows = 2;
+    this.modes.append(...Object.entries(MODES).map(([value, title]) => new Option(title, value)));
+    this.completion = new Completion(this.input, send, () => {
+      this.changed();
+    });
+    this.input.addEventListener("input", () => {
+      this.changed();
+      this.completion.typing();
+    });
+    this.input.addEventListener("keydown", (event) => {
+      this.pressed(event);
+    });
+    this.modes.addEventListener("change", () => {
+      send({ type: "mode", mode: this.modes.value as Mode });
+    });
+    const buttons = h("div", { class: "buttons" }, this.modes, this.model, h("span", { class: "space" }), this.stopButton, this.queueButton, this.sendButton);
+    this.element = h("footer", {}, h("div", { class: "actions" }, this.planButton), this.note, this.completion.element, this.input, buttons, this.usage);
+    this.note.hidden = true;
+  }
+
+  /** Shows what the next turn is asked with, and what this conversation has used. */
+  show(status: ChatStatus): void {
+    this.isRunning = status.running !== undefined;
+    this.stopButton.hidden = !this.isRunning;
+    this.queueButton.hidden = !this.isRunning || this.turn !== undefined;
+    this.planButton.hidden = status.plan === undefined;
+    this.sendButton.title = this.isRunning && this.turn === undefined ? "Say this to the turn that runs (Enter)" : "Send (Enter)";
+    this.input.placeholder = this.isRunning ? "Say something to the turn that runs" : "Ask, or say what is to be done. @path shows a file.";
+    this.modes.value = status.mode;
+    this.model.textContent = status.model === "" ? "Model" : status.model;
+    this.model.setAttribute("aria-label", `Model: ${status.model}. Choose another one`);
+    this.usage.textContent = usageOf(status);
+  }
+
+  /** Writes a draft; *turn* if it is to be sent in the place of that turn's message. */
+  write(text: string, turn?: string): void {
+    this.turn = turn;
+    this.input.value = text;
+    this.note.hidden = turn === undefined;
+    const cancel = button("Cancel", "cancel", () => {
+      this.write("");
+    });
+    this.note.replaceChildren(...(turn === undefined ? [] : ["This is sent again in a new conversation, with what was before it.", cancel]));
+    this.queueButton.hidden = !this.isRunning || turn !== undefined;
+    this.grow();
+    this.keep(turn === undefined ? text : "");
+  }
+
+  focus(): void {
+    this.input.focus();
+  }
+
+  /** What was sent is no draft any more, unless something else stands there by now. */
+  sent(text: string): void {
+    if (this.input.value.trim() === text.trim()) this.write("");
+  }
+
+  private submit(queue: boolean): void {
+    const text = this.input.value;
+    if (text.trim() === "") return;
+    if (this.turn === undefined) {
+      this.send({ type: "say", text, queue });
+      return;
+    }
+    this.send({ type: "resend", turn: this.turn, text });
+    this.write("");
+  }
+
+  private changed(): void {
+    this.grow();
+    this.keep(this.turn === undefined ? this.input.value : "");
+  }
+
+  private pressed(event: KeyboardEvent): void {
+    const isForList = !event.shiftKey && !event.ctrlKey && !event.isComposing && this.completion.pressed(event.key);
+    if (isForList) {
+      event.preventDefault();
+      event.stopPropagation();
+      return;
+    }
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    this.submit(this.isRunning && (event.ctrlKey || event.metaKey));
+  }
+
+  private grow(): void {
+    this.input.style.height = "auto";
+    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, HIGHEST_PX)}px`;
+  }
+}
+
+/** What the conversation has used, as people read it. */
+function usageOf({ contextPercent, inputTokens = 0, outputTokens = 0, costUsd }: ChatStatus): string {
+  const tokens = inputTokens + outputTokens;
+  const parts = [
+    contextPercent === undefined ? "" : `${contextPercent} % of the context`,
+    tokens === 0 ? "" : `${tokens.toLocaleString("en")} tokens`,
+    costUsd === undefined ? "" : `$${costUsd.toFixed(2)}`,
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}

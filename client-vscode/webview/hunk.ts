@@ -1,0 +1,30 @@
+/** A change of a call that is neither kept nor undone: what goes, what comes, and what can be done with it. */
+import { makeReadable, makeVisible } from "../src/characters";
+import type { ChatHunk } from "../src/protocol";
+import { button, h } from "./dom";
+import type { Send } from "./items";
+
+const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: "created", deleted: "deleted", whole: "changed as a whole" };
+
+/** The change, in the card of the item that made it. */
+export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, send: Send): HTMLElement {
+  const place = `${makeVisible(path)}:${line + 1}`;
+  const open = button(place, `hunk ${id}`, () => {
+    send({ type: "hunk", item, hunk: id });
+  }, { class: "link", title: "Open" });
+  const keep = button("Keep", `keep ${id}`, () => {
+    send({ type: "keep", hunk: id });
+  }, { "aria-label": `Keep the change at ${place}` });
+  const undo = button("Undo", `undo ${id}`, () => {
+    send({ type: "revert", hunk: id });
+  }, { "aria-label": `Undo the change at ${place}` });
+  const bar = h("div", { class: "code-bar" }, h("span", {}, open, ` ${KINDS[kind]}`), h("span", { class: "actions" }, keep, undo));
+  return h("div", { class: "hunk", "data-hunk": id }, bar, diff === "" ? undefined : diffOf(diff, place));
+}
+
+function diffOf(diff: string, place: string): HTMLElement {
+  const rows = makeReadable(diff)
+    .split("\n")
+    .map((row) => h("span", { class: row.startsWith("+") ? "row added" : row.startsWith("-") ? "row removed" : "row" }, `${row}\n`));
+  return h("pre", { tabindex: "0", role: "group", "aria-label": `Change at ${place}` }, ...rows);
+}

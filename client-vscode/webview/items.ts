@@ -1,0 +1,181 @@
+/** The parts of a conversation as elements: each is made from its item alone, and made anew when that changes. */
+import { makeReadable } from "../src/characters";
+import type { FromView } from "../src/chat/messages";
+import type { ChatItem, ChatPrompt, ChatRemark, ChatTold, ChatWords } from "../src/protocol";
+import { callOf } from "./call";
+import { button, h } from "./dom";
+import { Prose, type Ways } from "./markdown";
+import { questionOf } from "./question";
+
+export type Send = (message: FromView) => void;
+
+/** What an item can be made with. */
+export interface Surroundings {
+  send: Send;
+  /** Whether a turn runs. */
+  isRunning: boolean;
+  /** The person wants to change an earlier message, and send it again. */
+  edit: (turn: string, text: string) => void;
+  /** The person wants to say something again that no turn has read. */
+  reuse: (text: string) => void;
+}
+
+const TOLD: Record<ChatTold["state"], string> = {
+  read: "Said while the turn ran:",
+  waiting: "You said this; the model reads it before its next step:",
+  unread: "The model has not read this:",
+  queued: "This is sent when the turn has finished:",
+};
+
+const ENDS: Partial<Record<ChatPrompt["state"], string>> = {
+  stopped: "The turn was stopped",
+  cancelled: "The turn was stopped",
+  failed: "The turn failed",
+  broken: "This turn did not come to its end",
+};
+
+/** An item on the page: its element, and what made it. */
+export class Shown {
+  element: HTMLElement;
+  private prose: Prose | undefined;
+
+  constructor(
+    private item: ChatItem,
+    private readonly around: () => Surroundings,
+  ) {
+    this.element = this.made();
+    this.named();
+  }
+
+  get kind(): ChatItem["kind"] {
+    return this.item.kind;
+  }
+
+  get current(): ChatItem {
+    return this.item;
+  }
+
+  /** Shows another state of the item; returns the element that it had before, if it has another one now. */
+  show(item: ChatItem): HTMLElement | undefined {
+    const isSame = this.item.kind === "words" && item.kind === "words";
+    this.item = item;
+    if (isSame && this.prose !== undefined) {
+      this.prose.show(item.text);
+      return undefined;
+    }
+    const before = this.element;
+    this.element = this.made();
+    this.named();
+    return before;
+  }
+
+  /** Shows more of what the model says. */
+  grow(text: string): void {
+    if (this.item.kind === "words") this.show({ ...this.item, text: this.item.text + text });
+  }
+
+  private named(): void {
+    this.element.dataset["item"] = this.item.id;
+  }
+
+  private made(): HTMLElement {
+    const { item } = this;
+    const around = this.around();
+    const { send } = around;
+    this.prose = undefined;
+    switch (item.kind) {
+      case "prompt":
+        return promptOf(item, around);
+      case "words":
+        return this.wordsOf(item, send);
+      case "told":
+        return toldOf(item, around);
+      case "remark":
+        return this.remarkOf(item, send);
+      case "call":
+        return callOf(item, send);
+      case "question":
+        return questionOf(item, (approval, choice) => {
+          send({ type: "answer", approval, choice });
+        });
+    }
+  }
+
+  private wordsOf({ text }: ChatWords, send: Send): HTMLElement {
+    this.prose = new Prose(waysOf(send));
+    this.prose.show(text);
+    return h("section", { class: "words", role: "group", "aria-label": "Handrail said" }, this.prose.element);
+  }
+
+  private remarkOf({ text, checkpoint, session }: ChatRemark, send: Send): HTMLElement {
+    const prose = new Prose(waysOf(send));
+    prose.show(text);
+    const actions: HTMLElement[] = [];
+    if (session !== undefined) {
+      actions.push(
+        button("Open this conversation", "session", () => {
+          send({ type: "session", session });
+        }),
+      );
+    }
+    if (checkpoint !== undefined) {
+      actions.push(
+        button("Take back what this turn changed", "undo", () => {
+          send({ type: "undo", turn: checkpoint });
+        }),
+      );
+    }
+    return h("div", { class: "remark" }, prose.element, h("div", { class: "actions" }, ...actions));
+  }
+}
+
+function waysOf(send: Send): Ways {
+  return {
+    copy: (text) => {
+      send({ type: "copy", text });
+    },
+    link: (address) => {
+      send({ type: "link", address });
+    },
+  };
+}
+
+function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { edit, send, isRunning }: Surroundings): HTMLElement {
+  const end = ENDS[state];
+  const actions: HTMLElement[] = [];
+  if (resend === true && !isRunning) {
+    actions.push(
+      button("Edit and resend", "edit", () => {
+        edit(turn, text);
+      }),
+    );
+  }
+  if (changes === true) {
+    actions.push(
+      button("Take back its changes", "undo", () => {
+        send({ type: "undo", turn });
+      }),
+    );
+  }
+  return h(
+    "section",
+    { class: "prompt", role: "group", "aria-label": "You said" },
+    h("div", { role: "heading", "aria-level": "2", class: "hidden" }, "You"),
+    h("div", { class: "said" }, makeReadable(text)),
+    h("div", { class: "actions" }, ...actions),
+    end === undefined ? undefined : h("p", { class: "remark" }, reason === undefined ? `${end}.` : `${end}: ${makeReadable(reason)}`),
+  );
+}
+
+function toldOf({ text, state }: ChatTold, { reuse }: Surroundings): HTMLElement {
+  const again = button("Write it again", "reuse", () => {
+    reuse(text);
+  });
+  return h(
+    "section",
+    { class: "told", role: "group", "aria-label": TOLD[state] },
+    h("div", { class: "quiet" }, TOLD[state]),
+    h("div", { class: "said" }, makeReadable(text)),
+    state === "unread" ? h("div", { class: "actions" }, again) : undefined,
+  );
+}

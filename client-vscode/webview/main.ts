@@ -1,0 +1,218 @@
+/**
+ * The page of the chat view: shows the conversation as the extension tells it, and tells what the person does.
+ *
+ * Nothing is kept here but the draft. A page that was hidden or reloaded asks for the whole conversation again.
+ */
+import type { FromView, ServerState, ToView } from "../src/chat/messages";
+import type { ChatChanged, ChatItem, ChatQuestion, ChatStatus } from "../src/protocol";
+import { headingOf } from "../src/words";
+import { Composer } from "./composer";
+import { button, h, replace } from "./dom";
+import { Shown, type Surroundings } from "./items";
+
+declare function acquireVsCodeApi(): { postMessage(message: FromView): void; getState(): unknown; setState(state: State): void };
+
+interface State {
+  draft: string;
+}
+
+const NEAR_PX = 40; // from the end: whoever is that near reads along
+const FIRST = 200; // items that are shown at first; the others on demand
+const api = acquireVsCodeApi();
+let readsAlong = true;
+
+const send = (message: FromView) => {
+  if (message.type !== "complete") failure.hidden = true;
+  if (message.type === "answer") readsAlong = true;
+  api.postMessage(message);
+};
+
+const list = h("div", { id: "items", role: "log", "aria-live": "off", "aria-label": "Conversation" });
+const log = h("main", { tabindex: "0", "aria-label": "Conversation" }, list);
+const title = h("h1", {}, "");
+const server = h("div", { class: "remark", role: "status" });
+const failure = h("div", { class: "failure", role: "alert" });
+const announcer = h("div", { class: "hidden", "aria-live": "polite" });
+const composer = new Composer(send, (draft) => {
+  api.setState({ draft });
+});
+const empty = h("p", { class: "remark empty" }, "Ask about the workspace, or say what is to be changed. Every change can be kept, undone or taken back.");
+
+let session = "";
+let status: ChatStatus = { title: "", model: "", mode: "edit" };
+let earlier: ChatItem[] = [];
+const shown = new Map<string, Shown>();
+
+const around = (): Surroundings => ({
+  send,
+  isRunning: status.running !== undefined,
+  edit: (turn, text) => {
+    composer.write(text, turn);
+    composer.focus();
+  },
+  reuse: (text) => {
+    composer.write(text);
+    composer.focus();
+  },
+});
+
+const earlierButton = button("Show earlier messages", "earlier", () => {
+  const items = earlier;
+  earlier = [];
+  const place = list.firstElementChild;
+  for (const item of items) {
+    const made = new Shown(item, around);
+    shown.set(item.id, made);
+    list.insertBefore(made.element, place);
+  }
+  earlierButton.hidden = true;
+  log.focus();
+});
+
+function showWhole(now: Extract<ToView, { type: "whole" }>): void {
+  const isOther = session !== now.session;
+  session = now.session;
+  status = now.status;
+  shown.clear();
+  earlier = now.items.slice(0, -FIRST);
+  earlierButton.hidden = earlier.length === 0;
+  for (const item of now.items.slice(-FIRST)) shown.set(item.id, new Shown(item, around));
+  list.replaceChildren(...[...shown.values()].map(({ element }) => element));
+  announcer.textContent = "";
+  for (const item of now.items) if (item.kind === "question" && item.approval !== undefined) announce(item);
+  showStatus();
+  if (isOther) scrollToEnd();
+}
+
+function showChange(change: ChatChanged): void {
+  if (change.session !== session) return;
+  const wasRunning = status.running !== undefined;
+  status = change.status ?? status;
+  showItems(change);
+  if (wasRunning !== (status.running !== undefined)) turned(wasRunning);
+  showStatus();
+}
+
+function showItems({ items = [], grown = [], removed = [], order }: ChatChanged): void {
+  for (const id of removed) {
+    shown.get(id)?.element.remove();
+    shown.delete(id);
+  }
+  earlier = earlier.filter(({ id }) => !removed.includes(id));
+  earlierButton.hidden = earlier.length === 0;
+  items.forEach(showItem);
+  for (const { id, text } of grown) shown.get(id)?.grow(text);
+  if (order !== undefined) arrange(order);
+}
+
+function showItem(item: ChatItem): void {
+  const known = shown.get(item.id);
+  if (known === undefined && earlier.some(({ id }) => id === item.id)) {
+    earlier = earlier.map((each) => (each.id === item.id ? item : each));
+    return;
+  }
+  if (known === undefined) {
+    const made = new Shown(item, around);
+    shown.set(item.id, made);
+    list.append(made.element);
+  } else {
+    const before = known.show(item);
+    if (before !== undefined) replace(before, known.element);
+  }
+  if (item.kind === "question") announce(item);
+}
+
+/** Says that a question waits; one that has ended is said no more. */
+function announce({ approval }: ChatQuestion): void {
+  announcer.textContent = approval === undefined ? "" : `Handrail waits for your answer. ${headingOf(approval)}`;
+}
+
+function arrange(order: string[]): void {
+  const wanted = order.flatMap((id) => shown.get(id)?.element ?? []);
+  wanted.forEach((element, at) => {
+    if (list.children[at] !== element) list.insertBefore(element, list.children[at] ?? null);
+  });
+}
+
+/** A turn has begun or ended: what can be done about messages is something else now. */
+function turned(wasRunning: boolean): void {
+  announcer.textContent = wasRunning ? "The turn has ended." : "";
+  for (const each of shown.values()) {
+    if (each.kind !== "prompt") continue;
+    const before = each.show(each.current);
+    if (before !== undefined) replace(before, each.element);
+  }
+}
+
+function showStatus(): void {
+  title.textContent = status.title === "" ? "New conversation" : status.title;
+  title.title = status.title;
+  empty.hidden = shown.size > 0;
+  list.setAttribute("aria-busy", String(status.running !== undefined));
+  document.body.dataset["running"] = String(status.running !== undefined);
+  composer.show(status);
+}
+
+function showServer(state: ServerState): void {
+  const texts: Record<ServerState, string> = { starting: "The server is starting.", stopped: "The server is not running.", running: "" };
+  server.textContent = texts[state];
+  server.hidden = state === "running";
+}
+
+function scrollToEnd(): void {
+  readsAlong = true;
+  log.scrollTop = log.scrollHeight;
+}
+
+/** Keeps whoever is at the end at the end, also when something above it turns out to be larger. */
+function readAlong(): void {
+  log.addEventListener("scroll", () => {
+    readsAlong = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PX;
+  });
+  const observer = new ResizeObserver(() => {
+    if (readsAlong) scrollToEnd();
+  });
+  observer.observe(list);
+  observer.observe(log);
+}
+
+function hear(message: ToView): void {
+  switch (message.type) {
+    case "whole":
+      showWhole(message);
+      break;
+    case "change":
+      showChange(message.change);
+      break;
+    case "server":
+      showServer(message.state);
+      break;
+    case "said":
+      composer.sent(message.text);
+      scrollToEnd();
+      break;
+    case "offers":
+      composer.completion.show(message.number, message.offers);
+      break;
+    case "failed":
+      failure.textContent = `${message.doing}: ${message.text}`;
+      failure.hidden = false;
+      break;
+  }
+}
+
+failure.hidden = true;
+server.hidden = true;
+earlierButton.hidden = true;
+document.getElementById("handrail-chat")?.append(h("header", {}, title), server, earlierButton, empty, log, announcer, failure, composer.element);
+const kept = api.getState() as Partial<State> | null | undefined;
+if (typeof kept?.draft === "string") composer.write(kept.draft);
+showStatus();
+window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
+  hear(data);
+});
+window.addEventListener("focus", () => {
+  if (document.activeElement === document.body) composer.focus();
+});
+readAlong();
+send({ type: "ready" });
