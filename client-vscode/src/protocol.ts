@@ -819,8 +819,8 @@ export interface ChatCall {
   tool: string;
   /** What it does, for people. */
   title: string;
-  /** Whether it runs, is done or has failed. */
-  state: "running" | "done" | "failed";
+  /** Whether it runs or waits to, is done, or has failed; *lost* if its turn ended before. */
+  state: "running" | "done" | "failed" | "lost";
   /** The class of failure, if it has failed. */
   code?: string;
   /** The first line of its result. */

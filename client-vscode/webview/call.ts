@@ -5,8 +5,8 @@ import { button, type Child, cut, h } from "./dom";
 import { hunkOf } from "./hunk";
 import type { Send } from "./items";
 
-const MARKS = { running: "●", done: "✓", failed: "✗" } as const;
-const STATES = { running: "Running", done: "Done", failed: "Failed" } as const;
+const MARKS = { running: "●", done: "✓", failed: "✗", lost: "–" } as const;
+const STATES = { running: "Running", done: "Done", failed: "Failed", lost: "No result" } as const;
 const TODO_MARKS = { open: "○", active: "◐", done: "✓" } as const;
 const TODO_STATES = { open: "To do", active: "In progress", done: "Done" } as const;
 const LONGEST_TITLE = 160; // characters
@@ -53,7 +53,7 @@ function actionsOf({ id, call, tool, uri, state, command, awaited }: ChatCall, s
     );
   };
   if (uri !== undefined) add("Open", "open", { type: "place", item: id });
-  if (tool === COMMAND && state !== "running") add("Show all output", "output", { type: "output", call });
+  if (tool === COMMAND && (state === "done" || state === "failed")) add("Show all output", "output", { type: "output", call });
   if (command !== undefined) add("Stop this command", "end", { type: "end", command });
   if (awaited === true) add("Stop this command", "interrupt", { type: "interrupt", call });
   return found;

@@ -70,7 +70,7 @@ const earlierButton = button("Show earlier messages", "earlier", () => {
 });
 
 function showWhole(now: Extract<ToView, { type: "whole" }>): void {
-  const isOther = session !== now.session;
+  const stays = session === now.session && !readsAlong;
   session = now.session;
   status = now.status;
   shown.clear();
@@ -81,7 +81,7 @@ function showWhole(now: Extract<ToView, { type: "whole" }>): void {
   announcer.textContent = "";
   for (const item of now.items) if (item.kind === "question" && item.approval !== undefined) announce(item);
   showStatus();
-  if (isOther) scrollToEnd();
+  if (!stays) scrollToEnd();
 }
 
 function showChange(change: ChatChanged): void {
@@ -164,10 +164,20 @@ function scrollToEnd(): void {
   log.scrollTop = log.scrollHeight;
 }
 
-/** Keeps whoever is at the end at the end, also when something above it turns out to be larger. */
+/**
+ * Keeps whoever is at the end at the end, also when something above it turns out to be larger.
+ *
+ * Whoever scrolls up reads elsewhere. What becomes smaller moves the page up as well, and means nothing.
+ */
 function readAlong(): void {
+  let top = 0;
+  let height = 0;
   log.addEventListener("scroll", () => {
-    readsAlong = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PX;
+    const isNear = log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PX;
+    const isUp = log.scrollTop < top && log.scrollHeight >= height;
+    if (isNear || isUp) readsAlong = isNear;
+    top = log.scrollTop;
+    height = log.scrollHeight;
   });
   const observer = new ResizeObserver(() => {
     if (readsAlong) scrollToEnd();

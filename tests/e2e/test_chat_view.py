@@ -247,7 +247,7 @@ async def test_names_and_commands_are_completed(stage: Stage) -> None:
     assert await offers("/mod") == ("/mod", ["/mode", "/model", "/modest"])
     assert await offers("look at\n/mod") == ("", [])
     assert await offers("look at @di") == ("@di", ["@diff"])
-    assert await offers("\U0001f600 look at @src/a") == ("@src/a", ['@"src/a b.py"'])
+    assert await offers("\U0001f600 look at @sr") == ("@sr", ['@"src/a b.py"'])
     assert await offers("nothing") == ("", [])
 
 

@@ -124,7 +124,7 @@ class Items:
                     failures=tuple(now.failures.get((one.turn, item.id), ())),
                     hunks=tuple(now.hunks.get((one.turn, item.id), ())),
                 )
-                state_of = (Call, item.title, item.output, item.result, beside)
+                state_of = (Call, item.title, item.output, item.result, one.is_running, beside)
                 return state_of, lambda: self._call(name, one, item, beside)
 
     def _prompt(self, one: Round, *, may_change: bool) -> protocol.ChatPrompt:
@@ -179,7 +179,7 @@ class Items:
             output[-LIMIT_CHARS:] if call.result is None or call.tool in COMMANDS else output[:LIMIT_CHARS]
         )
         failure = None if call.result is None else call.result.failure
-        done = "done" if failure is None else "failed"
+        done = "failed" if failure is not None else "lost" if call.result is None else "done"
         todos = [
             protocol.ChatTodo(text=self.redact(each.text), state=each.state.value) for each in call.todos
         ]

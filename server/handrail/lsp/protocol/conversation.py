@@ -147,7 +147,7 @@ class ChatCall:
     Attributes:
         call: Its id, for `output.show`.
         title: What it does, for people.
-        state: Whether it runs, is done or has failed.
+        state: Whether it runs or waits to, is done, or has failed; *lost* if its turn ended before.
         code: The class of failure, if it has failed.
         summary: The first line of its result.
         output: What it has printed so far, or the rest of its result; of a long text one end.
@@ -166,7 +166,7 @@ class ChatCall:
     call: str
     tool: str
     title: str
-    state: Literal["running", "done", "failed"]
+    state: Literal["running", "done", "failed", "lost"]
     code: str | None = None
     summary: str = ""
     output: str = ""

@@ -167,7 +167,8 @@ module.exports = {
     const [server] = servers();
     process.kill(server, "SIGKILL");
     await inView({ sees: "This turn did not come to its end", lacks: "May this command run?", picture: "killed" });
-    await inView({ sees: "Once more." });
+    const { calls } = await inView({ sees: "Once more.", reads: { calls: ".call.lost .title" } });
+    assert.deepEqual(calls, ["Run touch never.txt"]);
     assert(!ran("never.txt"));
   },
   "an earlier conversation is gone on with": async () => {
