@@ -1,4 +1,4 @@
-"""The model is told what skills a project has, and reads one when it needs it; nothing else is read for that."""
+"""The model is told what skills a project has, and reads one when it needs it; no other is read for that."""
 
 from __future__ import annotations
 
