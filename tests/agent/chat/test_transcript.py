@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from handrail.agent.chat.transcript import Call, Remark, Told, Transcript, Words
 from handrail.agent.chat.view import View
 from handrail.core import surfaces
+from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     Answered,
     Begun,
+    Decided,
     Entry,
     Over,
     Renamed,
@@ -27,7 +30,16 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
-from handrail.core.ledger.report import CallOutput, CallStarted, Compacted, Started, TextDelta
+from handrail.core.failure import Code, Failure
+from handrail.core.ledger.report import (
+    Asked,
+    CallOutput,
+    CallStarted,
+    Compacted,
+    QuestionEnd,
+    Started,
+    TextDelta,
+)
 
 READ = ToolCall(id="c1", name="read_file", arguments='{"path": "a.txt", "start_line": 7}')
 RESULT = ToolResult(call="c1", text="a.txt: 9 lines\n7|seven")
@@ -95,6 +107,41 @@ def test_line_by_line_and_with_what_is_told_it_comes_to_the_same() -> None:
             live.tell("t1", CallOutput(call="c1", text="…"))
             assert "- `Read a.txt` …" in shown(live)
     assert shown(live) == shown(of(FIRST))
+
+
+@pytest.mark.parametrize("text", ["FAILED [denied] The user said no.", "denied: The user said no."])
+def test_the_code_of_a_failure_is_said_once(text: str) -> None:
+    failure = Failure(code=Code.DENIED, message="The user said no.")
+    result = ToolResult(call="c1", text=text, failure=failure)
+    said = shown(of(turn("t1", "Read it.", says("", READ), Answered(result=result))))
+    assert "- `Read a.txt`: **denied** The user said no.\n" in said
+
+
+@pytest.mark.parametrize(
+    ("end", "choice", "said"),
+    [
+        (QuestionEnd.ANSWERED, "allow", "was answered: Allow once"),
+        (QuestionEnd.TIMED_OUT, "deny", "was not answered in time, which is a no"),
+        (QuestionEnd.WITHDRAWN, "deny", "was withdrawn"),
+    ],
+)
+def test_how_a_question_ended_is_told_by_events_and_by_the_journal(
+    end: QuestionEnd, choice: str, said: str
+) -> None:
+    asked = Asked(call="c1", subject="touch a", question="q1")
+    decided = Decided(question="q1", subject="touch a", end=end.value, choice=choice)
+    entries = turn("t1", "Touch it.", says("", READ), decided, Answered(result=RESULT))
+    live = Transcript()
+    for entry in entries:
+        live.add([entry], is_now=True)
+        if entry == says("", READ):
+            live.tell("t1", asked)
+        if entry is decided:
+            live.tell("t1", replace(asked, end=end, choice=choice))
+    assert shown(live) == shown(of(entries))
+    assert shown(live).count(f"> A question about `touch a` {said}.\n") == 1
+    again = as_json.read(as_json.line(decided))
+    assert again == decided
 
 
 def test_a_session_that_has_gone_back_shows_what_it_is_now() -> None:

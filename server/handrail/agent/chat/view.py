@@ -24,7 +24,7 @@ from handrail.agent.chat.transcript import (
 from handrail.agent.tools import CHANGING
 from handrail.core import surfaces
 from handrail.core.conversation import todo
-from handrail.core.conversation.message import Usage
+from handrail.core.conversation.message import ToolResult, Usage
 from handrail.core.documents.page import Part
 from handrail.core.results import sanitize
 
@@ -202,10 +202,7 @@ class View:
             yield f"- {what} …"
             yield from self._printed(call.output, is_end=True)
             return
-        text = self.redact(call.result.text.removeprefix(sanitize.PREFIX).strip())
-        first, _, more = text.partition("\n")
-        if call.result.failure is not None:  # its code is shown already
-            first = first.removeprefix(f"FAILED [{call.result.failure.code}] ")
+        first, more = headline(call.result, self.redact)
         failed = f"**{call.result.failure.code}** " if call.result.failure is not None else ""
         yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
         if call.output:  # it goes on in the background
@@ -239,6 +236,16 @@ class View:
         heading, _, rest = document.strip("\n").partition("\n")
         yield f"> **{heading.removeprefix('# ')}**"
         yield from (f"> {row}".rstrip() for row in rest.split("\n"))
+
+
+def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str]:
+    """The first line of what a call came to, without the code of its failure, and what follows."""
+    text = redact(result.text.removeprefix(sanitize.PREFIX).strip())
+    first, _, more = text.partition("\n")
+    if result.failure is not None:
+        code = result.failure.code
+        first = first.removeprefix(f"FAILED [{code}] ").removeprefix(f"{code}: ")
+    return first, more
 
 
 def escaped(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.chat.transcript import Call, Item, Remark, Round, Told, Transcript, Waiting, Words
-from handrail.agent.chat.view import COMMANDS, SHORT, Answer, may_have_changed
+from handrail.agent.chat.view import COMMANDS, SHORT, Answer, headline, may_have_changed
 from handrail.core.results import sanitize
 from handrail.lsp import protocol
 from handrail.lsp.protocol import ChatItem
@@ -208,11 +208,7 @@ class Items:
         """The first line of a call's result, and what it has printed."""
         if call.result is None:
             return "", self.redact(call.output).strip("\n")
-        text = self.redact(call.result.text.removeprefix(sanitize.PREFIX).strip())
-        first, _, more = text.partition("\n")
-        if call.result.failure is not None:  # its code is told apart
-            code = call.result.failure.code
-            first = first.removeprefix(f"FAILED [{code}] ").removeprefix(f"{code}: ")
+        first, more = headline(call.result, self.redact)
         if call.output:  # it goes on in the background
             return first, self.redact(call.output).strip("\n")
         says_enough = call.result.failure is None and (call.tool in SHORT or bool(call.todos))

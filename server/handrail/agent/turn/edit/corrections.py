@@ -58,9 +58,6 @@ class Corrections:
     step: StepId
     before: Held
     listener: Listener
-    _stand: dict[str, list[tuple[Change, Landing]]] = field(
-        default_factory=dict
-    )  # of what shows late, by URI
 
     def watch(
         self,
