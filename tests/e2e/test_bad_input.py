@@ -182,10 +182,11 @@ async def test_a_checkpoint_that_cannot_be_kept_stops_the_edit(stage: Stage, hab
     assert not editor.edits
 
 
-def test_the_recordings_are_those_of_the_three_editors() -> None:
+def test_the_recordings_are_those_of_these_clients() -> None:
     names = {path.name for path in (Path(__file__).parent / "capabilities").iterdir()}
     assert names == {
         "vscode-1.139-languageclient-11.json",
         "neovim-0.11.4.json",
         "emacs-28.2-eglot-1.9.json",
+        "emacs-28.2-lsp-mode-8.0.0.json",
     }

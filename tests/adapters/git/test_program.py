@@ -41,6 +41,7 @@ STARTERS = {
     "adapters/doctor.py": "programs, to ask for their version; git through its place",
     "adapters/files/scan.py": "ourselves, to search texts",
     "adapters/git/program.py": "git",
+    "adapters/models/apart/parent.py": "ourselves, to talk to models",
     "adapters/workspace/ripgrep.py": "ripgrep",
     "headless/server/process.py": "the server",
 }

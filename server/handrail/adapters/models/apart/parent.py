@@ -176,6 +176,7 @@ async def _started() -> Running:
             json.dumps(PATH),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            start_new_session=True,
         )
     except OSError as error:
         raise ProviderError(f"The process that talks to models cannot be started: {error}.") from error
