@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -37,11 +38,13 @@ class Listener:
         tell: Given the outcomes of a file as they are now.
         pending: Corrections that have begun, and are not told yet.
         one_at_a_time: Held by the one that is being told.
+        late: How many changes of each document may show late.
     """
 
     tell: Callable[[Sequence[Outcome]], None]
     pending: set[asyncio.Task[None]] = field(default_factory=set)
     one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+    late: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(kw_only=True)
@@ -76,6 +79,7 @@ class Corrections:
             waiting: Ways back that have not landed.
         """
         at = 0
+        self.listener.late.update(change.uri for change in changes)
         for file in files:
             count = len(file.changes)
             of_file = list(landings[at : at + count])
@@ -121,11 +125,19 @@ class Corrections:
             found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
             if change.uri in self.before:
                 before: Held = {change.uri: self.before[change.uri]}
-                before, ours = await asyncio.to_thread(_apart, before, change, now[number])
+                several = self.listener.late[change.uri] > 1
+                before, ours = await asyncio.to_thread(
+                    _apart if several else _alone, before, change, now[number]
+                )
                 await keep_late(self.ports, self.step, before, ours, names([change], [now[number]]))
                 tried = ([replace(file, changes=(change,))], [change], [now[number]])
                 await self.ports.review.landed(await made(self.ports, self.step, [tried], before, ours))
             self.listener.tell(found)
+
+
+def _alone(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
+    """What a document held before the only change of it that shows late, and what that has made of it."""
+    return before, written(before, [change], [landing])
 
 
 def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
@@ -144,7 +156,7 @@ def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[s
             without = edit.apply(change.base.content, [each.edit for each in others])
             there = replace(document, text=replace(now, content=without))
             return {change.uri: there}, {change.uri: now}
-    return before, written(before, [change], [landing])
+    return _alone(before, change, landing)
 
 
 async def keep_late(
