@@ -551,7 +551,7 @@ local function hunk_text(hunk)
     return found[#found] == "" and #found - 1 or #found
   end
   if hunk.kind ~= "changed" then
-    return ({ created = "created", deleted = "deleted", whole = "changed as a whole" })[hunk.kind] or hunk.kind
+    return ({ created = "created", deleted = "deleted", renamed = "renamed", whole = "changed as a whole" })[hunk.kind] or hunk.kind
   end
   local first = vim.trim(hunk.after ~= "" and hunk.after or hunk.before):match("^[^\n]*")
   return one_line(("+%d −%d  %s"):format(rows(hunk.after), rows(hunk.before), first), 100)

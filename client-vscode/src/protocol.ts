@@ -517,8 +517,8 @@ export interface RuleRemoveParams {
 
 /** A change of the agent's that is neither kept nor undone. */
 export interface Hunk {
-  /** `changed`: some rows. `created`, `deleted`: a document. `whole`: a document that is no text. */
-  kind: "changed" | "created" | "deleted" | "whole";
+  /** `changed`: some rows. `created`, `deleted`, `renamed`: a document. `whole`: a file without text. */
+  kind: "changed" | "created" | "deleted" | "renamed" | "whole";
   /** Names it, for as long as it is pending. */
   id: string;
   /** The rows that it has now; empty, before the row that it begins with, if it only removed. */
@@ -535,6 +535,8 @@ export interface Hunk {
   calls: string[];
   /** Whether you have typed in it since. */
   editedByUser: boolean;
+  /** The URI that a `renamed` document had, and `before` is what it held there; else null. */
+  renamedFrom?: string;
 }
 
 /** Which pending changes: of a document, of a turn, or all. */
@@ -797,7 +799,7 @@ export interface ChatTodo {
 
 /** A change of a call that is neither kept nor undone. */
 export interface ChatHunk {
-  kind: "changed" | "created" | "deleted" | "whole";
+  kind: "changed" | "created" | "deleted" | "renamed" | "whole";
   /** Names it in `review.keep` and `review.undo`. */
   id: string;
   uri: string;

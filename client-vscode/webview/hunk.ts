@@ -4,7 +4,7 @@ import type { ChatHunk } from "../src/protocol";
 import { button, h } from "./dom";
 import type { Send } from "./items";
 
-const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: "created", deleted: "deleted", whole: "changed as a whole" };
+const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: "created", deleted: "deleted", renamed: "renamed", whole: "changed as a whole" };
 
 /** The change, in the card of the item that made it. */
 export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, send: Send): HTMLElement {

@@ -431,3 +431,22 @@ async def test_another_document_with_the_same_text_does_not_take_changes_over(
     (stage.root / "a.txt").unlink()
     assert await listed(editor) == []
     assert await at(editor, copy, 1) == {}
+
+
+@pytest.mark.any_client
+@every_editor
+async def test_a_document_that_the_agent_moves_is_one_change_and_moves_back(
+    stage: Stage, editor: Editor, uri: str
+) -> None:
+    turn = v4a("*** Update File: a.txt", "*** Move to: b.txt", "@@", "-two", "+TWO")
+    assert set(statuses(await editor.turn(turn))) == {"landed"}
+    (hunk,) = await listed(editor)
+    new = uri.replace("a.txt", "b.txt")
+    assert (hunk["kind"], hunk["uri"], hunk["renamedFrom"]) == ("renamed", new, uri)
+    assert (hunk["before"], hunk["after"]) == (FIVE, FIVE.replace("two", "TWO"))
+    editor.desk.open(new)
+    assert "Undo this change (renamed from a.txt)" in await at(editor, new, 0)
+    done = await editor.request("review.undo", hunks=[hunk["id"]])
+    assert (done["hunks"], done["conflicts"]) == ([hunk["id"]], [])
+    assert {path.name: path.read_text() for path in stage.root.glob("*.txt")} == {"a.txt": FIVE}
+    assert await listed(editor) == []

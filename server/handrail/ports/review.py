@@ -23,6 +23,7 @@ class Made:
         after: What it left, without what others did meanwhile; None for nothing.
         turn, call: Whose it is.
         step: The id of the checkpoint's step that has what was found.
+        moved_from: The URI of the document that the call moved here, which `before` is of; else None.
     """
 
     uri: str
@@ -31,6 +32,7 @@ class Made:
     turn: str
     call: str
     step: str
+    moved_from: str | None = None
 
 
 class Review(Protocol):

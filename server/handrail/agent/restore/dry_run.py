@@ -31,6 +31,13 @@ async def rehearsed(ports: Ports, each: Restoration, lines: Lines | None) -> Int
     return listener.coming
 
 
+async def foreseen(ports: Ports, each: Restoration) -> Found:
+    """What taking *each* back would come to, as far as that does not depend on the editor."""
+    found = Found()
+    await take_back(replace(ports, editor=Listener(editor=ports.editor)), each, found)
+    return found
+
+
 @dataclass(kw_only=True)
 class Listener:
     """

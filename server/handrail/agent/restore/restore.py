@@ -14,7 +14,7 @@ from functools import partial
 
 from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
-from handrail.agent.restore.dry_run import rehearsed
+from handrail.agent.restore.dry_run import foreseen, rehearsed
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, held, names, pinned, targets, written
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -128,6 +128,20 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         conflicts=tuple(found.conflicts),
         checkpoint=before,
     )
+
+
+async def foresee(ports: Ports, wish: Wish) -> tuple[Conflict, ...]:
+    """
+    Returns the conflicts that a restore of documents would end with; changes nothing.
+
+    Raises:
+        CheckpointError: The checkpoint is not known.
+    """
+    plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
+    if wish.uris is not None:
+        plan, _ = _chosen(ports, plan, wish.uris)
+    found = [await foreseen(ports, each) for each in plan if not each.is_place]
+    return tuple(conflict for each in found for conflict in each.conflicts)
 
 
 def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) -> None:

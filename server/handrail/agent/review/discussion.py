@@ -86,8 +86,12 @@ class Discussion:
         return [each for known in self.reviews.shown for each in self._of(known, known.document.hunks)]
 
     def _of(self, known: Pending, hunks: Iterable[Hunk]) -> list[Subject]:
-        place, uri = self.reviews.ports().workspace.resolve(known.uri), self.spelled(known.uri)
-        is_protected = isinstance(place, Place) and place.standing is Standing.PROTECTED
+        uri = self.spelled(known.uri)
+        uris = [known.uri, *((known.origin.uri,) if known.origin is not None else ())]
+        places = [self.reviews.ports().workspace.resolve(each) for each in uris]
+        is_protected = any(
+            isinstance(place, Place) and place.standing is Standing.PROTECTED for place in places
+        )
         return [comments.of_hunk(known, hunk, uri, is_protected=is_protected) for hunk in hunks]
 
     async def _found(self, subject: Subject) -> Subject:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,30 +20,21 @@ from handrail.core.review.pending import Kind, Pending
 from handrail.ports.review import Made
 
 NewId = Callable[[], str]
-SMALL_CHARS = 200_000  # of a text that is compared at once, within a few milliseconds
 KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHANGED: Kind.WHOLE}
-
-
-async def edited_soon(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
-    """The same as `edited`, beside all else if the document is large."""
-    size = sum(len(text.content) for text in (made.before, made.after) if text is not None)
-    if size <= SMALL_CHARS:
-        return edited(known, made, place, new_id)
-    return await asyncio.to_thread(edited, known, made, place, new_id)
 
 
 def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """What is pending in a document after a call has changed its text; None if that is nothing any more."""
-    before = _rows(made.before) if known is None else _known_rows(known.document.rows, made.before)
+    before = rows_of(made.before) if known is None else _known_rows(known.document.rows, made.before)
     after = (
-        _rows(made.after)
+        rows_of(made.after)
         if made.before is None or made.after is None
         else respelled(before, made.before.content, made.after.content)
     )
     if known is not None and known.kind is Kind.CREATED and made.after is None:
         return None
     if known is not None and known.kind is Kind.WHOLE:
-        return _with_step(known, _step(made.turn, made.call))
+        return _with_step(known, whole_step(made.turn, made.call))
     if made.before is not None and made.after is None:
         return _removed(known, made, place, new_id)
     if known is None or (made.before is None and known.kind is Kind.CHANGED):  # the user had removed it
@@ -60,14 +50,14 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
         known = _made_anew(known)
     document = one.landed(known.document, before, after, (made.turn, made.call), new_id)
     if known.is_whole and not document.hunks:  # an empty file
-        hunk = Hunk(id=new_id(), start=0, rows=(), steps=(_step(made.turn, made.call),))
+        hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whole_step(made.turn, made.call),))
         document = replace(document, hunks=(hunk,))
     return replace(known, uri=made.uri, document=document)
 
 
 def _removed(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
     """What is pending in a document that was removed: its removal, and below that what was pending before."""
-    before = _rows(made.before)
+    before = rows_of(made.before)
     earlier = one.observed(known.document, before) if known is not None else Reviewed(rows=before)
     step = Step(turn=made.turn, call=made.call, before=before, after=())
     return Pending(
@@ -137,11 +127,13 @@ def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
     )
 
 
-def _rows(text: Text | None) -> tuple[str, ...]:
+def rows_of(text: Text | None) -> Rows:
+    """The rows of a text; none of nothing."""
     return () if text is None else tuple(split_lines(text.content))
 
 
-def _step(turn: str, call: str) -> Step:
+def whole_step(turn: str, call: str) -> Step:
+    """What a call did to a document as a whole, of which the rows do not count."""
     return Step(turn=turn, call=call, before=(), after=())
 
 
@@ -153,7 +145,7 @@ def _text(image: Image) -> Text | Failure | None:
 
 def _known_rows(rows: Rows, text: Text | None) -> Rows:
     """The rows of a text, which are most often these *rows*."""
-    return rows if text is not None and "".join(rows) == text.content else _rows(text)
+    return rows if text is not None and "".join(rows) == text.content else rows_of(text)
 
 
 def respelled(rows: Rows, before: str, after: str) -> Rows:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from handrail.agent.review import making, on_record, renames
+from handrail.agent.review import making, moves, on_record, renames
 from handrail.agent.review.wanted import Wanted, meant
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
@@ -92,13 +92,12 @@ class Reviews:
             await self._take_records()
             touched, new = list[str](), list[str]()
             for each in made:
-                place = self.ports().workspace.resolve(each.uri)
-                if isinstance(place, Place):
-                    known = self.pending.get(place.identity)
-                    found = await making.edited_soon(known, each, place, self._new_id)
-                    self._set(place.identity, found)
-                    touched.append(place.identity)
-                    new += [place.identity] if known is None or not known.document.hunks else []
+                became = await moves.became_soon(self.pending, each, self.ports().workspace, self._new_id)
+                for identity, found in became.items():
+                    known = self.pending.get(identity)
+                    self._set(identity, found)
+                    touched.append(identity)
+                    new += [identity] if known is None or not known.document.hunks else []
             await self._note_records(new)  # of the others it is known
             self._keep_soon(touched)
 
@@ -139,7 +138,7 @@ class Reviews:
             if change.uri in of and change.uri not in ignored and not of[change.uri].is_place  # no links
         ]
         texts = [making.as_text(step, call, of[change.uri]) for change in changes]
-        await self.landed([text for text in texts if text is not None])
+        await self.landed(moves.pair([text for text in texts if text is not None]))
         whose = Step(turn=step.turn, call=call, before=(), after=())
         async with self._one_at_a_time:
             for change in (change for change, text in zip(changes, texts, strict=True) if text is None):
@@ -230,7 +229,7 @@ class Reviews:
 
     async def _missing(self, known: Pending, failure: Failure) -> None:
         """A document cannot be read: its hunks are not pending as long as that is so."""
-        if known.kind is Kind.CREATED and failure.code is not Code.NO_SUCH_FILE:
+        if known.is_new and failure.code is not Code.NO_SUCH_FILE:
             return  # it is there, and no text any more
         if failure.code is Code.NO_SUCH_FILE and await self._renamed(known):
             return
@@ -336,13 +335,14 @@ class Reviews:
     async def came_back(self, whole: Pending) -> None:
         """A document that was pending as a whole is as it was before: with what was pending in it then."""
         async with self._one_at_a_time:
-            identity = whole.identity
+            documents = [whole.identity]
             if whole.kind is not Kind.CREATED:
-                earlier = whole.earlier
-                back = replace(whole, kind=Kind.CHANGED, document=earlier or Reviewed(rows=()), earlier=None)
-                self._set(identity, back if earlier is not None else None)
-            await self._look([identity])
-            await self._keep([identity])
+                back = whole.back
+                self._set(whole.identity, None)
+                self._set(back.identity, back if back.document.hunks else None)
+                documents.append(back.identity)
+            await self._look(documents)
+            await self._keep(documents)
 
     # ---- Keeping ----------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from handrail.core.ledger.outcome import Mutation
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
-from handrail.core.review.pending import Kind, Pending
+from handrail.core.review.pending import Pending
 from handrail.ports import CheckpointError, Document, Ports, Unreviewed
 
 TYPED = "You changed lines that the agent wrote, so handrail cannot tell your text from the agent's."
@@ -134,7 +134,7 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
         pending = reviews.pending[identity]
         if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
             if await _undo_whole(reviews, ports, step, pending, found) and wanted.hunks is None:
-                more = await undo(reviews, replace(wanted, uri=pending.uri), forced=forced)
+                more = await undo(reviews, replace(wanted, uri=pending.back.uri), forced=forced)
                 found.add(more)
         elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), found)) is not None:
             plans.append(plan)
@@ -202,14 +202,23 @@ def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> b
     """Whether the document as a whole is meant: in one that was made, later turns have hunks of their own."""
     first = pending.document.hunks[0]
     is_first = first in hunks and (turn is None or turn == first.turns[0])
-    return pending.kind is not Kind.CREATED or is_first
+    return not pending.is_new or is_first
 
 
 async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, found: Undone) -> bool:
-    """Restore a document that was made, removed or changed as a whole; whether more is pending in it now."""
+    """
+    Restores a document that was made, moved, removed or changed as a whole.
+
+    Returns whether more is pending in it now. A moved document goes back only if nothing stands in the way
+    at either of its paths.
+    """
     (hunk, *_) = pending.document.hunks
-    wish = restore.Wish(checkpoint=pending.checkpoint, uris=[pending.uri], following=True)
+    uris = [pending.uri, *((pending.origin.uri,) if pending.origin is not None else ())]
+    wish = restore.Wish(checkpoint=pending.checkpoint, uris=uris, following=True)
     try:
+        if pending.origin is not None and (foreseen := await restore.foresee(ports, wish)):
+            found.conflicts.append(_conflict(pending, hunk, foreseen[0].reason))
+            return False
         report = await restore.restore(ports, step, wish)
     except CheckpointError as error:
         await reviews.keep(Wanted(hunks=[hunk.id]))
@@ -226,7 +235,7 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
 
 
 def _conflict(pending: Pending, hunk: Hunk, reason: str) -> Conflict:
-    now = pending.document.rows if pending.kind is Kind.CREATED else hunk.rows
+    now = pending.document.rows if pending.is_new else hunk.rows
     return Conflict(
         hunk=hunk.id, uri=pending.uri, reason=reason, now="".join(now), before="".join(hunk.before)
     )

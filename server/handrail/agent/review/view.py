@@ -23,7 +23,12 @@ STATUS = {
     Status.CHANGED: " · these lines have changed",
 }
 PROTECTED = "This file is protected, so its text is not shown here."
-KINDS = {Kind.CREATED: " · created", Kind.DELETED: " · deleted", Kind.WHOLE: " · not a text"}
+KINDS = {
+    Kind.CREATED: " · created",
+    Kind.DELETED: " · deleted",
+    Kind.RENAMED: " · renamed",
+    Kind.WHOLE: " · not a text",
+}
 ENDS = {
     "": "is being answered by",
     "finished": "was answered by",
@@ -124,7 +129,9 @@ def _changes(count: int) -> str:
 
 def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
     what = STATUS.get(subject.status) or KINDS.get(subject.kind, "")
-    size = f" · +{len(subject.rows)} −{len(subject.before)}" if subject.is_change else ""
+    if subject.status is Status.PENDING and subject.renamed_from:
+        what += f" from {code(subject.renamed_from)}"
+    size = f" · {subject.size}" if subject.is_change else ""
     place = f"{subject.path}:{subject.place}" if subject.kind is Kind.CHANGED else subject.path
     shown = code(place)
     blocks = [f"### {shown}{'' if subject.kind is Kind.WHOLE else size}{what}"]

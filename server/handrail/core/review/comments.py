@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.remarks import Remark
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
@@ -41,6 +42,7 @@ class Subject:
         start: Its first row, counted from 0.
         before, rows: What would be there without the change, and what is there; for lines both are the same.
         kind: What the change is.
+        renamed_from: The path that a renamed document had; else empty.
         turns, calls: Which turns and calls wrote in it.
         is_protected: Whether its file is protected: its text is neither shown nor sent.
     """
@@ -53,6 +55,7 @@ class Subject:
     before: Rows
     rows: Rows
     kind: Kind = Kind.CHANGED
+    renamed_from: str = ""
     turns: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     status: Status = Status.PENDING
@@ -80,9 +83,28 @@ class Subject:
         if not self.is_change:
             rows = [_bare(row) for row in self.rows]
         else:
-            rows = [f"-{_bare(row)}" for row in self.before] + [f"+{_bare(row)}" for row in self.rows]
+            rows = [row for block in self._blocks for row in self._block(block)]
         more = len(rows) - LIMIT_ROWS
         return "\n".join(rows if more <= 0 else [*rows[:LIMIT_ROWS], f"… and {more:,} more lines"])
+
+    @property
+    def size(self) -> str:
+        """How many rows it adds and removes, such as `+3 −1`."""
+        blocks = self._blocks
+        return f"+{sum(m - k for _, _, k, m in blocks)} −{sum(j - i for i, j, _, _ in blocks)}"
+
+    @property
+    def _blocks(self) -> Sequence[Block]:
+        """Where `rows` differ from `before`: everywhere, but for a document that was only renamed."""
+        if self.kind is not Kind.RENAMED:
+            return [(0, len(self.before), 0, len(self.rows))]
+        return opcodes(self.before, self.rows)
+
+    def _block(self, block: Block) -> list[str]:
+        i, j, k, m = block
+        place = [f"@@ -{i + 1},{j - i} +{k + 1},{m - k} @@"] if self.kind is Kind.RENAMED else []
+        gone, new = self.before[i:j], self.rows[k:m]
+        return [*place, *(f"-{_bare(row)}" for row in gone), *(f"+{_bare(row)}" for row in new)]
 
     @property
     def language(self) -> str:
@@ -143,6 +165,7 @@ def of_hunk(known: Pending, hunk: Hunk, uri: str, *, is_protected: bool = False)
         before=hunk.before if is_text else (),
         rows=hunk.rows if is_text else (),
         kind=known.kind,
+        renamed_from=known.origin.path if known.origin is not None else "",
         turns=hunk.turns,
         calls=tuple(dict.fromkeys(step.call for step in hunk.steps)),
         is_protected=is_protected,
@@ -215,6 +238,7 @@ def _what(subject: Subject, *, is_own: bool) -> str:
     what = {
         Kind.CREATED: ", which created this document",
         Kind.DELETED: ", which deleted this document",
+        Kind.RENAMED: f", which renamed this document from {subject.renamed_from}",
         Kind.WHOLE: " of this file, which is not text",
     }
     return f"{whose}{what.get(subject.kind, '')}{':' if subject.has_text else '.'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -18,6 +18,7 @@ class Kind(StrEnum):
     CHANGED = "changed"
     CREATED = "created"
     DELETED = "deleted"
+    RENAMED = "renamed"  # moved, and perhaps changed
     WHOLE = "whole"  # changed, and no text, or too large to be compared
 
 
@@ -30,16 +31,26 @@ class ReviewMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a renamed document was: its URI, its identity, and its path as people read it."""
+
+    uri: str
+    identity: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
     """
     A document with what is pending in it.
 
     Attributes:
         uri, identity, path: The document, as the client spells it, as it is identified, as people read it.
-        document: Its rows and hunks; one that is created, deleted or changed as a whole has one hunk.
+        document: Its rows and hunks; one that is created, deleted, renamed or changed as a whole has one.
         kind: What its hunks are.
         checkpoint: The id of the first step that made or removed it as a whole; else empty.
         earlier: It before its hunk became the whole document; None if nothing was pending in it.
+        origin: Where it was before it was renamed; None for all other kinds.
         recorded: The ids of what git's index and HEAD had of it when they were last looked at.
     """
 
@@ -50,12 +61,25 @@ class Pending:
     kind: Kind = Kind.CHANGED
     checkpoint: str = ""
     earlier: Reviewed | None = None
+    origin: Origin | None = None
     recorded: tuple[str, str] = ("", "")
 
     @property
     def is_whole(self) -> bool:
         """Whether its hunk is the whole document, which a checkpoint brings back."""
         return self.kind is not Kind.CHANGED
+
+    @property
+    def back(self) -> Pending:
+        """It once its change of the whole document is undone, with what was pending in it before."""
+        at = self.origin or self
+        document = self.earlier or Reviewed(rows=())
+        return Pending(uri=at.uri, identity=at.identity, path=at.path, document=document)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing would be at its path without the agent."""
+        return self.kind in (Kind.CREATED, Kind.RENAMED)
 
 
 def as_json(pending: Pending) -> str:
@@ -70,6 +94,7 @@ def as_json(pending: Pending) -> str:
         "recorded": list(pending.recorded),
         **_document(pending.document),
         "earlier": None if pending.earlier is None else _document(pending.earlier),
+        "origin": None if pending.origin is None else asdict(pending.origin),
     }
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
@@ -87,7 +112,7 @@ def read(text: str) -> Pending | None:
     """What `as_json` has written; None if it is nothing of the kind."""
     try:
         value = json.loads(text)
-        document, earlier = _reviewed(value), value["earlier"]
+        document, earlier, origin = _reviewed(value), value["earlier"], value.get("origin")
         found = Pending(
             uri=str(value["uri"]),
             identity=str(value["identity"]),
@@ -96,6 +121,7 @@ def read(text: str) -> Pending | None:
             kind=Kind(value["kind"]),
             checkpoint=str(value["checkpoint"]),
             earlier=None if earlier is None else _reviewed(earlier),
+            origin=None if origin is None else _origin(origin),
             recorded=(str(value["recorded"][0]), str(value["recorded"][1])),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -103,7 +129,12 @@ def read(text: str) -> Pending | None:
     is_sound = found.is_whole or all(
         document.rows[hunk.start : hunk.end] == hunk.rows for hunk in document.hunks
     )
+    is_sound = is_sound and (found.origin is not None) == (found.kind is Kind.RENAMED)
     return found if value.get("version") == 1 and is_sound else None
+
+
+def _origin(value: Mapping[str, object]) -> Origin:
+    return Origin(uri=str(value["uri"]), identity=str(value["identity"]), path=str(value["path"]))
 
 
 def _reviewed(value: Mapping[str, Any]) -> Reviewed:

@@ -1,7 +1,8 @@
 """List, show, keep and undo the agent's changes."""
 
+import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,7 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
         return ALL_LANDED
     found = _read(json)
     for each in found:
-        stage.show.line(each.shown(stage.show.name(each.uri)))
+        stage.show.line(each.shown(stage.show.name))
     if not found:
         stage.show.line("Nothing is pending.")
     return ALL_LANDED
@@ -68,7 +69,7 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
     if options.as_json:
         stage.show.json(wanted)
     for each in _read(wanted) if not options.as_json else ():
-        stage.show.line(each.shown(stage.show.name(each.uri)))
+        stage.show.line(each.shown(stage.show.name))
         stage.show.diff(each.diff)
     for each in missing:
         stage.show.note(f"No change {each!r} is pending: it may have been kept, undone or rewritten.")
@@ -119,6 +120,7 @@ class Hunk:
     Attributes:
         line: The first line that it has now, counted from 1.
         before, after: What would be there without it, and what is there.
+        renamed_from: The URI that a renamed document had; None for all others.
     """
 
     id: str
@@ -129,19 +131,37 @@ class Hunk:
     turns: tuple[str, ...]
     is_edited: bool
     kind: str
+    renamed_from: str | None
 
-    def shown(self, name: str) -> str:
-        """It in one line, with the name of its document."""
-        size = f"+{len(_rows(self.after))} -{len(_rows(self.before))}"
+    def shown(self, name: Callable[[str], str]) -> str:
+        """
+        It in one line.
+
+        Args:
+            name: Makes a name that people know of a URI.
+        """
+        gone, new = self._changed
+        size = f"+{len(new)} -{len(gone)}"
         edited = "  edited by you" if self.is_edited else ""
-        where = f"{name}:{self.line}" if self.kind == "changed" else name
-        what = size if self.kind == "changed" else f"{self.kind} {size}"
+        where = f"{name(self.uri)}:{self.line}" if self.kind == "changed" else name(self.uri)
+        kind = f"{self.kind} from {name(self.renamed_from)}" if self.renamed_from else self.kind
+        what = size if self.kind == "changed" else f"{kind} {size}"
         return f"{self.id}  {where}  {what}{edited}  {', '.join(self.turns)}"
 
     @property
     def diff(self) -> str:
         """Its rows: those that went, then those that came."""
-        return _diff(self.before, self.after)
+        gone, new = self._changed
+        return "\n".join([*(f"-{row}" for row in gone), *(f"+{row}" for row in new)])
+
+    @property
+    def _changed(self) -> tuple[list[str], list[str]]:
+        """The rows that went and those that came; of a renamed document, without those that it kept."""
+        before, after = _rows(self.before), _rows(self.after)
+        if self.renamed_from is None:
+            return before, after
+        rows = list(difflib.unified_diff(before, after, n=0))[2:]  # without the names
+        return [row[1:] for row in rows if row[0] == "-"], [row[1:] for row in rows if row[0] == "+"]
 
 
 def _diff(before: str, after: str) -> str:
@@ -165,6 +185,7 @@ def _read(json: Any) -> list[Hunk]:
             turns=values.texts("Hunk", each, "turns"),
             is_edited=each.get("editedByUser") is True,
             kind=values.text("Hunk", each, "kind"),
+            renamed_from=each.get("renamedFrom"),
         )
         for each in json
     ]

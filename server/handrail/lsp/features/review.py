@@ -26,6 +26,7 @@ from handrail.lsp.state import State, Wrong
 
 CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
 TEXT_CHARS = 400  # of the texts of a conflict, in a message
+PATH_CHARS = 60  # of the old path of a renamed document, in a title
 
 
 async def list_(state: State, params: protocol.ReviewListParams) -> list[protocol.Hunk]:
@@ -146,7 +147,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     here_are = _at(known, params.range.start.line, params.range.end.line)
     for hunk in here_are:
         one = {"hunks": [hunk.id]}
-        size = _size(hunk)
+        size = _size(known, hunk)
         found.append(action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
         found.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
         found.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
@@ -188,7 +189,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     for hunk in known.document.hunks:
         place = _line(known, hunk)
         for title, request in (
-            (f"✎ {_size(hunk)}: Keep", protocol.REVIEW_KEEP),
+            (f"✎ {_size(known, hunk)}: Keep", protocol.REVIEW_KEEP),
             ("Undo", protocol.REVIEW_UNDO),
         ):
             command = lsp.Command(title=title, command=request.command, arguments=[{"hunks": [hunk.id]}])
@@ -204,7 +205,7 @@ def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
     return [
         lsp.InlayHint(
             position=_line(known, hunk).start,
-            label=f"✎ {_size(hunk)} ",
+            label=f"✎ {_size(known, hunk)} ",
             tooltip="Changed by the agent. Its code actions keep it or undo it.",
         )
         for hunk in _at(known, params.range.start.line, params.range.end.line)
@@ -221,14 +222,17 @@ def marks(state: State) -> dict[str, list[lsp.Diagnostic]]:
 
 def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
     known = _known(state, uri)
+    if known is None:
+        return []
     return [
         lsp.Diagnostic(
             range=_range(hunk),
-            message=f"Changed by the agent ({_size(hunk)}){', and by you' if hunk.is_typed_in else ''}.",
+            message=f"Changed by the agent ({_size(known, hunk)})"
+            + (", and by you." if hunk.is_typed_in else "."),
             severity=lsp.DiagnosticSeverity.Hint,
             source="handrail review",
         )
-        for hunk in (known.document.hunks if known is not None else ())
+        for hunk in known.document.hunks
     ]
 
 
@@ -242,8 +246,10 @@ def _known(state: State, uri: str) -> Pending | None:
     return known if known is not None and reviews.shows(known) else None
 
 
-def _size(hunk: Hunk) -> str:
-    """`+3 −1`: rows that came, and rows that went."""
+def _size(known: Pending, hunk: Hunk) -> str:
+    """`+3 −1`, the rows that came and those that went; of a renamed document its old path."""
+    if known.origin is not None and hunk is known.document.hunks[0]:
+        return f"renamed from {surfaces.message(known.origin.path, PATH_CHARS)}"
     return f"+{len(hunk.rows)} −{len(hunk.before)}"
 
 
@@ -264,6 +270,7 @@ def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
         calls=list(dict.fromkeys(step.call for step in hunk.steps)),
         edited_by_user=hunk.is_typed_in,
         kind=known.kind.value,
+        renamed_from=state.spelled(known.origin.uri) if known.origin is not None else None,
     )
 
 

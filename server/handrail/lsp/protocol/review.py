@@ -9,7 +9,7 @@ from handrail.lsp.protocol.questions import ServedDocument
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.values import Mode, Range
 
-HunkKind = Literal["changed", "created", "deleted", "whole"]
+HunkKind = Literal["changed", "created", "deleted", "renamed", "whole"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,8 @@ class Hunk:
         before, after: What would be there without it, and what is there. Both are empty for `whole`.
         turns, calls: Which turns and calls wrote in it, in order.
         edited_by_user: Whether you have typed in it since.
-        kind: `changed`: some rows. `created`, `deleted`: a document. `whole`: a document that is no text.
+        kind: `changed`: some rows. `created`, `deleted`, `renamed`: a document. `whole`: a file without text.
+        renamed_from: The URI that a `renamed` document had, and `before` is what it held there; else null.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Hunk:
     calls: list[str]
     edited_by_user: bool
     kind: HunkKind
+    renamed_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

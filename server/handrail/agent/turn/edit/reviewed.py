@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.agent.turn.edit.preimage import Held, Left, names
@@ -38,6 +39,7 @@ async def made(
         }
         for file in files:
             mutation = file.parts[0].mutation
+            own = list[Made]()
             for uri in [change.uri for change in file.changes if change.uri in before]:
                 now_at = renames.get(uri, uri)
                 was, left = before[uri], ours.get(uri)
@@ -51,5 +53,14 @@ async def made(
                     call=mutation.call,
                     step=f"{step.turn}.{step.number}",
                 )
-                found += [each] if each.before != each.after else []
+                own += [each] if each.before != each.after else []
+            found += _joined(own)
     return found
+
+
+def _joined(made: list[Made]) -> list[Made]:
+    """What one patch of a file did, with a document that it removed and one that it created as a move."""
+    match made:
+        case [Made(before=None) as target, Made(before=Text() as before, after=None) as source]:
+            return [replace(target, before=before, moved_from=source.uri)]
+    return made
