@@ -154,3 +154,26 @@ def test_what_was_undone_is_not_pending_again_because_the_user_removes_something
     document = undone(document, document.ids()).document
     document = observed(observed(document, rows("1abcdefgh")), rows("1abXdefgh"))
     assert told(observed(document, rows("1abdefgh"))) == []
+
+
+@pytest.mark.parametrize(
+    ("removed", "typed", "back"),
+    [
+        ("abcdef", "abcdefu", "abcdefgh"),
+        ("abcdef", "abcdef", "abcdXgh"),
+        ("cdefgh", "ucdefgh", "abcdefgh"),
+        ("cdefgh", "cdefgh", "abXdefgh"),
+        ("abef", "abuef", "abcdef"),
+        ("abef", "abuef", "abvcdef"),
+        ("abef", "abef", "abcdXf"),
+        ("abef", "abef", "abcdXef"),
+        ("abef", "abef", "abXcdef"),
+    ],
+)
+def test_removed_rows_that_return_beside_other_new_rows_are_not_pending(
+    removed: str, typed: str, back: str
+) -> None:
+    before = "abcdefgh" if len(removed) == 6 else "abcdef"
+    document = observed(agent(Reviewed(rows=rows(before)), removed), rows(typed))
+    document = observed(document, rows(back))
+    assert (shown(document), told(document)) == (back, [])

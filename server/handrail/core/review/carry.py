@@ -35,12 +35,32 @@ def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) ->
         if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
             found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
             continue
+        if not hunk.rows and (returned := _returned(hunk, near.touching(hunk.start, hunk.end), now)):
+            found += [returned] if returned.steps else []
+            continue
         carried = _typed(hunk, near.moved(hunk.start, hunk.end), now)
         if carried is None:
             continue
         if carried.rows == hunk.rows or not carried.is_rewritten:
             found.append(carried)
     return tuple(found)
+
+
+def _returned(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
+    """
+    A hunk without rows, once the rows that it had removed are at its place again beside other new rows.
+
+    Args:
+        blocks: Those that touch its place.
+    """
+    for i, j, k, m in blocks:
+        for at, step in enumerate(hunk.steps):
+            size = len(step.before)
+            starts = [m - size] * (j == hunk.start) + [k] * (i == hunk.start)
+            for start in starts if 0 < size <= m - k else ():
+                if tuple(now[start : start + size]) == step.before:
+                    return replace(hunk, start=start, rows=step.before, steps=hunk.steps[:at])
+    return None
 
 
 def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
@@ -91,17 +111,19 @@ class Near:
             growths=list(growths),
         )
 
+    def touching(self, start: int, end: int) -> Sequence[Block]:
+        """The blocks that may touch rows."""
+        return self.blocks[bisect_left(self.ends, start) : bisect_right(self.starts, end)]
+
     def moved(self, start: int, end: int) -> list[Block]:
         """The blocks that may touch rows, after one that stands for all before them."""
-        first, last = bisect_left(self.ends, start), bisect_right(self.starts, end)
-        growth = self.growths[first]
-        return [*([(0, 0, 0, growth)] if growth else []), *self.blocks[first:last]]
+        growth = self.growths[bisect_left(self.ends, start)]
+        return [*([(0, 0, 0, growth)] if growth else []), *self.touching(start, end)]
 
     def place(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
         """Where rows are after the change; *is_wide* with the new rows at their borders."""
-        first = bisect_left(self.ends, start)
-        last = bisect_right(self.starts, end)
-        return _place(start, end, self.blocks[first:last], self.growths[first], is_wide=is_wide)
+        growth = self.growths[bisect_left(self.ends, start)]
+        return _place(start, end, self.touching(start, end), growth, is_wide=is_wide)
 
 
 def _place(start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool) -> tuple[int, int]:
