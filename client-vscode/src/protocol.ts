@@ -545,6 +545,19 @@ export interface ReviewListParams {
   turn?: string;
 }
 
+/** Which document, and which of its pending changes. */
+export interface ReviewBaseParams {
+  uri: string;
+  /** Leave out only the changes of this turn; without it, all of them. */
+  turn?: string;
+}
+
+/** What a document would hold without its pending changes; what you typed beside them is in it. */
+export interface ReviewBase {
+  uri: string;
+  text: string;
+}
+
 /** Which pending changes: some by their ids, those of a document, of a turn, or all. */
 export interface ReviewKeepParams {
   hunks?: string[];
@@ -1293,6 +1306,9 @@ export const RULES_REMOVE = "handrail/rules/remove";
 
 /** Lists the agent's changes that are neither kept nor undone. */
 export const REVIEW_LIST = "handrail/review/list";
+
+/** Gives the text of a document without its pending changes, for a client that shows the difference. */
+export const REVIEW_BASE = "handrail/review/base";
 
 /** Keeps changes: they are the user's from then on. No document is changed. */
 export const REVIEW_KEEP = "handrail/review/keep";

@@ -80,6 +80,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.RULES_LIST, questions.list_rules),
     (protocol.RULES_REMOVE, questions.remove_rule),
     (protocol.REVIEW_LIST, review.list_),
+    (protocol.REVIEW_BASE, review.base),
     (protocol.REVIEW_KEEP, review.keep),
     (protocol.REVIEW_UNDO, review.undo),
     (protocol.REVIEW_NEXT, review.next_),

@@ -17,7 +17,7 @@ from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core import surfaces
 from handrail.core.review.comments import Status
-from handrail.core.review.hunks import Hunk
+from handrail.core.review.hunks import Hunk, base_of
 from handrail.core.review.pending import Kind, Pending
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import actions, review_page
@@ -35,6 +35,21 @@ async def list_(state: State, params: protocol.ReviewListParams) -> list[protoco
     await reviews.refresh()
     found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
     return [_told(state, reviews.pending[identity], hunk) for identity in found for hunk in found[identity]]
+
+
+async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.ReviewBase:
+    """The text of a document without its pending changes, or without those of a turn."""
+    reviews = state.host.reviews
+    await reviews.refresh()
+    found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    if not found:
+        raise UnknownId(f"Nothing is pending in {state.shown(params.uri)}.")
+    ((identity, hunks),) = found.items()
+    known = reviews.pending[identity]
+    if known.kind is Kind.WHOLE:
+        raise UnknownId(f"{known.path} is not text, so what it held before cannot be shown.")
+    text = "".join(base_of(known.document.rows, hunks))
+    return protocol.ReviewBase(uri=state.spelled(known.uri), text=text)
 
 
 async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.ReviewKept:

@@ -61,6 +61,7 @@ from handrail.lsp.protocol.questions import (
 )
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import (
+    REVIEW_BASE,
     REVIEW_COMMENT,
     REVIEW_KEEP,
     REVIEW_LIST,
@@ -302,6 +303,7 @@ REQUESTS = (
     RULES_LIST,
     RULES_REMOVE,
     REVIEW_LIST,
+    REVIEW_BASE,
     REVIEW_KEEP,
     REVIEW_UNDO,
     REVIEW_NEXT,

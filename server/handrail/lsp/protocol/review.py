@@ -48,6 +48,27 @@ class ReviewListParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewBaseParams:
+    """
+    Which document, and which of its pending changes.
+
+    Attributes:
+        turn: Leave out only the changes of this turn; without it, all of them.
+    """
+
+    uri: str
+    turn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewBase:
+    """What a document would hold without its pending changes; what you typed beside them is in it."""
+
+    uri: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewKeepParams:
     """Which pending changes: some by their ids, those of a document, of a turn, or all."""
 
@@ -195,6 +216,12 @@ REVIEW_LIST = Request(
     params=ReviewListParams,
     result=list[Hunk],
     does="Lists the agent's changes that are neither kept nor undone.",
+)
+REVIEW_BASE = Request(
+    name="review.base",
+    params=ReviewBaseParams,
+    result=ReviewBase,
+    does="Gives the text of a document without its pending changes, for a client that shows the difference.",
 )
 REVIEW_KEEP = Request(
     name="review.keep",
