@@ -374,6 +374,8 @@ The server pulls its settings with `workspace/configuration`, section `handrail`
 answer that gives them in `initializationOptions.handrail.settings`, by name without the `handrail.` in
 front, dotted or nested.
 
+In a workspace that you have not trusted (VS Code), no setting of the folder counts.
+
 *Machine* settings are taken at global scope or from `initializationOptions` only: a folder that somebody
 cloned must not choose the model. *Window* settings may differ from workspace to workspace.
 
@@ -388,6 +390,8 @@ def manifest() -> str:
     ours = {f"{settings.SECTION}.{setting.name}": _property(setting) for setting in settings.SETTINGS}
     own = {name: value for name, value in properties.items() if name in CLIENT_SETTINGS}
     found["contributes"]["configuration"]["properties"] = own | ours
+    # No setting of ours may come from a folder that its user has not trusted.
+    found["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*own, *ours]
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,7 +1,7 @@
 /**
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
  */
-import { commands, type Disposable, type LogOutputChannel } from "vscode";
+import { commands, type Disposable, type LogOutputChannel, workspace } from "vscode";
 import {
   CloseAction,
   type ErrorHandler,
@@ -33,7 +33,12 @@ const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]
  * gets a new client, and the connection decides when.
  */
 export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
-  const handrail: ClientOptions = { turnUpdates: true, approvals: true, services: ["save", "chat", ...(offersModels() ? ["model"] : [])] };
+  const handrail: ClientOptions = {
+    turnUpdates: true,
+    approvals: true,
+    untrusted: !workspace.isTrusted,
+    services: ["save", "chat", ...(offersModels() ? ["model"] : [])],
+  };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),
     closed: () => ({ action: CloseAction.DoNotRestart, message: "The server ended.", handled: true }),

@@ -7,7 +7,14 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 
-import { type CancellationToken, type Disposable, EventEmitter, type ExtensionContext, type LogOutputChannel } from "vscode";
+import {
+  type CancellationToken,
+  type Disposable,
+  EventEmitter,
+  type ExtensionContext,
+  type LogOutputChannel,
+  workspace,
+} from "vscode";
 import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
 
 import { createClient } from "./client";
@@ -45,8 +52,11 @@ export interface Requests {
   [protocol.SESSION_LIST]: [protocol.SessionListParams, protocol.SessionInfo[]];
   [protocol.RULES_LIST]: [protocol.RuleListParams, protocol.RuleInfo[]];
   [protocol.RULES_REMOVE]: [protocol.RuleRemoveParams, null];
+  [protocol.WORKSPACE_TRUST]: [protocol.WorkspaceTrustParams, null];
 }
 
+const TOO_OLD =
+  "This server is too old for a workspace that you have not trusted. Trust the workspace, or clear the setting handrail.serverPath.";
 const GIVEN_UP = "The server ended several times within a short time, so it was not started again.";
 const NOT_STARTED = "The server could not be started. The log may say why.";
 const MODEL_TEXT = new ProgressType<{ delta: string }>();
@@ -83,6 +93,8 @@ export class Connection implements Disposable {
   private readonly questionEndEmitter = new EventEmitter<protocol.ApprovalEndedParams>();
   private readonly chatEmitter = new EventEmitter<protocol.ChatChanged>();
 
+  private readonly subscription: Disposable;
+
   readonly onDidChangeState = this.stateEmitter.event;
   readonly onTurnUpdate = this.updateEmitter.event;
   readonly onQuestion = this.questionEmitter.event;
@@ -92,7 +104,9 @@ export class Connection implements Disposable {
   constructor(
     private readonly context: ExtensionContext,
     private readonly log: LogOutputChannel,
-  ) {}
+  ) {
+    this.subscription = workspace.onDidGrantWorkspaceTrust(() => this.tellTrust());
+  }
 
   /** Whether the server runs. */
   get isRunning(): boolean {
@@ -138,7 +152,13 @@ export class Connection implements Disposable {
     }
   }
 
+  /** Whether the server that runs answers a request; an older one may not. */
+  offers(method: keyof Requests): boolean {
+    return requestsOf(this.client).includes(method);
+  }
+
   dispose(): void {
+    this.subscription.dispose();
     this.stateEmitter.dispose();
     this.updateEmitter.dispose();
     this.questionEmitter.dispose();
@@ -165,15 +185,28 @@ export class Connection implements Disposable {
     const client = createClient(server, this.log);
     this.serve(client);
     this.client = client;
+    const { isTrusted } = workspace;
     try {
       await this.run(client);
+      if (!isTrusted && !this.offers(protocol.WORKSPACE_TRUST)) throw new UserError(TOO_OLD);
     } catch (thrown) {
       this.log.error("The client could not be started", thrown);
       if (this.stops !== stops) throw new Stopped();
       await this.discard();
-      throw thrown instanceof EndedEarly ? thrown : new EndedEarly(NOT_STARTED);
+      throw thrown instanceof UserError ? thrown : new EndedEarly(NOT_STARTED);
     }
+    if (isTrusted !== workspace.isTrusted) await client.sendRequest(protocol.WORKSPACE_TRUST, {});
     return client;
+  }
+
+  /** Tells the server that runs that the workspace is trusted now; one that is started later knows. */
+  private async tellTrust(): Promise<void> {
+    if (!this.isRunning) return;
+    try {
+      await this.request(protocol.WORKSPACE_TRUST, {});
+    } catch (thrown) {
+      this.showFailure("The server was not told that the workspace is trusted", thrown);
+    }
   }
 
   /** Answers what the server asks of its client. */
@@ -255,4 +288,11 @@ export class Connection implements Disposable {
       this.log.warn("The server was gone before it could be stopped", thrown);
     }
   }
+}
+
+/** The requests that a server says it answers. */
+function requestsOf(client: LanguageClient | undefined): readonly string[] {
+  const experimental = client?.initializeResult?.capabilities.experimental as { handrail?: { requests?: unknown } } | undefined;
+  const requests = experimental?.handrail?.requests;
+  return Array.isArray(requests) ? requests.map(String) : [];
 }

@@ -390,6 +390,9 @@ export interface CheckpointSoundness {
   problems: string[];
 }
 
+/** Nothing is needed. */
+export type WorkspaceTrustParams = Record<string, never>;
+
 /** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
 export interface ClientOptions {
   /** Send `handrail/turn/update`. */
@@ -398,6 +401,8 @@ export interface ClientOptions {
   approvals?: boolean;
   /** Nobody is there: a question that the client does not answer at once ends as a no. */
   unattended?: boolean;
+  /** The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask, and nothing of the workspace is obeyed: no settings, instructions, skills or commands. */
+  untrusted?: boolean;
   /** What the client does for the server: "save", "model", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`. */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
@@ -1366,6 +1371,9 @@ export const PROMPT_SEND = "handrail/prompt/send";
 
 /** Asks for a fix of diagnostics of other programs, as a turn of the latest session. */
 export const PROMPT_FIX = "handrail/prompt/fix";
+
+/** Says that the user trusts the workspace now. From the next turn on, the settings decide again. */
+export const WORKSPACE_TRUST = "handrail/workspace/trust";
 
 export const TURN_UPDATE = "handrail/turn/update";
 

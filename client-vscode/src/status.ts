@@ -10,6 +10,7 @@ import {
   ThemeColor,
   type Uri,
   window,
+  workspace,
 } from "vscode";
 
 import { makeVisible } from "./characters";
@@ -47,6 +48,9 @@ export class Status implements Disposable {
       questions.onDidChange(() => {
         this.render();
       }),
+      workspace.onDidGrantWorkspaceTrust(() => {
+        this.render();
+      }),
       languages.onDidChangeDiagnostics(({ uris }) => {
         this.countFailures(uris);
       }),
@@ -65,6 +69,7 @@ export class Status implements Disposable {
       entry("comment-discussion", "Show Chat", "handrail.client.showChat"),
       entry("clippy", "Apply Reply from Clipboard", "handrail.client.applyClipboard"),
       entry("discard", "Restore Checkpoint…", "handrail.client.restore"),
+      ...(workspace.isTrusted ? [] : [entry("shield", "Manage Workspace Trust", "workbench.trust.manage")]),
       ...(this.state === "running" ? [] : [entry("debug-restart", "Restart Server", "handrail.client.restartServer")]),
       entry("output", "Show Log", "handrail.client.showLog"),
     ];
@@ -119,6 +124,10 @@ export class Status implements Disposable {
     if (failures > 0) {
       const tooltip = `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`;
       return { text: `$(warning) Handrail: ${count(failures, "failure")}`, tooltip, isAlarming: false };
+    }
+    if (!workspace.isTrusted) {
+      const tooltip = "This workspace is not trusted: turns can read but not change anything.";
+      return { text: "$(shield) Handrail: read only", tooltip, isAlarming: false };
     }
     return { text: "$(check) Handrail", tooltip: "Nothing is running.", isAlarming: false };
   }

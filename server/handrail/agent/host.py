@@ -60,7 +60,7 @@ class Host:
         archive: Where sessions are written down.
         reviews: What is pending.
         ready: Awaited by each turn before anything else: the ports may not be known yet.
-        default_mode: The mode of a turn whose client says none, asked for when the ports are known.
+        mode_of: The mode of a turn, given what its client says; asked again when the ports are known.
     """
 
     ports: Callable[[], Ports]
@@ -72,7 +72,7 @@ class Host:
     archive: Archive = field(default_factory=Archive)
     reviews: Reviews = field(default_factory=Reviews)
     ready: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
-    default_mode: Callable[[], Mode] = lambda: Mode.EDIT
+    mode_of: Callable[[Mode | None], Mode] = lambda stated: stated or Mode.EDIT
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class Host:
         return self.turns.keep(Turn(session=session, id=turn, task=task, began=self.steps))
 
     def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
-        stated = mode or self.default_mode()
+        stated = self.mode_of(mode)
         begun = (self.sessions.pop(name, None) or Session(id=name)).begun(message, offers(stated))
         self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
@@ -205,7 +205,7 @@ class Host:
             await self.archive.kept(now)
 
         executor: Executor | None = None
-        started = Started(prompt=prompt, mode=mode or self.default_mode())
+        started = Started(prompt=prompt, mode=self.mode_of(mode))
         end = End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
         try:
             try:
@@ -248,7 +248,7 @@ class Host:
 
     async def _mode(self, stated: Mode | None) -> Mode:
         await self.ready()
-        return stated or self.default_mode()
+        return self.mode_of(stated)
 
     def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
         return Executor(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from handrail.core.conversation import prompt
+from handrail.core.conversation.prompt import Mode
 from handrail.lsp import settings
 from handrail.lsp.settings import Settings
 from handrail.ports import ModelChoice, Reasoning
@@ -39,6 +40,11 @@ def named(known: Settled) -> str:
 def with_model(found: Settings, model: str) -> Settings:
     """The settings with another model; the same ones if that is empty."""
     return replace(found, values={**found.values, settings.MODEL.name: model}) if model else found
+
+
+def mode(found: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
+    """The mode of a turn whose client *stated* one, or none; in an untrusted workspace turns can only ask."""
+    return Mode.ASK if untrusted else stated or Mode(found.text(settings.MODE))
 
 
 def sees(found: Settings) -> bool:

@@ -37,7 +37,7 @@ class Client:
         hints: Whether it shows inlay hints, and no code lenses.
         lenses: Whether it shows code lenses.
         refreshes_lenses, refreshes_hints: Whether it asks for these again when told to.
-        turn_updates, approvals, unattended, services: What it opted in to (protocol.md, Discovery).
+        turn_updates, approvals, unattended, untrusted, services: What it said (protocol.md, Discovery).
         settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
         is_headless: Whether it is our own client for terminals, which does not show documents.
     """
@@ -63,6 +63,7 @@ class Client:
     turn_updates: bool = False
     approvals: bool = False
     unattended: bool = False
+    untrusted: bool = False
     services: frozenset[str] = frozenset()
     settings: Mapping[str, object] = field(default_factory=dict)
     is_headless: bool = False
@@ -108,6 +109,7 @@ class Client:
             turn_updates=opted.get("turnUpdates") is True,
             approvals=opted.get("approvals") is True,
             unattended=opted.get("unattended") is True,
+            untrusted=opted.get("untrusted") is True,
             services=frozenset(map(str, services)) if isinstance(services, list) else frozenset(),
             settings=flat(settings) if isinstance(settings, Mapping) else {},
             is_headless=name == HEADLESS,

@@ -100,6 +100,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.CHAT_COMPLETE, chat_view.complete),
     (protocol.PROMPT_SEND, prompts.send),
     (protocol.PROMPT_FIX, prompts.fix),
+    (protocol.WORKSPACE_TRUST, configuration.trust),
 )
 
 # What is said to the user after a command, whose result editors drop.

@@ -28,7 +28,6 @@ from handrail.agent.review.discussion import Discussion
 from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
-from handrail.core.conversation.prompt import Mode
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
@@ -125,7 +124,7 @@ class State:
             on_ledger=lambda ledger: self.publish(self, ledger),
             archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.loaded)),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
-            default_mode=lambda: Mode(self.settings.text(settings.MODE)),
+            mode_of=lambda stated: chosen.mode(self.settings, stated, untrusted=self.client.untrusted),
         )
         self.running: dict[str, Slow] = {}
         self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
@@ -270,6 +269,7 @@ class State:
                 sandbox=self.world.sandbox or Sandbox(self.settings.text(settings.SANDBOX)),
                 is_headless=self.client.is_headless,
                 is_unattended=self.client.unattended,
+                is_untrusted=self.client.untrusted,
             ),
             surroundings=self.world.surroundings,
             rules_now=self.rules,
@@ -293,7 +293,8 @@ class State:
         """The settings are known, or have changed."""
         self.has_settled = True
         self.settled.set()
-        self.world.served.use_workspace(self.settings.text(settings.DOCUMENTS) == "workspace")
+        in_workspace = self.settings.text(settings.DOCUMENTS) == "workspace"
+        self.world.served.use_workspace(in_workspace and not self.client.untrusted)
         self.world.add_to_environment(self.settings.names(settings.TERMINAL_ENVIRONMENT))
         self.checkpoints.set_limits(
             Limits(

@@ -30,6 +30,7 @@ class Terms:
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
         is_headless: Whether there is no editor.
         is_unattended: Whether every question is answered with no at once.
+        is_untrusted: Whether nothing that the workspace holds may be obeyed.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -47,3 +48,4 @@ class Terms:
     saves: str = "ask"
     is_headless: bool = False
     is_unattended: bool = False
+    is_untrusted: bool = False

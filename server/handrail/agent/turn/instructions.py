@@ -18,6 +18,10 @@ from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
 
 LATE = "The model is not told of the project's skills in .agents/skills: it takes too long to list them."
+UNTRUSTED = (
+    "You have not trusted this workspace. Until you do, turns can read but not change anything, and the "
+    "model does not get the project's own instructions and skills."
+)
 READ = "read_file"  # the tool by which a model would read the same
 
 
@@ -45,7 +49,8 @@ class ToldBefore:
 
 async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     """What the model is told in *mode*."""
-    found, left_out = await _project(ports)
+    trusted = not ports.terms.is_untrusted
+    found, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
     names = ["rules", "headless" if ports.terms.is_headless else "editor"]
     names += ["unattended"] if ports.terms.is_unattended else []
     names += await _of_commands(ports) if mode is Mode.EDIT else [mode.value]
@@ -54,7 +59,7 @@ async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
     if mode is Mode.EDIT:
         around = replace(around, machine={**around.machine, **_limits(ports)})
-    known = await skills(ports)
+    known = await skills(ports) if trusted else []
     if known is None:
         left_out = (*left_out, LATE)
     text = prompt.system_text([prompts.text(name) for name in names], around, found, known or ())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from handrail.lsp import chosen, settings
+from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.state import State
 
 TIMEOUT_S = 5.0
@@ -72,7 +73,7 @@ async def pull(state: State) -> None:
 def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
     before = state.settings
-    found = settings.settle(state.client.settings, pulled, scoped)
+    found = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
     state.settings = chosen.with_model(found, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:
@@ -87,6 +88,12 @@ async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> 
         await pull(state)
     elif isinstance(params.settings, dict):
         settle(state, params.settings.get(settings.SECTION), None)
+
+
+async def trust(state: State, params: protocol.WorkspaceTrustParams) -> None:
+    """The user trusts the workspace: its settings count from now on."""
+    state.client = replace(state.client, untrusted=False)
+    await pull(state)
 
 
 async def register(state: State, capabilities: lsp.ClientCapabilities) -> None:

@@ -284,6 +284,11 @@ class CheckpointSoundness:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceTrustParams:
+    """Nothing is needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """
     What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`.
@@ -292,6 +297,8 @@ class ClientOptions:
         turn_updates: Send `handrail/turn/update`.
         approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
         unattended: Nobody is there: a question that the client does not answer at once ends as a no.
+        untrusted: The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask,
+            and nothing of the workspace is obeyed: no settings, instructions, skills or commands.
         services: What the client does for the server: "save", "model", "review"; "chat": it shows the
             conversations that it has read, and is sent `handrail/chat/changed`.
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
@@ -300,5 +307,6 @@ class ClientOptions:
     turn_updates: bool = False
     approvals: bool = False
     unattended: bool = False
+    untrusted: bool = False
     services: list[str] | None = None
     settings: dict[str, object] | None = None

@@ -42,6 +42,7 @@ from handrail.lsp.protocol.params import (
     TurnStartResult,
     TurnSteerParams,
     TurnWaitParams,
+    WorkspaceTrustParams,
 )
 from handrail.lsp.protocol.prompts import PromptFixParams, PromptSendParams
 from handrail.lsp.protocol.questions import (
@@ -107,6 +108,12 @@ TURN_STEER = Request(
     params=TurnSteerParams,
     result=None,
     does="Says something to a running turn; it reaches the model at the next step.",
+)
+WORKSPACE_TRUST = Request(
+    name="workspace.trust",
+    params=WorkspaceTrustParams,
+    result=None,
+    does="Says that the user trusts the workspace now. From the next turn on, the settings decide again.",
 )
 MODEL_LIST = Request(
     name="model.list",
@@ -323,6 +330,7 @@ REQUESTS = (
     CHAT_COMPLETE,
     PROMPT_SEND,
     PROMPT_FIX,
+    WORKSPACE_TRUST,
 )
 
 TURN_UPDATE = "handrail/turn/update"

@@ -13,6 +13,7 @@ from handrail.agent.chat.slash import Command
 from handrail.agent.chat.view import Answer
 from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
+from handrail.core.conversation.prompt import Mode
 from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, turn
@@ -52,7 +53,7 @@ async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
     modes: tuple[protocol.Mode, ...] = get_args(protocol.Mode)
     if not argument:
-        return [f"The mode is {page.mode or state.settings.text(settings.MODE)}."]
+        return [f"The mode is {state.host.mode_of(Mode(page.mode) if page.mode else None)}."]
     wanted = next((each for each in modes if each == argument.lower()), None)
     if wanted is None:
         raise Wrong(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")

@@ -43,6 +43,8 @@ async def named(state: State, message: str) -> OwnCommand | None:
     tail = f"{FOLDER}{name.replace(':', '/')}.md"
     for path in (tail, *(each for each in await state.chats.paths.all() if each.endswith(f"/{tail}"))):
         text = await _read(state, path, f"/{name} cannot be used: {path}")
+        if text is not None and state.client.untrusted:
+            raise Wrong(f"/{name} cannot be used: {path} is in a workspace that you have not trusted.")
         if text is not None:
             return OwnCommand(name=name, path=path, text=_filled(text, arguments))
     return None
@@ -82,5 +84,7 @@ def _filled(content: str, arguments: str) -> str:
 
 async def names(state: State) -> list[tuple[str, str]]:
     """The commands of the project, each with its file."""
+    if state.client.untrusted:
+        return []
     found = ((_FILE.fullmatch(path), path) for path in await state.chats.paths.all())
     return sorted((match[1].replace("/", ":"), path) for match, path in found if match is not None)

@@ -13,7 +13,7 @@ from handrail.agent.compacting import filled
 from handrail.core.conversation.prompt import Mode
 from handrail.core.policy.place import Place
 from handrail.core.results.redact import redact
-from handrail.lsp import chosen, protocol, settings, wire
+from handrail.lsp import chosen, protocol, wire
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.chat.items import Items, Now
 from handrail.lsp.chat.page import ChatPage
@@ -184,7 +184,7 @@ def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     share, running = filled(state.host, page.session), transcript.running
     last = transcript.rounds[-1] if transcript.rounds else None
     is_planned = last is not None and last.mode == Mode.PLAN and last.state == "finished" and running is None
-    mode = Mode(page.mode or state.settings.text(settings.MODE)).value
+    mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
     return protocol.ChatStatus(
         title=redact(transcript.title, state.secrets()),
         model=chosen.named(state),
