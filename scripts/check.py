@@ -2,8 +2,8 @@
 The gate: format, lint, types, import contracts, generated files and all tests, in an environment of its own.
 
 What CI runs is this with `--all`, which adds what needs larger installs (VS Code, Emacs, Vim, the extension's
-tools), and the other versions of Python that this machine has. Further arguments go to pytest, whose summary
-is the last line.
+tools, the documentation), and the other versions of Python that this machine has. Further arguments go to
+pytest, whose summary is the last line.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ def _steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Com
     if options.all:
         yield "editors", (str(python), "scripts/install_editors.py")
         yield "extension: types and lint", (str(python), "scripts/check_extension.py")
+        yield "documentation", (str(python), "scripts/documentation.py")
 
 
 def _on_other_pythons() -> int:
