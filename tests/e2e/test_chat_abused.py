@@ -95,3 +95,19 @@ async def test_a_session_that_is_removed_meanwhile(stage: Stage, habits: Habits)
         journal.unlink()
     await says(editor, uri, "Second.\n")
     await shows(editor, uri, "First.", "Two.")
+
+
+@every_editor
+async def test_a_message_may_repeat_an_earlier_one_or_the_models_words(stage: Stage, habits: Habits) -> None:
+    said, answered = "Run the tests and fix what fails.", "Two tests fail: a timeout is missing."
+    answers = [answer(answered), answer("Now one fails."), answer("It is missing in `get`.")]
+    editor = await stage.start(habits, settings=stage.script(*answers))
+    uri = await opened(editor)
+    await says(editor, uri, f"{said}\n")
+    await shows(editor, uri, answered)
+    await says(editor, uri, f"{said}\n")
+    await shows(editor, uri, "Now one fails.")
+    await says(editor, uri, f"{answered}\n")
+    text = await shows(editor, uri, "It is missing in `get`.")
+    assert body(text).count(said) == 2
+    assert body(text).count(answered) == 2

@@ -123,6 +123,11 @@ class ServedPage(ABC):
         return False
 
     @property
+    def owns_copies(self) -> bool:
+        """Whether a sentence of ours that appears once more is ours, not something that the user wrote."""
+        return True
+
+    @property
     def pause_s(self) -> float:
         """How long to wait before the next update."""
         return PAUSE_S
@@ -280,7 +285,7 @@ class ServedPage(ABC):
         if page is None or page.rows != rows:
             latest = [*self._sent, *list(self._states.values())[-RECENT:]]
             saved = [] if self._saved is None else [self._saved]
-            page = pages.likest([self.page, *latest, *saved], rows)
+            page = pages.likest([self.page, *latest, *saved], rows, owns_copies=self.owns_copies)
         self.page = page
         self._remember(page)
 

@@ -126,8 +126,12 @@ class Page:
         return said[-1] + 1 if said else 0
 
 
-def observed(page: Page, now: Sequence[str]) -> Page:
-    """The page after its user, or an editor, has changed it to the rows *now*."""
+def observed(page: Page, now: Sequence[str], *, owns_copies: bool = True) -> Page:
+    """
+    The page after its user, or an editor, has changed it to the rows *now*.
+
+    With *owns_copies*, a sentence of ours that appears once more is ours, too.
+    """
     before, after = page.bare, [row.rstrip() for row in now]
     blocks = opcodes(before, after)
     gone = Counter(before[at] for i, j, _, _ in blocks for at in range(i, j) if before[at])
@@ -145,7 +149,7 @@ def observed(page: Page, now: Sequence[str]) -> Page:
         )
         found = _changed(page.lines[i:j], now[k:m])
         theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
-        are_copies = all(row in of and _is_a_sentence(of[row]) for row in theirs)  # and no quotes in a remark
+        are_copies = owns_copies and all(row in of and _is_a_sentence(of[row]) for row in theirs)  # no quotes
         for line in found:
             row = line.text.rstrip()
             is_moved = row in of and (gone[row] > 0 or are_copies)
@@ -377,7 +381,7 @@ def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
     return [*found, ("".join(rows), "")]
 
 
-def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:
+def likest(pages: Sequence[Page], now: Sequence[str], *, owns_copies: bool = True) -> Page:
     """
     The page *now*, as it follows from that of *pages* that leaves least of it to the user.
 
@@ -385,7 +389,7 @@ def likest(pages: Sequence[Page], now: Sequence[str]) -> Page:
     """
     found = list[Page]()
     for page in pages or [Page()]:
-        found.append(observed(page, now))
+        found.append(observed(page, now, owns_copies=owns_copies))
         is_typing = len(found[0].lines) <= len(page.lines) + 1 and _ours_in(found[0]) == _ours_in(page)
         if len(found) == 1 and is_typing:
             break

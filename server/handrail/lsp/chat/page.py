@@ -94,6 +94,11 @@ class ChatPage(ServedPage):
         return True
 
     @property
+    def owns_copies(self) -> bool:
+        """A message may repeat an earlier one, or a sentence of the model's."""
+        return False
+
+    @property
     def pause_s(self) -> float:
         """How long to wait before the next update: the longer it takes, the more seldom."""
         return min(max(LEAST_PAUSE_S, self._took_s * SHARE), MOST_PAUSE_S)
