@@ -49,27 +49,31 @@ MODEL = Setting(
     default="paste",
     scope=Scope.MACHINE,
     does=(
-        "Who answers. `paste`: no model at all, the prompt is a reply copied from any chat. "
-        "`openai-chat:NAME`, `openai-responses:NAME`, `anthropic:NAME`, `ollama:NAME`: a model, in the usual "
-        "form of pydantic-ai; `openai:NAME` speaks Chat Completions if a base URL is set, else Responses. "
-        "`editor` or `editor:NAME`: the editor's own models, where the client offers them; in VS Code, those "
-        "that extensions bring. `scripted:FILE`: answers read from a JSON file, for tests and demos; "
-        "`record:FILE.json:MODEL` writes such a file."
+        "The model that answers. `anthropic:NAME`, `openai-responses:NAME`, `openai-chat:NAME` and "
+        "`ollama:NAME` name one; `openai:NAME` uses Chat Completions if `handrail.baseUrl` is set, else "
+        "Responses. `editor` or `editor:NAME` uses the editor's own models, if its client offers them (in "
+        "VS Code, those of other extensions). `paste` uses no model: the prompt is a reply that you copied "
+        "from a chat, and its edits are applied. `scripted:FILE` reads answers from a JSON file, for tests "
+        "and demos; `record:FILE.json:MODEL` writes such a file."
     ),
 )
 BASE_URL = Setting(
     name="baseUrl",
     default="",
     scope=Scope.MACHINE,
-    does="Where the model's server is. Empty: where OPENAI_BASE_URL and the like say, else the usual place.",
+    does=(
+        "The address of the model's server, such as `http://localhost:8000/v1`. If empty, OPENAI_BASE_URL "
+        "or the like decides, else the provider's own address."
+    ),
 )
 KEY_NAME = Setting(
     name="keyName",
     default="",
     scope=Scope.MACHINE,
     does=(
-        "The environment variable, or the user name of the service `handrail` in the system's keyring, that "
-        "holds the model's key; never the key itself. Empty: the usual variable, such as OPENAI_API_KEY."
+        "The name of the environment variable that holds the model's key, or the user name under which the "
+        "system's keyring (service `handrail`) has it. Never the key itself. If empty, the usual variable "
+        "is read, such as OPENAI_API_KEY."
     ),
 )
 CLOSED_DOCUMENTS = Setting(
@@ -78,9 +82,9 @@ CLOSED_DOCUMENTS = Setting(
     scope=Scope.WINDOW,
     choices=("auto", "editor", "disk"),
     does=(
-        "How documents are changed that are not open. `auto`: through the editor if it can save for us and "
-        "the bytes are plain UTF-8 with one kind of line end, else byte-exact on disk. `editor`: always "
-        "through the editor. `disk`: always on disk."
+        "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: "
+        "it edits through the editor. `auto`: through the editor if the editor can save for handrail and "
+        "the file is plain UTF-8 with one kind of line ending, else on disk."
     ),
 )
 MODE = Setting(
@@ -89,8 +93,8 @@ MODE = Setting(
     scope=Scope.WINDOW,
     choices=("edit", "ask", "plan"),
     does=(
-        "What a turn may do unless its client says so. `edit`: everything that is allowed. `ask` and `plan`: "
-        "read and search, but change nothing."
+        "What a turn may do unless its client says otherwise. `edit`: everything that is allowed. `ask` and "
+        "`plan`: read and search only; `plan` asks the model for a plan."
     ),
 )
 BEHAVIOUR = Setting(
@@ -98,7 +102,7 @@ BEHAVIOUR = Setting(
     default="none",
     scope=Scope.WINDOW,
     choices=("none", "terse"),
-    does="Rules for the model's tone. `none`: its own. `terse`: to the matter, without praise and questions.",
+    does="The model's tone. `none`: its own. `terse`: short answers without praise or follow-up questions.",
 )
 DIAGNOSTICS = Setting(
     name="mutations.diagnostics",
@@ -106,7 +110,7 @@ DIAGNOSTICS = Setting(
     scope=Scope.WINDOW,
     does=(
         "Show edits that did not land as diagnostics. The environment variable "
-        "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) wins both ways."
+        "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) overrides this."
     ),
 )
 APPROVALS = Setting(
@@ -115,13 +119,13 @@ APPROVALS = Setting(
     reads=rules.read,
     scope=Scope.MACHINE,
     does=(
-        "What may run without asking, must be asked, or is blocked: a list of rules such as "
-        '`{"tool": "terminal", "match": "npm *", "verdict": "allow"}`. `tool` is a tool\'s name, `read`, '
-        "`edit` or `*`; `match` is a pattern for its path, or for one part of its command; `verdict` is "
-        "`allow`, `ask` or `block`. The last rule that matches decides. Without rules, reading and editing "
-        "in the workspace is allowed, and so are commands that are known to change nothing; protected files "
-        "(keys, settings of editors and agents, CI definitions), what lies outside the workspace, and other "
-        "commands are asked about. Nothing lifts the block of version control's own files."
+        'Rules for what runs without a question, asks first, or is blocked, such as `{"tool": "terminal", '
+        '"match": "npm *", "verdict": "allow"}`. `tool` is the name of a tool, `read`, `edit` or `*`; '
+        "`match` is a pattern for the path, or for one part of a command; `verdict` is `allow`, `ask` or "
+        "`block`. The last rule that matches decides. Without rules, the agent may read and edit files in "
+        "the workspace, and run commands that are known to change nothing. Protected files (keys, settings "
+        "of editors and agents, CI definitions), anything outside the workspace, and all other commands "
+        "ask. No rule unblocks version control's own files."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -130,8 +134,8 @@ OUTPUT_LIMIT = Setting(
     scope=Scope.WINDOW,
     bounds=(2_000, 1_000_000),
     does=(
-        "How many characters of a tool's result the model reads. Of a longer one the first 40 % and the last "
-        "60 % are shown, and all of it is kept aside, where the model can read and search it."
+        "The number of characters of a tool's result that the model reads. A longer result is cut to its "
+        "first 40 % and last 60 %; the model can read and search the rest."
     ),
 )
 SANDBOX = Setting(
@@ -140,12 +144,12 @@ SANDBOX = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "ask", "off"),
     does=(
-        "How commands are contained, on Linux with bubblewrap, or else with Landlock. `auto`: what only "
-        "reads sees no keys and no network; any other command runs unasked (with Landlock it is asked "
-        "about), may write in the workspace only, and what it needs beyond that is asked about. `ask`: any "
-        "other command is asked about, and still contained. `off`: nothing is contained, and what is not "
-        "known to change nothing is asked about, as where there is neither. The environment variable "
-        "HANDRAIL_SANDBOX, with one of these values, wins."
+        "How commands are contained on Linux, with bubblewrap or, where that cannot run, with Landlock. "
+        "`auto`: a command that only reads has no network and sees no keys; any other command can write in "
+        "the workspace only, runs without a question (with Landlock it asks), and asks for anything more. "
+        "`ask`: commands that are not known to only read ask first, and are still contained. `off`: nothing "
+        "is contained, and commands that are not known to only read ask. The environment variable "
+        "HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
@@ -154,8 +158,9 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Whether documents with unsaved changes of yours are saved before a command that may change files. "
-        "Those that the agent has changed are saved anyway; before commands that only read nothing is."
+        "Whether handrail saves documents with unsaved changes of yours before a command that may change "
+        "files. Documents that the agent changed are always saved then. A command that only reads saves "
+        "nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -164,9 +169,10 @@ CONTEXT_WINDOW = Setting(
     scope=Scope.MACHINE,
     bounds=(0, 10_000_000),
     does=(
-        "How many tokens the model reads at once, with its answer. 0: what its server tells (Ollama, vLLM, "
-        "LM Studio, llama.cpp) or is known of the model, else 128,000. What is too long is summarised in "
-        "time. Ollama loads `ollama:NAME` with the window that is set here; by itself it often takes 4,096."
+        "The number of tokens that the model reads at once, its answer included. 0: what its server reports "
+        "(Ollama, vLLM, LM Studio, llama.cpp) or what is known of the model, else 128,000. A longer "
+        "conversation is summarised in time. Ollama loads `ollama:NAME` with this window; without the "
+        "setting it often uses 4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(
@@ -175,8 +181,8 @@ CONTEXT_RESERVE = Setting(
     scope=Scope.MACHINE,
     bounds=(0, 1_000_000),
     does=(
-        "How many tokens of the window are kept for the answer: a conversation that leaves less is made "
-        "smaller. 0: a quarter of the window."
+        "The number of tokens of the window that are kept free for the answer. The conversation is "
+        "summarised when less is left. 0: a quarter of the window."
     ),
 )
 OUTPUT_TOKENS = Setting(
@@ -184,7 +190,7 @@ OUTPUT_TOKENS = Setting(
     default=0,
     scope=Scope.MACHINE,
     bounds=(0, 1_000_000),
-    does="How many tokens one answer of the model may have. 0: what its server takes for enough.",
+    does="The greatest number of tokens in one answer of the model. 0: the server's own limit.",
 )
 REASONING = Setting(
     name="reasoning",
@@ -192,9 +198,8 @@ REASONING = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "off", "low", "medium", "high"),
     does=(
-        "How much the model thinks before it answers. `auto`: as it does by itself. `off` is the least that "
-        "it can do. A model that is known not to reason is asked as always; other servers are told what you "
-        "want, and may refuse it."
+        "How much the model thinks before it answers. `auto`: its default. `off`: as little as it can. "
+        "Models that are known not to reason ignore this; a server may refuse it."
     ),
 )
 PICTURES = Setting(
@@ -202,7 +207,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether the model is shown pictures. `auto`: if its name is one of those known to see.",
+    does="Whether pictures are shown to the model. `auto`: if the model's name is known to read pictures.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
@@ -210,8 +215,8 @@ TERMINAL_TIMEOUT = Setting(
     scope=Scope.WINDOW,
     bounds=(1, 3_600),
     does=(
-        "After how many seconds a command is stopped, with everything that it has started, unless the model "
-        "asks for another time."
+        "The number of seconds after which a command is stopped, with everything that it started, unless "
+        "the model asks for more time."
     ),
 )
 TERMINAL_LONGEST = Setting(
@@ -219,7 +224,7 @@ TERMINAL_LONGEST = Setting(
     default=600,
     scope=Scope.WINDOW,
     bounds=(1, 86_400),
-    does="How many seconds the model may ask for at most for a command.",
+    does="The greatest number of seconds that the model may ask for when it runs a command.",
 )
 TERMINAL_ENVIRONMENT = Setting(
     name="terminal.environment",
@@ -227,11 +232,11 @@ TERMINAL_ENVIRONMENT = Setting(
     reads=environment.read,
     scope=Scope.MACHINE,
     does=(
-        "Variables that commands inherit beside the usual ones (paths, language, terminal, toolchains), once "
-        "you have allowed the command: a list of names such as `MY_TOOL_HOME`, or of patterns such as "
-        "`MY_TOOL_*`. No pattern stands for a name that may be a key's (`*KEY*`, `*TOKEN*`, `*PASS*` and the "
-        "like) or that changes how programs start; such a name must be written in full. Commands that run "
-        "unasked because they only read get none of these, and no command gets the model's key."
+        "Names of environment variables that a command inherits once you have allowed it, in addition to "
+        "the usual ones (paths, language, terminal, toolchains), such as `MY_TOOL_HOME` or the pattern "
+        "`MY_TOOL_*`. A pattern never matches a name that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` and "
+        "the like) or that changes how programs start; write such a name in full. Commands that run without "
+        "a question because they only read inherit none of them, and no command inherits the model's key."
     ),
 )
 
@@ -241,8 +246,8 @@ CHECKPOINTS_SIZE = Setting(
     scope=Scope.MACHINE,
     bounds=(10, 1_000_000),
     does=(
-        "How much the checkpoints of a workspace may take on the disk, in megabytes. Before more is "
-        "written the oldest turns are removed; what a restore took away stays."
+        "The disk space, in megabytes, that the checkpoints of a workspace may use. The oldest turns are "
+        "removed before more is written; what a restore removed is kept."
     ),
 )
 CHECKPOINTS_AGE = Setting(
@@ -250,7 +255,10 @@ CHECKPOINTS_AGE = Setting(
     default=30,
     scope=Scope.MACHINE,
     bounds=(1, 36_500),
-    does="After how many days the checkpoint of a turn is removed, and what is pending in a file is kept.",
+    does=(
+        "The number of days after which a turn's checkpoint is removed, and its pending changes count as "
+        "kept."
+    ),
 )
 
 CHECKPOINTS_REQUIRED = Setting(
@@ -258,8 +266,8 @@ CHECKPOINTS_REQUIRED = Setting(
     default=True,
     scope=Scope.MACHINE,
     does=(
-        "Whether what no checkpoint can be taken of stays as it is. `false`: it is changed all the same, and "
-        "you are warned that this cannot be taken back."
+        "Refuse to change a file that cannot be checkpointed first. `false`: change it, with a warning that "
+        "this cannot be taken back."
     ),
 )
 
@@ -268,7 +276,7 @@ QUESTIONS_TIMEOUT = Setting(
     default=60,
     scope=Scope.MACHINE,
     bounds=(1, 10_080),
-    does="How many minutes a question waits for your answer before it counts as a no.",
+    does="The number of minutes that a question waits for your answer before it counts as a no.",
 )
 DOCUMENTS = Setting(
     name="documents",
@@ -276,9 +284,9 @@ DOCUMENTS = Setting(
     scope=Scope.MACHINE,
     choices=("workspace", "state"),
     does=(
-        "Where handrail writes documents that it shows, such as questions. `workspace`: in `.handrail` of "
-        "the workspace folder, which git ignores and agents cannot use. `state`: in the state folder, where "
-        "some editors find no server for them."
+        "Where handrail writes the documents that it shows, such as conversations and questions. "
+        "`workspace`: in the folder `.handrail`, which Git ignores and the agent cannot use. `state`: in "
+        "the state folder, where some editors find no server for them."
     ),
 )
 
@@ -288,9 +296,8 @@ REVIEW_MODE = Setting(
     scope=Scope.WINDOW,
     choices=("pending", "keep", "off"),
     does=(
-        "What becomes of the agent's changes. `pending`: each can be kept or undone, at any time, by a code "
-        "action or a lens at its place. `keep`: they count as kept at once. `off`: nothing of this is "
-        "computed."
+        "What happens to the agent's changes. `pending`: you can keep or undo each one at its place, at any "
+        "time. `keep`: they count as kept at once. `off`: changes are not tracked."
     ),
 )
 REVIEW_MARKS = Setting(
@@ -298,8 +305,8 @@ REVIEW_MARKS = Setting(
     default=False,
     scope=Scope.WINDOW,
     does=(
-        "Show pending changes as diagnostics of severity *hint*, apart from those of edits that failed, for "
-        "editors that have lists and next/previous for diagnostics only."
+        "Show pending changes as diagnostics of severity *hint*, for editors whose lists and next/previous "
+        "commands know diagnostics only. They are separate from edits that failed."
     ),
 )
 PROMPTS_ON_SAVE = Setting(
@@ -307,9 +314,10 @@ PROMPTS_ON_SAVE = Setting(
     default=False,
     scope=Scope.MACHINE,
     does=(
-        "Send comments that begin with `handrail:` when you save their document, each once. Only those count "
-        "that you have typed since you opened it, not those from files, from the agent or from other "
-        "programs. If your editor saves by itself, a comment may be sent before you have finished it."
+        "Send comments that begin with `handrail:` when you save the document, each comment once. Only "
+        "comments that you typed since you opened the document are sent, never those from the file, the "
+        "agent or another program. If your editor saves automatically, a comment may be sent before you "
+        "have finished it."
     ),
 )
 FOLLOW = Setting(
@@ -317,8 +325,8 @@ FOLLOW = Setting(
     default=False,
     scope=Scope.WINDOW,
     does=(
-        "Show each place in the editor as the agent edits it, without taking the focus. Editors that cannot "
-        "show documents for a server are left alone."
+        "Show each place in the editor as the agent edits it, without taking the focus. This needs an "
+        "editor that can show documents for a server."
     ),
 )
 
