@@ -31,6 +31,7 @@ from handrail.lsp.protocol import (  # noqa: E402  # as above
     chat,
     conversation,
     events,
+    languages,
     params,
     prompts,
     questions,
@@ -75,7 +76,7 @@ def value_types() -> list[type]:
     """The value types of the protocol, in the order of its modules."""
     return [
         value
-        for module in (values, params, questions, review, chat, conversation, prompts, events)
+        for module in (values, params, questions, review, chat, conversation, prompts, languages, events)
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     ]

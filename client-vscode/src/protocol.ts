@@ -403,7 +403,7 @@ export interface ClientOptions {
   unattended?: boolean;
   /** The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask, and nothing of the workspace is obeyed: no settings, instructions, skills or commands. */
   untrusted?: boolean;
-  /** What the client does for the server: "save", "model", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`. */
+  /** What the client does for the server: "save", "model", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on what other language servers report. */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
   settings?: Record<string, unknown>;
@@ -979,6 +979,42 @@ export interface PromptFixParams {
   diagnostics: PromptDiagnostic[];
 }
 
+/** Names an open document and the version that it has. */
+export interface VersionedDocument {
+  uri: string;
+  version: number;
+}
+
+/** Asks for the diagnostics that other servers have published. Leave out those of source `handrail`. */
+export interface DiagnosticsParams {
+  /** Those that are meant; null for all that have diagnostics, as they are known at this moment. */
+  documents: VersionedDocument[] | null;
+  /** How long to wait for reports on these versions, or on later ones. Then answer with what there is: leave out documents on which nothing was reported in time. */
+  waitMs: number;
+}
+
+/** What another server says of a place; `severity` is LSP's, from 1 (error) to 4 (hint). */
+export interface ClientDiagnostic {
+  range: Range;
+  message: string;
+  severity?: number;
+  source?: string;
+  code?: string;
+}
+
+/** All diagnostics of a document, and the version that they were reported on; no more than 1,000 count. */
+export interface DocumentDiagnostics {
+  uri: string;
+  diagnostics: ClientDiagnostic[];
+  version?: number;
+}
+
+/** What is known of the documents; `unwatched` are those on which no server reports. */
+export interface DiagnosticsResult {
+  documents: DocumentDiagnostics[];
+  unwatched?: string[];
+}
+
 /** The turn has begun; `instructions` are the paths of the project's own that the model was given. */
 export interface StartedEvent {
   kind: "started";
@@ -1388,3 +1424,5 @@ export const CHAT_CHANGED = "handrail/chat/changed";
 export const CLIENT_SAVE = "handrail/client/save";
 
 export const CLIENT_MODEL = "handrail/client/model";
+
+export const CLIENT_DIAGNOSTICS = "handrail/client/diagnostics";

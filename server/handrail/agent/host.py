@@ -138,7 +138,8 @@ class Host:
 
     def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
         stated = self.mode_of(mode)
-        begun = (self.sessions.pop(name, None) or Session(id=name)).begun(message, offers(stated))
+        tools = offers(stated, self.ports())
+        begun = (self.sessions.pop(name, None) or Session(id=name)).begun(message, tools)
         self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
         self.archive.begun(begun, told)
@@ -210,10 +211,10 @@ class Host:
         try:
             try:
                 mode = await self._mode(mode)
-                started, session = replace(started, mode=mode), replace(session, offered=offers(mode))
                 executor = self._executor(session.id, turn, prompt, observe)
+                session = replace(session, offered=offers(mode, executor.ports))
+                started, executor.offered = replace(started, mode=mode), session.offered_names
                 await self.archive.kept(session)
-                executor.offered = frozenset(offer.name for offer in offers(mode))
                 told = await told_before(mode, executor.ports)
                 started = replace(started, instructions=told.instructions)
             finally:
@@ -221,7 +222,7 @@ class Host:
             told.tell(self.named, observe)
             wishes = Wishes(
                 system=told.text,
-                offers=offers(mode),
+                offers=session.offered,
                 keep=keep,
                 facts=lambda: self.facts(session.id),
                 steered=lambda: self.steered.pop(turn, []),

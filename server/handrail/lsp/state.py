@@ -27,21 +27,20 @@ from handrail.agent.questions import Questions
 from handrail.agent.review.discussion import Discussion
 from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
-from handrail.core.conversation import prompt
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
-from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import chosen, convert, settings
+from handrail.lsp.bridge.languages import ClientLanguages
+from handrail.lsp.bridge.model import EditorModel
 from handrail.lsp.chat.chats import Chats
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
-from handrail.lsp.editor_model import EditorModel
 from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.follow import Follow
 from handrail.lsp.progress import Progress, Slow
@@ -51,12 +50,9 @@ from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
+from handrail.lsp.terms import terms
 from handrail.lsp.world import World
-from handrail.ports import (
-    Ports,
-    Provider,
-    Terms,
-)
+from handrail.ports import Ports, Provider
 
 logger = logging.getLogger(__name__)
 
@@ -143,6 +139,11 @@ class State:
         return Discussion(host.reviews, host.archive, spelled=self.spelled, new_id=host.new_id)
 
     @cached_property
+    def languages(self) -> ClientLanguages:
+        """What other language servers of the client know."""
+        return ClientLanguages(self.server, self.documents)
+
+    @cached_property
     def following(self) -> Follow:
         """Shows the user what is edited."""
         follows = lambda: self.client.shows_documents and self.settings.flag(settings.FOLLOW)  # noqa: E731
@@ -204,7 +205,7 @@ class State:
         given = settings.settle(self.client.settings, None, None)
         self.settings = replace(given, problems=())  # until the client tells more; problems are told then
         self.editor.client = self.progress.client = self.client
-        self.editor_model.client = self.client
+        self.editor_model.client = self.languages.client = self.client
         self.documents.encoding = encoding
         self.converter = Converter(
             encoding=encoding,
@@ -253,24 +254,8 @@ class State:
             process=self.world.process,
             spills=self.world.spills,
             grants=self.world.grants,
-            terms=Terms(
-                rules=self.rules(),
-                output_chars=self.settings.number(settings.OUTPUT_LIMIT),
-                window_tokens=self.settings.number(settings.CONTEXT_WINDOW),
-                reserve_tokens=self.settings.number(settings.CONTEXT_RESERVE),
-                timeout_s=self.settings.number(settings.TERMINAL_TIMEOUT),
-                longest_s=self.settings.number(settings.TERMINAL_LONGEST),
-                reasons=prompt.reasons(self.settings.text(settings.MODEL)),
-                sees=chosen.sees(self.settings),
-                behaviour=self.settings.text(settings.BEHAVIOUR),
-                roots=tuple(self.folders),
-                needs_checkpoint=self.settings.flag(settings.CHECKPOINTS_REQUIRED),
-                saves=self.settings.text(settings.TERMINAL_SAVE) if self.client.saves else "never",
-                sandbox=self.world.sandbox or Sandbox(self.settings.text(settings.SANDBOX)),
-                is_headless=self.client.is_headless,
-                is_unattended=self.client.unattended,
-                is_untrusted=self.client.untrusted,
-            ),
+            terms=terms(self.settings, self.client, self.rules(), self.folders, self.world.sandbox),
+            languages=self.languages,
             surroundings=self.world.surroundings,
             rules_now=self.rules,
             secrets=self.secrets,

@@ -33,6 +33,7 @@ from handrail.ports.errors import EditorGone as EditorGone
 from handrail.ports.errors import HandrailError as HandrailError
 from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
+from handrail.ports.languages import Languages, NoLanguages
 from handrail.ports.models import KnownModel as KnownModel
 from handrail.ports.models import ModelChoice as ModelChoice
 from handrail.ports.models import Prepared as Prepared
@@ -367,6 +368,7 @@ class Ports:
         pause: Waits that many seconds.
         review: Told of what the agent changes.
         removals: What goes from documents with the first edit of a turn.
+        languages: Passes on what the editor's language servers say.
     """
 
     editor: Editor
@@ -384,6 +386,7 @@ class Ports:
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
     review: Review = field(default_factory=Unreviewed)
     removals: Removals = field(default_factory=Removals)
+    languages: Languages = field(default_factory=NoLanguages)
 
     def rules(self) -> tuple[Rule, ...]:
         """The user's rules."""

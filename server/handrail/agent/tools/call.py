@@ -208,10 +208,18 @@ Action = Look | Visit | Edits | Inquiry | Command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool: what the model sees of it, and how its arguments are read."""
+    """
+    A tool.
+
+    Attributes:
+        offer: What the model sees of it.
+        parse: Reads its arguments.
+        needs: What the editor must offer (`Languages.offers`), or the tool is not there; empty for nothing.
+    """
 
     offer: ToolOffer
     parse: Callable[[Arguments], Action | Failure]
+    needs: str = ""
 
 
 def offer(

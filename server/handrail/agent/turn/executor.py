@@ -26,9 +26,9 @@ from handrail.agent.turn.command import run as command
 from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.command.calls import CommandCalls
 from handrail.agent.turn.command.saving import Saver
-from handrail.agent.turn.edit import landing
+from handrail.agent.turn.edit.calls import EditCalls
 from handrail.agent.turn.edit.corrections import Listener
-from handrail.agent.turn.edit.plan import Planner
+from handrail.agent.turn.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.core.checkpoint import CommandEffects, StepId
@@ -36,7 +36,7 @@ from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
-from handrail.core.ledger import ledger, report
+from handrail.core.ledger import ledger
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import schedule, verdict
@@ -101,6 +101,16 @@ class Executor:
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
+        self.feedback = Feedback(ports=self.ports)
+        self._edits = EditCalls(
+            ports=self.ports,
+            misses=self.misses,
+            saver=self._saver,
+            late=self._late,
+            feedback=self.feedback,
+            is_stopped=self._stop.is_set,
+            notice=lambda call, text: self._notice(call, text, is_warning=True),
+        )
         self._commands = CommandCalls(
             ports=self.ports,
             step=lambda: self.step,
@@ -134,6 +144,7 @@ class Executor:
         """
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
+        self.feedback.begin_answer()
         self._tools = {call.id: call.name for call in calls}
         done = output.failed_results(calls[output.LIMIT_CALLS :], output.SURPLUS)
         if done:
@@ -189,6 +200,7 @@ class Executor:
             asking.inquire(batch[0], first, first.action)
             return
         ready = [left.pop(index) for index in batch]
+        self._edits.follow = any(isinstance(each.action, Edits) for each in left.values())
         await self._uninterrupted(self._run_batch(ready, order, done))
 
     async def _answered(
@@ -359,20 +371,12 @@ class Executor:
         self.observe(output.notice(call, text, self.ports, is_warning=is_warning))
 
     async def _edit(self, batch: Sequence[Ready], order: int) -> list[Done]:
-        calls: list[landing.PlannedCall] = []
-        for ready in batch:
-            assert isinstance(ready.action, Edits)
-            mutation = self._mutation(ready.call, order)
-            planner, action = Planner(self.ports.editor, ready.places, mutation), ready.action
-            files = await planner.plan(action)
-            calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         try:
-            made = await landing.make(self.ports, self.step, calls, self._stop.is_set, self._late)
+            made = await self._edits.make(batch, self.step, lambda call: self._mutation(call, order))
         except CheckpointError as error:
             return [self._unprotected(ready, error, order) for ready in batch]
         self.checkpoint = made.checkpoint or self.checkpoint
-        await self._saver.note([outcome for each in made.calls for outcome in each.outcomes], self.ports)
-        return [self._done(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
+        return made.done
 
     def _corrected(self, found: Sequence[Outcome]) -> None:
         """Some of *found* show after they were told not to, or before they are told at all."""
@@ -386,15 +390,6 @@ class Executor:
             self.outcomes[told[outcome.mutation.id]] = outcome
         self.misses.update(ledger.missed(self.misses, better))
         self.correct(better)
-
-    def _done(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
-        for warning in made.warnings:
-            self._notice(ready.call, warning, is_warning=True)
-        failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)
-        self.misses.update(ledger.missed(self.misses, made.outcomes))
-        text = report.result_text(made.outcomes, self.misses) + (f"\n{note}" if note else "")
-        result = ToolResult(call=ready.call.id, text=text, failure=failure)
-        return Done(result=result, outcomes=made.outcomes)
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
         return self._refused(Refused(call=ready.call, failure=output.unprotected(error), ready=ready), order)

@@ -31,7 +31,7 @@ from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
 from handrail.core.documents.change import Status
 from handrail.core.ledger.report import Compacted, Notice, Retried, TextDelta, ThoughtDelta, Used
-from handrail.ports import Prepared, ProviderDown, ProviderError
+from handrail.ports import Ports, Prepared, ProviderDown, ProviderError
 
 LIMIT_STEPS = 100
 
@@ -56,10 +56,10 @@ class Wishes:
     steered: Callable[[], Sequence[str]]
 
 
-def offers(mode: Mode) -> tuple[ToolOffer, ...]:
-    """The tools that a model may call in *mode*."""
-    names = [name for name in TOOLS if mode is Mode.EDIT or name not in CHANGING]
-    return tuple(TOOLS[name].offer for name in names)
+def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
+    """The tools that a model may call in *mode*, with what the editor offers."""
+    there = {name: tool for name, tool in TOOLS.items() if tool.needs in ("", *ports.languages.offers)}
+    return tuple(tool.offer for name, tool in there.items() if mode is Mode.EDIT or name not in CHANGING)
 
 
 async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:
@@ -81,15 +81,14 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
             return ready
         session = ready
         response = await _complete(session, executor)
-        offered = frozenset(offer.name for offer in session.offered)
-        decision = recover.decide(response, session.streak, session.since, offered)
+        decision = recover.decide(response, session.streak, session.since, session.offered_names)
         session = _measured(response, session, executor).after(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         next_one: Session | Finish | GiveUp
         match decision:
             case Finish():
-                next_one = _finished(decision, session, executor, wishes)
+                next_one = await _finished(decision, session, executor, wishes)
             case GiveUp():
                 is_full = response.stop is StopReason.CONTEXT_FULL
                 next_one = await _full(response, session, executor, wishes) if is_full else decision
@@ -200,8 +199,7 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
         return replace(response, calls=named(response.calls, session.call_ids))
     has_edited = any(not call.startswith(as_text.PREFIX) for call in _made(executor))
     before = Written(calls=session.calls, has_edited=has_edited)
-    offered = frozenset(offer.name for offer in session.offered)
-    read = as_text.with_calls(response, offered, before)
+    read = as_text.with_calls(response, session.offered_names, before)
     calls = named(read.calls, session.call_ids)
     if read is not response:
         count = "a call" if len(calls) == 1 else f"{len(calls)} calls"
@@ -209,9 +207,11 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     return replace(read, calls=calls)
 
 
-def _finished(decision: Finish, session: Session, executor: Executor, wishes: Wishes) -> Session | Finish:
-    """The end, unless the user has said something; told if nothing has changed that was to."""
-    if said := wishes.steered():
+async def _finished(
+    decision: Finish, session: Session, executor: Executor, wishes: Wishes
+) -> Session | Finish:
+    """The end, unless the user has said something, or edits have caused problems; told if nothing changed."""
+    if said := [*wishes.steered(), *filter(None, [await executor.feedback.at_end()])]:
         return session.steered(said)
     vain = session.tried if not (session.done or _made(executor)) else 0
     count = "the call that was" if vain == 1 else f"the {vain} calls that were"

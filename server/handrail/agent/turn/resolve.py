@@ -69,8 +69,8 @@ class Refused:
 async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Ready | Refused:
     """Read *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
     tool = TOOLS.get(call.name)
-    if tool is None:
-        return Refused(call=call, failure=_unknown_tool(call.name))
+    if tool is None or (tool.needs and offered is not None and call.name not in offered):
+        return Refused(call=call, failure=_unknown_tool(call.name, offered or TOOLS.keys()))
     if offered is not None and call.name not in offered:
         return Refused(call=call, failure=_not_offered(call.name))
     arguments = _arguments(call.arguments)
@@ -214,9 +214,10 @@ def _not_offered(name: str) -> Failure:
     )
 
 
-def _unknown_tool(name: str) -> Failure:
+def _unknown_tool(name: str, offered: Set[str]) -> Failure:
+    there = ", ".join(known for known in TOOLS if known in offered)
     return Failure(
         code=Code.UNKNOWN_TOOL,
-        message=f"There is no tool {name!r}; there are {', '.join(TOOLS)}.",
+        message=f"There is no tool {name!r}; there are {there}.",
         steps=("Use one of these tools.",),
     )

@@ -86,6 +86,11 @@ class Session:
         return bool(self.messages) and self.messages[-1] is self.asked
 
     @property
+    def offered_names(self) -> frozenset[str]:
+        """The names of the tools for the next call."""
+        return frozenset(offer.name for offer in self.offered)
+
+    @property
     def told(self) -> tuple[Message, ...]:
         """All that the model is told."""
         return (SystemMessage(text=self.system), *self.messages)

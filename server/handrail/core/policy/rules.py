@@ -18,7 +18,7 @@ from handrail.core.policy import wildcard
 from handrail.core.policy.shell import ParsedCommand, Part
 
 GROUPS: dict[str, frozenset[str]] = {
-    "read": frozenset({"read_file", "search", "list_files"}),
+    "read": frozenset({"read_file", "search", "list_files", "problems"}),
     "edit": frozenset({"write_file", "patch"}),
 }
 BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes

@@ -9,6 +9,7 @@ ignored, fields with a default may be missing; `handrail.lsp.wire` reads and wri
 from handrail.lsp.protocol.chat import *  # noqa: F403
 from handrail.lsp.protocol.conversation import *  # noqa: F403
 from handrail.lsp.protocol.events import *  # noqa: F403
+from handrail.lsp.protocol.languages import *  # noqa: F403
 from handrail.lsp.protocol.params import *  # noqa: F403
 from handrail.lsp.protocol.prompts import *  # noqa: F403
 from handrail.lsp.protocol.questions import *  # noqa: F403

@@ -14,6 +14,7 @@ from handrail.lsp.protocol.events import (
     SaveResult,
     TurnUpdate,
 )
+from handrail.lsp.protocol.languages import DiagnosticsParams, DiagnosticsResult
 from handrail.lsp.protocol.params import (
     CheckpointDiff,
     CheckpointDiffParams,
@@ -340,6 +341,7 @@ REVIEW_CHANGED = "handrail/review/changed"
 CHAT_CHANGED = "handrail/chat/changed"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
+CLIENT_DIAGNOSTICS = "handrail/client/diagnostics"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
@@ -355,4 +357,10 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (CHAT_CHANGED, ChatChanged, None, "The conversation's document is brought up to date."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
+    (
+        CLIENT_DIAGNOSTICS,
+        DiagnosticsParams,
+        DiagnosticsResult,
+        "The model is not told what its edits broke, and there is no tool `problems`.",
+    ),
 )

@@ -1,0 +1,89 @@
+"""
+List the problems that language servers report, in one file or in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from handrail.agent.tools import call
+from handrail.core.failure import Failure
+from handrail.core.ledger import problems
+from handrail.core.ledger.problems import Found
+from handrail.core.policy.grants import Rights
+from handrail.core.policy.place import Place
+from handrail.core.policy.verdict import Allow, Request, verdict
+from handrail.ports import Ports
+from handrail.ports.languages import PROBLEMS, Report, Unwatched
+
+WAIT_S = 2.0
+READ = "read_file"  # the tool by which a model would read the same documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problems:
+    """List the problems of the file at `path`, or all that are known."""
+
+    path: str
+
+    @property
+    def title(self) -> str:
+        """For people: what is being done."""
+        return f"List problems of {self.path}" if self.path else "List problems"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The file, if one is named."""
+        return (self.path,) if self.path else ()
+
+    async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
+        """A problem in each line; the first lines first."""
+        if not self.path:
+            return problems.listed(await _all(ports))
+        place = places[self.path]
+        document = await ports.editor.read(place.uri)
+        if isinstance(document, Failure):
+            return document
+        match (await ports.languages.problems([document.uri], WAIT_S)).get(document.uri):
+            case Report(problems=found):
+                return problems.listed([Found(path=place.path, problems=_in_order(found))])
+            case Unwatched():
+                return f"Not known: no program reports problems of {place.path} while it is not open."
+            case None:
+                return problems.listed((), [place.path])
+
+
+async def _all(ports: Ports) -> list[Found]:
+    """Those of the documents that the model may read without a question."""
+    rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
+    found = []
+    for uri, known in (await ports.languages.known_problems()).items():
+        place = ports.workspace.resolve(uri)
+        if isinstance(place, Place) and isinstance(
+            verdict(Request(tool=READ, places=(place,)), rights), Allow
+        ):
+            found.append(Found(path=place.path, problems=_in_order(known)))
+    return sorted(found, key=lambda each: each.path)
+
+
+def _in_order(found: tuple[problems.Problem, ...]) -> tuple[problems.Problem, ...]:
+    return tuple(sorted(found, key=lambda each: each.line))
+
+
+def parse(arguments: call.Arguments) -> Problems | Failure:
+    """Read the arguments of a call."""
+    path = call.optional_text(arguments, "path")
+    return path if isinstance(path, Failure) else Problems(path=path)
+
+
+TOOL = call.Tool(
+    offer=call.offer(
+        PROBLEMS,
+        "List the errors and warnings that the editor's language servers report.",
+        {"path": {"type": "string", "description": "Only this file. Without it: all that are known."}},
+        (),
+    ),
+    parse=parse,
+    needs=PROBLEMS,
+)

@@ -1,0 +1,88 @@
+"""
+The edits of one turn: planned and made batch by batch, with what each call is told of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from handrail.agent.tools.call import Edits
+from handrail.agent.turn.command.saving import Saver
+from handrail.agent.turn.edit import landing
+from handrail.agent.turn.edit.corrections import Listener
+from handrail.agent.turn.edit.plan import Planner
+from handrail.agent.turn.feedback import Feedback
+from handrail.agent.turn.output import Done
+from handrail.agent.turn.resolve import Ready
+from handrail.core.checkpoint import StepId
+from handrail.core.conversation.message import ToolCall, ToolResult
+from handrail.core.ledger import ledger, report
+from handrail.core.ledger.outcome import Mutation
+from handrail.ports import Ports
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What came of a batch: a value for each call that came to run, and the checkpoint, if one was taken."""
+
+    done: list[Done]
+    checkpoint: str | None
+
+
+@dataclass(kw_only=True)
+class EditCalls:
+    """
+    Makes the edits of a turn.
+
+    Attributes:
+        misses: How many calls in a row have failed to edit each document.
+        late: Told of edits that show late.
+        feedback: Says what the edits broke.
+        notice: Warns the user of a call.
+        follow: Whether more edits of the same answer follow: problems are asked for after the last.
+    """
+
+    ports: Ports
+    misses: dict[str, int]
+    saver: Saver
+    late: Listener
+    feedback: Feedback
+    is_stopped: Callable[[], bool]
+    notice: Callable[[ToolCall, str], None]
+    follow: bool = False
+
+    async def make(
+        self, batch: Sequence[Ready], step: StepId, mutation: Callable[[ToolCall], Mutation]
+    ) -> Edited:
+        """Make the edits of *batch*, whose mutations look as *mutation* says. Raises CheckpointError."""
+        actions = [ready.action for ready in batch if isinstance(ready.action, Edits)]
+        await self.feedback.before(
+            ready.places[patch.path]
+            for ready, action in zip(batch, actions, strict=True)
+            for patch in action.patches
+        )
+        calls = []
+        for ready, action in zip(batch, actions, strict=True):
+            planner = Planner(self.ports.editor, ready.places, mutation(ready.call))
+            files = await planner.plan(action)
+            calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
+        made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
+        found = [outcome for each in made.calls for outcome in each.outcomes]
+        await self.saver.note(found, self.ports)
+        done = [self._done(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
+        if self.follow or self.is_stopped():
+            self.feedback.note(found)
+        elif done and (told := await self.feedback.after(found)):
+            last = done[-1]
+            done[-1] = replace(last, result=replace(last.result, text=f"{last.result.text}\n{told}"))
+        return Edited(done=done, checkpoint=made.checkpoint)
+
+    def _done(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
+        for warning in made.warnings:
+            self.notice(ready.call, warning)
+        failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)
+        self.misses.update(ledger.missed(self.misses, made.outcomes))
+        text = report.result_text(made.outcomes, self.misses) + (f"\n{note}" if note else "")
+        result = ToolResult(call=ready.call.id, text=text, failure=failure)
+        return Done(result=result, outcomes=made.outcomes)

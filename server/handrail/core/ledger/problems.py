@@ -1,0 +1,171 @@
+"""
+Problems that other programs find in documents: which of them an edit has caused, and what the model reads.
+
+A problem is new if no problem of the same kind was at its place before the edit. Places move along with the
+edit: a line that the edit left alone is the same line wherever it went, and any line of a rewritten block may
+stand for any line of the block before. What programs say is quoted, and bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from handrail.core.documents import edit
+from handrail.core.documents.text import split_lines
+from handrail.core.results import sanitize
+
+LIMIT_TOLD = 20  # of one block
+LIMIT_LISTED = 200  # when the model asks for more
+MESSAGE_CHARS = 300
+PATH_CHARS = 300
+NAME_CHARS = 60  # of a program, or of a kind of problem
+
+
+class Severity(StrEnum):
+    """How bad a problem is; edits are told of errors and warnings alone."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFORMATION = "information"
+    HINT = "hint"
+
+
+SERIOUS = (Severity.ERROR, Severity.WARNING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """
+    What a program finds wrong with a line.
+
+    Attributes:
+        line: Counted from 0.
+        source: The program.
+        code: What it calls this kind of problem.
+    """
+
+    line: int
+    message: str
+    severity: Severity = Severity.ERROR
+    source: str = ""
+    code: str = ""
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """What it has in common with the same problem elsewhere; numbers in a message may be of lines."""
+        return self.source, self.code, re.sub(r"\d+", "0", self.message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Problems of the document that people know by *path*, nearest to the edit first."""
+
+    path: str
+    problems: tuple[Problem, ...]
+
+
+def caused(
+    before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
+) -> tuple[Problem, ...]:
+    """
+    The errors and warnings that an edit has caused, nearest to what it changed first.
+
+    Args:
+        before: The problems of the text *base*; None if they are not known. Then only problems in lines that
+            the edit has written count, since no other can be told from an old one.
+        after: The problems of the text *now*.
+
+    Cost: that of a comparison of the texts by lines.
+    """
+    blocks = edit.opcodes(split_lines(base), split_lines(now))
+    serious = [each for each in after if each.severity in SERIOUS]
+    if before is None:
+        new = [each for each in serious if any(k <= each.line < m for _, _, k, m in blocks)]
+    else:
+        new = _without_old(serious, before, blocks)
+    return tuple(sorted(dict.fromkeys(new), key=lambda each: (_distance(each.line, blocks), each.line)))
+
+
+def _without_old(
+    after: Sequence[Problem], before: Sequence[Problem], blocks: Sequence[edit.Block]
+) -> list[Problem]:
+    places = defaultdict[tuple[str, str, str], list[tuple[int, int]]](list)
+    for each in before:
+        places[each.kind].append(_now_at(each.line, blocks))
+    for kind in places:
+        places[kind].sort(key=lambda span: (span[1], span[0]))
+    new = []
+    for each in sorted(after, key=lambda each: each.line):
+        known = places[each.kind]
+        at = next((at for at, (first, last) in enumerate(known) if first <= each.line <= last), None)
+        if at is None:
+            new.append(each)
+        else:
+            known.pop(at)
+    return new
+
+
+def _now_at(line: int, blocks: Sequence[edit.Block]) -> tuple[int, int]:
+    """The first and last line, of the text after an edit, that a line before it may be."""
+    shift = 0
+    for i, j, k, m in blocks:
+        if line < i:
+            break
+        if line < j:
+            return k, max(k, m - 1)
+        shift = m - j
+    return line + shift, line + shift
+
+
+def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
+    """How many lines a line is away from the nearest one that was changed."""
+    return min((max(k - line, line - max(k, m - 1), 0) for _, _, k, m in blocks), default=0)
+
+
+# ---- What the model reads -----------------------------------------------------------------------------
+
+
+def told(found: Sequence[Found], unknown: Sequence[str]) -> str:
+    """
+    What the model is told after an edit; empty if there is nothing to say.
+
+    Args:
+        unknown: The paths of documents of which nothing was reported in time.
+    """
+    rows = [row(each.path, problem) for each in found for problem in each.problems]
+    texts = []
+    if rows:
+        what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
+        texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
+    if len(rows) > LIMIT_TOLD:
+        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the tool problems lists them.")
+    if unknown:
+        names = ", ".join(_line(path, PATH_CHARS) for path in unknown[:LIMIT_TOLD])
+        texts.append(f"Not known: whether the edit caused problems in {names}. No report came in time.")
+    return "\n".join(texts)
+
+
+def listed(found: Sequence[Found], unknown: Sequence[str] = ()) -> str:
+    """All problems that are known, as the model asks for them."""
+    rows = [row(each.path, problem) for each in found for problem in each.problems]
+    texts = rows[:LIMIT_LISTED]
+    if len(rows) > LIMIT_LISTED:
+        texts.append(f"{len(rows) - LIMIT_LISTED:,} more are not shown.")
+    texts += [f"{_line(path, PATH_CHARS)}: not known; no report came in time." for path in unknown]
+    return "\n".join(texts) or "No problems are reported."
+
+
+def row(path: str, problem: Problem) -> str:
+    """A problem in one line, with its line counted from 1."""
+    names = (_line(name, NAME_CHARS) for name in (problem.source, problem.code))
+    program = " ".join(filter(None, names))
+    said = _line(problem.message, MESSAGE_CHARS) + (f" ({program})" if program else "")
+    return f"{_line(path, PATH_CHARS)}:{problem.line + 1}: {problem.severity.value}: {said}"
+
+
+def _line(text: str, limit: int) -> str:
+    return sanitize.clean(text, limit).replace("\n", " ").replace("\t", " ")

@@ -1,0 +1,156 @@
+"""
+What other language servers of the same editor know, asked for by `handrail/client/diagnostics`.
+
+An answer counts only if it is of the version that the document has when the answer arrives: its lines are
+then those of a text that is known. What comes too late, is malformed or has too much in it counts as not
+known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+
+from handrail.core.ledger.problems import Problem, Severity
+from handrail.lsp import protocol, wire
+from handrail.lsp.client import Client
+from handrail.lsp.documents import Documents
+from handrail.ports.languages import PROBLEMS, Report, Unwatched
+
+logger = logging.getLogger(__name__)
+
+OWN = "handrail"  # the source of our own diagnostics, which are never passed on
+SERVICES = {"diagnostics": PROBLEMS}  # what a client offers, and which tool that makes possible
+SEVERITIES = {1: Severity.ERROR, 2: Severity.WARNING, 3: Severity.INFORMATION, 4: Severity.HINT}
+CLIENT_SHARE = 0.85  # of the time that may be waited: the rest is for the way
+LIMIT_DIAGNOSTICS = 1_000  # of a document; with more, new ones cannot be told from old ones in time
+LIMIT_DOCUMENTS = 200  # of a list of all
+LIST_S = 2.0
+
+
+class ClientLanguages:
+    """Languages port for one client; `client` is what the client said of itself."""
+
+    def __init__(self, server: LanguageServer, documents: Documents) -> None:
+        self._server, self._documents = server, documents
+        self.client = Client()
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What the client has opted in to."""
+        return frozenset(tool for service, tool in SERVICES.items() if service in self.client.services)
+
+    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+        """The problems of documents as they are now; what is not open in the editor, nothing reports on."""
+        opened = {uri: self._documents.find(uri) for uri in uris}
+        named = {uri: each.uri for uri, each in opened.items() if each is not None}
+        found: dict[str, Report | Unwatched] = {uri: Unwatched() for uri in uris if uri not in named}
+        if not named or PROBLEMS not in self.offers:
+            return found | {uri: Unwatched() for uri in named}
+        asked = [
+            protocol.VersionedDocument(uri=each.uri, version=each.version)
+            for each in opened.values()
+            if each is not None
+        ]
+        params = protocol.DiagnosticsParams(documents=asked, wait_ms=int(wait_s * CLIENT_SHARE * 1_000))
+        answer = await self._ask(protocol.CLIENT_DIAGNOSTICS, params, wait_s)
+        reports, unwatched = self._reports(answer), _texts(answer, "unwatched")
+        for uri, name in named.items():
+            if name in reports:
+                found[uri] = reports[name]
+            elif name in unwatched:
+                found[uri] = Unwatched()
+        return found
+
+    def _reports(self, answer: object) -> dict[str, Report]:
+        """The reports of an answer on the texts that documents have now."""
+        found = {}
+        for each in _items(answer, "documents"):
+            name, diagnostics = each.get("uri"), each.get("diagnostics")
+            document = self._documents.find(name) if isinstance(name, str) else None
+            if document is None or document.uri != name or each.get("version") != document.version:
+                continue
+            problems = _problems(diagnostics)
+            if problems is not None:
+                found[document.uri] = Report(text=document.text.content, problems=problems)
+        return found
+
+    async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
+        """All problems that the client knows of, those of documents that are not open among them."""
+        if PROBLEMS not in self.offers:
+            return {}
+        params = protocol.DiagnosticsParams(documents=None, wait_ms=0)
+        answer = await self._ask(protocol.CLIENT_DIAGNOSTICS, params, LIST_S)
+        found = {}
+        for each in _items(answer, "documents")[:LIMIT_DOCUMENTS]:
+            name, diagnostics = each.get("uri"), each.get("diagnostics")
+            shown = diagnostics[:LIMIT_DIAGNOSTICS] if isinstance(diagnostics, list) else None
+            if isinstance(name, str) and (problems := _problems(shown)):
+                found[name] = problems
+        return found
+
+    async def _ask(self, method: str, params: object, wait_s: float) -> object:
+        """What the client answers; None if that takes too long, or is an error."""
+        if wait_s <= 0:
+            return None
+        name = f"bridge-{uuid.uuid4().hex[:12]}"
+        sent = self._server.protocol.send_request_async(method, wire.write(params), name)
+        answered = asyncio.ensure_future(sent)
+        try:
+            await asyncio.wait([answered], timeout=wait_s)
+            if answered.done():
+                return answered.result()
+        except JsonRpcException as error:
+            logger.warning("The client did not answer %s: %s", method, error)
+        finally:
+            if not answered.done():
+                self._server.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=name))
+                answered.add_done_callback(_forget)
+        return None
+
+
+def _forget(answered: asyncio.Future[object]) -> None:
+    """Take note of the error of a request that was given up, so that asyncio does not tell of it."""
+    if not answered.cancelled():
+        answered.exception()
+
+
+def _items(answer: object, name: str) -> list[Mapping[str, object]]:
+    """The objects in a field of an answer; what is not one is left out."""
+    found = answer.get(name) if isinstance(answer, Mapping) else None
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+
+
+def _texts(answer: object, name: str) -> frozenset[str]:
+    found = answer.get(name) if isinstance(answer, Mapping) else None
+    return (
+        frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()
+    )
+
+
+def _problems(diagnostics: object) -> tuple[Problem, ...] | None:
+    """The problems that others report; None if they cannot be read, or are too many."""
+    if not isinstance(diagnostics, list) or len(diagnostics) > LIMIT_DIAGNOSTICS:
+        return None
+    try:
+        found = [wire.read(protocol.ClientDiagnostic, each) for each in diagnostics]
+    except wire.InvalidParams as error:
+        logger.warning("The client passes on diagnostics that cannot be read: %s", error)
+        return None
+    return tuple(
+        Problem(
+            line=max(0, each.range.start.line),
+            message=each.message,
+            severity=SEVERITIES.get(each.severity, Severity.ERROR),
+            source=each.source or "",
+            code=each.code or "",
+        )
+        for each in found
+        if (each.source or "").lower() != OWN
+    )

@@ -1,0 +1,44 @@
+"""The terms of a turn, as the settings and the client give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from handrail.core.conversation import prompt
+from handrail.core.policy.containment import Sandbox
+from handrail.core.policy.rules import Rule
+from handrail.lsp import chosen, settings
+from handrail.lsp.client import Client
+from handrail.lsp.settings import Settings
+from handrail.ports import Terms
+
+
+def terms(
+    found: Settings, client: Client, rules: tuple[Rule, ...], folders: Sequence[str], sandbox: Sandbox | None
+) -> Terms:
+    """
+    The terms on which tools run.
+
+    Args:
+        found: The settings.
+        folders: The workspace folders.
+        sandbox: Set if the environment decides how commands are contained.
+    """
+    return Terms(
+        rules=rules,
+        output_chars=found.number(settings.OUTPUT_LIMIT),
+        window_tokens=found.number(settings.CONTEXT_WINDOW),
+        reserve_tokens=found.number(settings.CONTEXT_RESERVE),
+        timeout_s=found.number(settings.TERMINAL_TIMEOUT),
+        longest_s=found.number(settings.TERMINAL_LONGEST),
+        reasons=prompt.reasons(found.text(settings.MODEL)),
+        sees=chosen.sees(found),
+        behaviour=found.text(settings.BEHAVIOUR),
+        roots=tuple(folders),
+        needs_checkpoint=found.flag(settings.CHECKPOINTS_REQUIRED),
+        saves=found.text(settings.TERMINAL_SAVE) if client.saves else "never",
+        sandbox=sandbox or Sandbox(found.text(settings.SANDBOX)),
+        is_headless=client.is_headless,
+        is_unattended=client.unattended,
+        is_untrusted=client.untrusted,
+    )
