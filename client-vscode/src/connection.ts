@@ -49,6 +49,9 @@ export interface Requests {
   [protocol.MODEL_LIST]: [protocol.ModelListParams, protocol.ModelInfo[]];
   [protocol.REVIEW_KEEP]: [protocol.ReviewKeepParams, protocol.ReviewKept];
   [protocol.REVIEW_UNDO]: [protocol.ReviewUndoParams, protocol.ReviewUndone];
+  [protocol.SESSION_DELETE]: [protocol.SessionDeleteParams, null];
+  [protocol.SESSION_FORK]: [protocol.SessionForkParams, protocol.SessionForkResult];
+  [protocol.SESSION_RENAME]: [protocol.SessionRenameParams, null];
   [protocol.SESSION_LIST]: [protocol.SessionListParams, protocol.SessionInfo[]];
   [protocol.RULES_LIST]: [protocol.RuleListParams, protocol.RuleInfo[]];
   [protocol.RULES_REMOVE]: [protocol.RuleRemoveParams, null];

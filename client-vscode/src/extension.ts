@@ -39,6 +39,8 @@ export function activate(context: ExtensionContext): void {
     "handrail.client.showChat": () => chat.show(),
     "handrail.client.newChat": () => chat.begin(),
     "handrail.client.chooseChat": () => chat.choose(),
+    "handrail.client.renameChat": () => chat.rename(),
+    "handrail.client.deleteChat": () => chat.remove(),
     "handrail.client.openChatDocument": () => chat.openDocument(),
     "handrail.client.stop": () => turns.stop(),
     "handrail.client.restore": () => chooseAndRestore(server, restores),

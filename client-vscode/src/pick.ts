@@ -1,7 +1,7 @@
 /**
  * A list to choose from that can be one step of several: with a way back, and with what was chosen before.
  */
-import { type Disposable, QuickInputButtons } from "vscode";
+import { type Disposable, QuickInputButtons, ThemeIcon } from "vscode";
 
 import { type Choice, createList } from "./present";
 
@@ -22,6 +22,27 @@ export interface Question {
   title: string;
   placeholder: string;
   onEnd: (listener: () => void) => Disposable;
+}
+
+/** What else can be done with an item of a list: a button at its row. */
+export interface ItemAction<T> {
+  icon: string;
+  title: string;
+  take: (choice: T) => unknown;
+}
+
+/** Lets the person choose one of the items, or do something with one, which closes the list. */
+export function pickOrDo<T extends Choice>(items: readonly T[], asking: Asking<T>, actions: readonly ItemAction<T>[]): Promise<T | undefined> {
+  const buttons = actions.map(({ icon, title }) => ({ iconPath: new ThemeIcon(icon), tooltip: title }));
+  const list = createList(items.map((item) => ({ ...item, buttons })), undefined);
+  list.title = asking.title;
+  list.placeholder = asking.placeholder;
+  list.matchOnDescription = true;
+  list.onDidTriggerItemButton(({ button, item }) => {
+    list.hide();
+    actions.find(({ title }) => title === button.tooltip)?.take(item.choice);
+  });
+  return choiceOf(list);
 }
 
 /** Lets the person choose one of the items; undefined when they do not want to. */

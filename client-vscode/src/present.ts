@@ -97,11 +97,12 @@ export function createList<T extends Choice>(choices: readonly T[], active: T | 
 }
 
 function rowOf<T extends Choice>(choice: T): Row<T> {
-  const { icon, label, description, detail } = choice;
+  const { icon, label, description, detail, buttons } = choice;
   return {
     choice,
     label: icon === undefined ? escapeLabel(label) : `$(${icon}) ${escapeLabel(label)}`.trim(),
     ...(choice.kind === undefined ? {} : { kind: choice.kind }),
+    ...(buttons === undefined ? {} : { buttons }),
     ...(choice.alwaysShow === undefined ? {} : { alwaysShow: choice.alwaysShow }),
     ...(description === undefined ? {} : { description: escapeLabel(description) }),
     ...(detail === undefined ? {} : { detail: escapeLabel(detail) }),

@@ -922,6 +922,8 @@ export interface ChatSayParams {
   mode?: Mode;
   /** Whether it begins a turn of its own after the one that runs, which does not read it. */
   queue?: boolean;
+  /** Pictures that the model is shown, as in `turn.start`. A turn that runs cannot be shown any. */
+  images?: TurnImage[];
 }
 
 /** The turn that reads what was said; null if it was a command. */

@@ -33,17 +33,19 @@ function bodyOf(call: ChatCall, send: Send): HTMLElement[] {
   return [...(todos === undefined ? [] : [listOf(todos)]), ...output, ...edits, ...rest];
 }
 
-function headOf({ state, title, code, summary = "" }: ChatCall): Child[] {
+/** The failures of its edits are told in full below, so the head does not repeat them. */
+function headOf({ state, title, code, summary = "", failures = [] }: ChatCall): Child[] {
+  const told = failures.length > 0 ? "" : summary;
   return [
     h("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state]),
     h("span", { class: "hidden" }, `${STATES[state]}: `),
     h("code", { class: "title" }, cut(makeVisible(title), LONGEST_TITLE)),
     code === undefined ? undefined : h("strong", { class: "failed" }, ` ${code}`),
-    summary === "" ? undefined : h("span", { class: "quiet summary" }, ` ${cut(makeVisible(summary), LONGEST_SUMMARY)}`),
+    told === "" ? undefined : h("span", { class: "quiet summary" }, ` ${cut(makeVisible(told), LONGEST_SUMMARY)}`),
   ];
 }
 
-function actionsOf({ id, call, tool, uri, state, command, awaited }: ChatCall, send: Send): HTMLElement[] {
+function actionsOf({ id, call, tool, uri, state, command, awaited, hunks = [] }: ChatCall, send: Send): HTMLElement[] {
   const found: HTMLElement[] = [];
   const add = (title: string, key: string, message: Parameters<Send>[0]) => {
     found.push(
@@ -52,7 +54,7 @@ function actionsOf({ id, call, tool, uri, state, command, awaited }: ChatCall, s
       }),
     );
   };
-  if (uri !== undefined) add("Open", "open", { type: "place", item: id });
+  if (uri !== undefined && hunks.length === 0) add("Open", "open", { type: "place", item: id });
   if (tool === COMMAND && (state === "done" || state === "failed")) add("Show all output", "output", { type: "output", call });
   if (command !== undefined) add("Stop this command", "end", { type: "end", command });
   if (awaited === true) add("Stop this command", "interrupt", { type: "interrupt", call });

@@ -1,5 +1,7 @@
 /** Where the person writes: the message, what sends it, and what the next turn is asked with. */
+import type { Picture } from "../src/chat/messages";
 import type { ChatStatus, Mode } from "../src/protocol";
+import { Attachments } from "./attachments";
 import { Completion } from "./completion";
 import { button, h } from "./dom";
 import type { Send } from "./items";
@@ -7,9 +9,16 @@ import type { Send } from "./items";
 const MODES: Record<Mode, string> = { edit: "Edit", ask: "Ask", plan: "Plan" };
 const HIGHEST_PX = 240;
 
+/** What is written and not sent. */
+export interface Draft {
+  text: string;
+  pictures: Picture[];
+}
+
 export class Composer {
   readonly element: HTMLElement;
   readonly completion: Completion;
+  private readonly attachments: Attachments;
   private readonly input = h("textarea", { "aria-label": "Your message", "data-key": "message" });
   private readonly note = h("div", { class: "editing" });
   private readonly sendButton = button("Send", "send", () => {
@@ -35,7 +44,8 @@ export class Composer {
 
   constructor(
     private readonly send: Send,
-    private readonly keep: (draft: string) => void,
+    private readonly keep: (draft: Draft) => void,
+    complain: (text: string) => void,
   ) {
     this.input.rows = 2;
     this.modes.append(...Object.entries(MODES).map(([value, title]) => new Option(title, value)));
@@ -53,7 +63,11 @@ export class Composer {
       send({ type: "mode", mode: this.modes.value as Mode });
     });
     const buttons = h("div", { class: "buttons" }, this.modes, this.model, h("span", { class: "space" }), this.stopButton, this.queueButton, this.sendButton);
-    this.element = h("footer", {}, h("div", { class: "actions" }, this.planButton), this.note, this.completion.element, this.input, buttons, this.usage);
+    this.element = h("footer", {}, h("div", { class: "actions" }, this.planButton), this.note, this.completion.element, this.input);
+    this.attachments = new Attachments(this.input, document.body, send, complain, () => {
+      this.changed();
+    });
+    this.element.append(this.attachments.element, buttons, this.usage);
     this.note.hidden = true;
   }
 
@@ -81,8 +95,22 @@ export class Composer {
     });
     this.note.replaceChildren(...(turn === undefined ? [] : ["This is sent again in a new conversation, with what was before it.", cancel]));
     this.queueButton.hidden = !this.isRunning || turn !== undefined;
-    this.grow();
-    this.keep(turn === undefined ? text : "");
+    this.changed();
+  }
+
+  /** Takes up again what was written before. */
+  restore({ text, pictures }: Draft): void {
+    this.write(text);
+    this.attachments.put(pictures);
+  }
+
+  /** Puts names where the person writes. */
+  insert(text: string): void {
+    const { selectionStart: start, selectionEnd: end, value } = this.input;
+    const before = start > 0 && !/\s/.test(value.charAt(start - 1)) ? " " : "";
+    this.input.setRangeText(`${before}${text} `, start, end, "end");
+    this.changed();
+    this.focus();
   }
 
   focus(): void {
@@ -91,14 +119,16 @@ export class Composer {
 
   /** What was sent is no draft any more, unless something else stands there by now. */
   sent(text: string): void {
-    if (this.input.value.trim() === text.trim()) this.write("");
+    if (this.input.value.trim() !== text.trim()) return;
+    this.write("");
+    this.attachments.put([]);
   }
 
   private submit(queue: boolean): void {
     const text = this.input.value;
     if (text.trim() === "") return;
     if (this.turn === undefined) {
-      this.send({ type: "say", text, queue });
+      this.send({ type: "say", text, queue, pictures: this.attachments.all });
       return;
     }
     this.send({ type: "resend", turn: this.turn, text });
@@ -107,7 +137,7 @@ export class Composer {
 
   private changed(): void {
     this.grow();
-    this.keep(this.turn === undefined ? this.input.value : "");
+    this.keep({ text: this.turn === undefined ? this.input.value : "", pictures: this.attachments.all });
   }
 
   private pressed(event: KeyboardEvent): void {

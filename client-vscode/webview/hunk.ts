@@ -9,16 +9,16 @@ const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: "created
 /** The change, in the card of the item that made it. */
 export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, send: Send): HTMLElement {
   const place = `${makeVisible(path)}:${line + 1}`;
-  const open = button(place, `hunk ${id}`, () => {
+  const open = button("Open", `hunk ${id}`, () => {
     send({ type: "hunk", item, hunk: id });
-  }, { class: "link", title: "Open" });
+  }, { "aria-label": `Open ${place}` });
   const keep = button("Keep", `keep ${id}`, () => {
     send({ type: "keep", hunk: id });
   }, { "aria-label": `Keep the change at ${place}` });
   const undo = button("Undo", `undo ${id}`, () => {
     send({ type: "revert", hunk: id });
   }, { "aria-label": `Undo the change at ${place}` });
-  const bar = h("div", { class: "code-bar" }, h("span", {}, open, ` ${KINDS[kind]}`), h("span", { class: "actions" }, keep, undo));
+  const bar = h("div", { class: "code-bar" }, h("span", {}, h("code", {}, place), ` ${KINDS[kind]}`), h("span", { class: "actions" }, keep, undo, open));
   return h("div", { class: "hunk", "data-hunk": id }, bar, diff === "" ? undefined : diffOf(diff, place));
 }
 

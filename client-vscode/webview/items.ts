@@ -134,6 +134,9 @@ function waysOf(send: Send): Ways {
     copy: (text) => {
       send({ type: "copy", text });
     },
+    apply: (text, language) => {
+      send({ type: "applyCode", text, language });
+    },
     link: (address) => {
       send({ type: "link", address });
     },
@@ -148,6 +151,13 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
       button("Edit and resend", "edit", () => {
         edit(turn, text);
       }),
+    );
+  }
+  if (resend === true && !isRunning) {
+    actions.push(
+      button("Fork here", "fork", () => {
+        send({ type: "fork", turn });
+      }, { title: "Begin a new conversation that has everything up to the end of this turn" }),
     );
   }
   if (changes === true) {

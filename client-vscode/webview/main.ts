@@ -5,24 +5,24 @@
  */
 import type { FromView, ServerState, ToView } from "../src/chat/messages";
 import type { ChatChanged, ChatItem, ChatQuestion, ChatStatus } from "../src/protocol";
+import { makeReadable } from "../src/characters";
 import { headingOf } from "../src/words";
-import { Composer } from "./composer";
-import { button, h, replace } from "./dom";
+import { Composer, type Draft } from "./composer";
+import { button, cut, h, replace } from "./dom";
 import { Shown, type Surroundings } from "./items";
+import { tellTimeLeft } from "./question";
 
-declare function acquireVsCodeApi(): { postMessage(message: FromView): void; getState(): unknown; setState(state: State): void };
-
-interface State {
-  draft: string;
-}
+declare function acquireVsCodeApi(): { postMessage(message: FromView): void; getState(): unknown; setState(state: Partial<Draft>): void };
 
 const NEAR_PX = 40; // from the end: whoever is that near reads along
 const FIRST = 200; // items that are shown at first; the others on demand
+const TIME_MS = 15_000; // so often the time that a question has left is told anew
+const SPOKEN = 500; // characters of an answer that are said to a screen reader
 const api = acquireVsCodeApi();
 let readsAlong = true;
 
 const send = (message: FromView) => {
-  if (message.type !== "complete") failure.hidden = true;
+  if (message.type !== "complete") complain("");
   if (message.type === "answer") readsAlong = true;
   api.postMessage(message);
 };
@@ -34,8 +34,13 @@ const server = h("div", { class: "remark", role: "status" });
 const failure = h("div", { class: "failure", role: "alert" });
 const announcer = h("div", { class: "hidden", "aria-live": "polite" });
 const composer = new Composer(send, (draft) => {
-  api.setState({ draft });
+  api.setState(draft);
+}, (text) => {
+  complain(text);
 });
+const followButton = button("Follow", "follow", () => {
+  send({ type: "follow", isOn: followButton.getAttribute("aria-pressed") !== "true" });
+}, { class: "toggle", title: "Show each place in the editor as it is edited" });
 const empty = h("p", { class: "remark empty" }, "Ask about the workspace, or say what is to be changed. Every change can be kept, undone or taken back.");
 
 let session = "";
@@ -136,12 +141,28 @@ function arrange(order: string[]): void {
 
 /** A turn has begun or ended: what can be done about messages is something else now. */
 function turned(wasRunning: boolean): void {
-  announcer.textContent = wasRunning ? "The turn has ended." : "";
+  announcer.textContent = wasRunning ? `The turn has ended. ${lastWords()}` : "";
   for (const each of shown.values()) {
     if (each.kind !== "prompt") continue;
     const before = each.show(each.current);
     if (before !== undefined) replace(before, each.element);
   }
+}
+
+/** The beginning of what the model said last, to be spoken. */
+function lastWords(): string {
+  const words = [...shown.values()].flatMap(({ current }) => (current.kind === "words" ? [current.text] : []));
+  return makeReadable(cut(words.at(-1) ?? "", SPOKEN));
+}
+
+/** Says what went wrong; nothing takes it away. */
+function complain(text: string): void {
+  failure.textContent = text;
+  failure.hidden = text === "";
+}
+
+function showFollow(isOn: boolean): void {
+  followButton.setAttribute("aria-pressed", String(isOn));
 }
 
 function showStatus(): void {
@@ -204,22 +225,30 @@ function hear(message: ToView): void {
     case "offers":
       composer.completion.show(message.number, message.offers);
       break;
+    case "follow":
+      showFollow(message.isOn);
+      break;
+    case "mentioned":
+      composer.insert(message.text);
+      break;
     case "failed":
-      failure.textContent = `${message.doing}: ${message.text}`;
-      failure.hidden = false;
+      complain(`${message.doing}: ${message.text}`);
       break;
   }
 }
 
-failure.hidden = true;
+complain("");
+showFollow(false);
 server.hidden = true;
 earlierButton.hidden = true;
-document.getElementById("handrail-chat")?.append(h("header", {}, title), server, earlierButton, empty, log, announcer, failure, composer.element);
-const kept = api.getState() as Partial<State> | null | undefined;
-if (typeof kept?.draft === "string") composer.write(kept.draft);
+document.getElementById("handrail-chat")?.append(h("header", {}, title, followButton), server, earlierButton, empty, log, announcer, failure, composer.element);
+const kept = api.getState() as Partial<Draft> | null | undefined;
+if (typeof kept?.text === "string") composer.restore({ text: kept.text, pictures: kept.pictures ?? [] });
+setInterval(tellTimeLeft, TIME_MS);
 showStatus();
-window.addEventListener("message", ({ data }: MessageEvent<ToView>) => {
-  hear(data);
+window.addEventListener("message", ({ data, origin }: MessageEvent<unknown>) => {
+  const isOurs = origin === window.origin && typeof data === "object" && data !== null && "type" in data;
+  if (isOurs) hear(data as ToView);
 });
 window.addEventListener("focus", () => {
   if (document.activeElement === document.body) composer.focus();

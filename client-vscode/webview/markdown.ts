@@ -11,6 +11,8 @@ import { button, type Child, h } from "./dom";
 /** What can be done in a text. */
 export interface Ways {
   copy: (text: string) => void;
+  /** The person wants a block of code to be put where it belongs. */
+  apply: (text: string, language: string) => void;
   link: (address: string) => void;
 }
 
@@ -122,10 +124,14 @@ function codeOf(lines: string[], ways: Ways): HTMLElement {
   const copy = button("Copy", "copy", () => {
     ways.copy(code);
   });
+  const apply = button("Apply", "apply", () => {
+    ways.apply(code, language);
+  }, { title: "Have this code put where it belongs" });
+  apply.disabled = !endsWith(lines, fence); // the rest of it is still to come
   return h(
     "div",
     { class: "code" },
-    h("div", { class: "code-bar" }, h("span", { class: "quiet" }, language), copy),
+    h("div", { class: "code-bar" }, h("span", { class: "quiet" }, language), h("span", { class: "actions" }, copy, apply)),
     h("pre", { tabindex: "0", role: "group", "aria-label": language === "" ? "Code" : `Code, ${language}` }, h("code", {}, code)),
   );
 }

@@ -10,6 +10,7 @@ import { button, type Child, cut, h } from "./dom";
 
 const ONCE = "allow"; // the yes that reaches least far
 const PAUSE_MS = 400; // before a yes can be given: a click that was meant for what stood there before is none
+const SHORT = 60; // characters that stand in one line with their title
 const LONGEST = 120; // characters of what a question was about, once it has ended
 
 type Answer = (choice: string) => void;
@@ -30,14 +31,26 @@ export function questionOf({ id, approval, until, subject, end }: ChatQuestion, 
 
 function timeOf(until: string | undefined): HTMLElement | undefined {
   if (until === undefined) return undefined;
-  const time = new Date(until).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  return h("div", { class: "quiet" }, `Without an answer by ${time} it is a no.`);
+  return h("div", { class: "quiet", "data-until": until }, leftOf(until));
+}
+
+/** How long a question still waits, in words. */
+function leftOf(until: string): string {
+  const end = new Date(until);
+  const time = end.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const minutes = Math.max(0, Math.ceil((end.getTime() - Date.now()) / 60_000));
+  return `${minutes} ${minutes === 1 ? "minute" : "minutes"} left. Without an answer by ${time} it counts as a no.`;
+}
+
+/** Tells the time that is left anew, at each open question. */
+export function tellTimeLeft(): void {
+  for (const each of document.querySelectorAll<HTMLElement>("[data-until]")) each.textContent = leftOf(each.dataset["until"] ?? "");
 }
 
 function partsOf(asked: Approval): Child[] {
   const { kind, detail, tool, folder, subject, diff, rules = [], choices } = asked;
   return [
-    ...part(subjectOf(asked), subject),
+    ...block(subjectOf(asked), subject),
     ...part("Why it is asked:", detail),
     ...part("The tool:", kind === "question" ? "" : tool),
     ...part("In the folder:", folder ?? ""),
@@ -48,6 +61,11 @@ function partsOf(asked: Approval): Child[] {
 
 function part(title: string, text: string): Child[] {
   if (text === "") return [];
+  if (text.length <= SHORT && !text.includes("\n")) return [h("div", { class: "fact" }, h("span", { class: "quiet" }, title), " ", h("code", {}, makeExact(text)))];
+  return block(title, text);
+}
+
+function block(title: string, text: string): Child[] {
   return [h("div", { class: "quiet" }, title), h("pre", { tabindex: "0", role: "group", "aria-label": title }, makeExact(text))];
 }
 

@@ -201,6 +201,17 @@ async def test_what_is_said_during_a_turn_is_read_by_it_or_begins_the_next_one(s
     assert [(each["text"], each["state"]) for each in view.of("told")] == [("In French.", "read")]
 
 
+async def test_a_turn_that_runs_is_shown_no_pictures(stage: Stage) -> None:
+    made = call("terminal", command="touch made.txt")
+    view = await shown(stage, answer("I'll make it.", made), answer("Made."))
+    view.editor.answers = [None]
+    await view.says("Make a file.")
+    await view.editor.until(lambda: view.of("question"))
+    with refused(INVALID_PARAMS, "Queue the message"):
+        await view.says("Like this.", images=[{"data": "aGVsbG8="}])
+    assert view.of("told") == []
+
+
 async def test_an_earlier_message_is_sent_again_with_other_words(stage: Stage) -> None:
     view = await shown(stage, answer("One."), answer("Two."))
     for prompt, said in (("First.", "One."), ("Second.", "Two.")):

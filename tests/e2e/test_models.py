@@ -215,6 +215,19 @@ async def test_a_turn_begins_with_pictures(stage: Stage, habits: Habits) -> None
 
 
 @vscode
+async def test_pictures_go_along_with_what_is_said_in_a_view(stage: Stage, habits: Habits) -> None:
+    images = [{"data": b64encode(PNG).decode(), "name": "dot.png"}]
+    async with model_server(Say(text="A dot.")) as server:
+        settings = {"model": "openai:gpt-4o", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(habits, settings=settings)
+        session = (await editor.request("chat.read"))["session"]
+        said = await editor.request("chat.say", session=session, text="What is this?", images=images)
+        await editor.request("turn.wait", turn=said["turn"])
+    (asked,) = server.asked
+    assert json.dumps(asked["messages"]).count(b64encode(PNG).decode()) == 1
+
+
+@vscode
 @pytest.mark.parametrize(
     ("image", "says"),
     [

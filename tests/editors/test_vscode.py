@@ -42,6 +42,9 @@ PRICES = (
     b"def total(items):\r\n    return sum(items) * (1 + TAX)\r\n"
 )
 SHOP = b"from prices import total\n\nprint(total([10, 20]))\n"
+DOT = base64.b64decode(  # a PNG
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 NOTE = "Preise f\u00fcr das Caf\u00e9\r\nGr\u00fc\u00dfe\r\n".encode("latin-1")
 
 REPLY = """\
@@ -236,6 +239,7 @@ class VSCode:
                 "results": str(results),
                 "pictures": str(pictures),
                 "profile": str(self.profile),
+                "axe": str(EXTENSION / "node_modules" / "axe-core" / "axe.min.js"),
                 "scenario": scenario,
             }
             self.config.write_text(json.dumps(told))
@@ -297,6 +301,12 @@ def test_changes_are_typed_in_undone_commented_on_and_committed(code: VSCode) ->
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:
     code.run("reloaded", scenario={}, **code.own_server)
     assert not (code.workspace / "ran.txt").exists()
+
+
+def test_ways_in_the_chat_view(code: VSCode) -> None:
+    (code.workspace / OPEN).write_bytes(PRICES)
+    (code.workspace / "two words.txt").write_bytes(b"these words are in a file\n")
+    code.run("chat_ways", scenario={"picture": base64.b64encode(DOT).decode()}, **code.own_server)
 
 
 def test_a_conversation_in_the_chat_view(code: VSCode) -> None:

@@ -5,6 +5,16 @@
  */
 import type { ChatChanged, ChatItem, ChatOffers, ChatStatus, Mode } from "../protocol";
 
+/** So many pictures can begin a turn, each of 3.5 MB, which are so many characters in base64. */
+export const MOST_PICTURES = 20;
+export const MOST_PICTURE_CHARS = Math.ceil(3_500_000 / 3) * 4;
+
+/** A picture that the person has dropped or pasted, in base64. */
+export interface Picture {
+  name: string;
+  data: string;
+}
+
 /** How the server is. */
 export type ServerState = "starting" | "running" | "stopped";
 
@@ -15,12 +25,18 @@ export type ToView =
   | { type: "server"; state: ServerState }
   | { type: "said"; text: string }
   | { type: "offers"; number: number; offers: ChatOffers }
+  | { type: "follow"; isOn: boolean }
+  | { type: "mentioned"; text: string }
   | { type: "failed"; doing: string; text: string };
 
 /** What the view tells: what the person has done. */
 export type FromView =
   | { type: "ready" | "stop" | "models" | "plan" }
-  | { type: "say"; text: string; queue: boolean }
+  | { type: "say"; text: string; queue: boolean; pictures: Picture[] }
+  | { type: "applyCode"; text: string; language: string }
+  | { type: "mention"; uris: string }
+  | { type: "follow"; isOn: boolean }
+  | { type: "fork"; turn: string }
   | { type: "complete"; before: string; number: number }
   | { type: "mode"; mode: Mode }
   | { type: "answer"; approval: string; choice: string }
@@ -37,7 +53,7 @@ export type FromView =
   | { type: "hunk"; item: string; hunk: string }
   | { type: "keep" | "revert"; hunk: string };
 
-type Kind = "string" | "number" | "boolean";
+type Kind = "string" | "number" | "boolean" | "pictures";
 
 /** The fields of each message beside its type. */
 const FIELDS: Record<FromView["type"], Record<string, Kind>> = {
@@ -45,7 +61,11 @@ const FIELDS: Record<FromView["type"], Record<string, Kind>> = {
   stop: {},
   models: {},
   plan: {},
-  say: { text: "string", queue: "boolean" },
+  say: { text: "string", queue: "boolean", pictures: "pictures" },
+  applyCode: { text: "string", language: "string" },
+  mention: { uris: "string" },
+  follow: { isOn: "boolean" },
+  fork: { turn: "string" },
   complete: { before: "string", number: "number" },
   mode: { mode: "string" },
   answer: { approval: "string", choice: "string" },
@@ -73,7 +93,18 @@ export function readMessage(value: unknown): FromView | undefined {
   const type = given["type"];
   if (typeof type !== "string" || !Object.hasOwn(FIELDS, type)) return undefined;
   const fields = Object.entries(FIELDS[type as FromView["type"]]);
-  return fields.every(([name, kind]) => typeof given[name] === kind) ? (value as FromView) : undefined;
+  return fields.every(([name, kind]) => isOf(kind, given[name])) ? (value as FromView) : undefined;
+}
+
+function isOf(kind: Kind, value: unknown): boolean {
+  if (kind !== "pictures") return typeof value === kind;
+  return Array.isArray(value) && value.length <= MOST_PICTURES && value.every(isPicture);
+}
+
+function isPicture(value: unknown): value is Picture {
+  if (typeof value !== "object" || value === null) return false;
+  const { name, data } = value as Partial<Record<string, unknown>>;
+  return typeof name === "string" && typeof data === "string" && data.length <= MOST_PICTURE_CHARS;
 }
 
 /** Whether an address may be opened in a browser: nothing else is, whatever a text calls a link. */

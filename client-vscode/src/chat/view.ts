@@ -7,6 +7,7 @@
 import { randomBytes } from "node:crypto";
 import {
   commands,
+  ConfigurationTarget,
   type Disposable,
   env,
   EventEmitter,
@@ -22,15 +23,19 @@ import {
 } from "vscode";
 
 import type { Connection } from "../connection";
-import { messageOf, tell, UserError } from "../messages";
+import { count, messageOf, UserError } from "../messages";
 import { BACK, pick } from "../pick";
 import * as protocol from "../protocol";
 import type { Restores } from "../restores";
 import { OUTPUT, type Texts } from "../texts";
 import { Conversation } from "./conversation";
+import { applying, mentionsOf } from "./mentions";
 import { type FromView, isWebAddress, readMessage, type ToView } from "./messages";
+import { Notices } from "./notices";
+import { Sessions } from "./sessions";
 
 export const VIEW = "handrail.client.chat";
+const FOLLOW = "handrail.follow";
 
 type Handlers = { [T in FromView["type"]]: (message: Extract<FromView, { type: T }>) => unknown };
 
@@ -42,6 +47,8 @@ export class ChatView implements WebviewViewProvider, Disposable {
   readonly onDidChangeSight = this.sight.event;
 
   private readonly conversation: Conversation;
+  private readonly sessions: Sessions;
+  private readonly notices: Notices;
   private readonly subscriptions: Disposable[];
 
   constructor(
@@ -52,6 +59,8 @@ export class ChatView implements WebviewViewProvider, Disposable {
     private readonly log: LogOutputChannel,
   ) {
     this.conversation = new Conversation(connection, context.workspaceState);
+    this.sessions = new Sessions(connection, (session) => this.leave(session));
+    this.notices = new Notices(this.conversation, () => this.show());
     this.subscriptions = [
       this.conversation.onDidRead(() => {
         this.showWhole();
@@ -59,6 +68,13 @@ export class ChatView implements WebviewViewProvider, Disposable {
       }),
       this.conversation.onDidChange((change) => {
         this.post({ type: "change", change });
+        this.showBadge();
+      }),
+      window.onDidChangeWindowState(() => {
+        this.sight.fire();
+      }),
+      workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration(FOLLOW)) this.showFollow();
       }),
       connection.onDidChangeState((state) => {
         this.post({ type: "server", state });
@@ -86,7 +102,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   /** Whether a conversation is in front of the person. */
   shows(session: string): boolean {
-    return this.view?.visible === true && this.conversation.id === session;
+    return this.view?.visible === true && window.state.focused && this.conversation.id === session;
   }
 
   /** Brings the view to the front. */
@@ -102,21 +118,24 @@ export class ChatView implements WebviewViewProvider, Disposable {
     await this.conversation.open(session);
   }
 
-  /** Lets the person choose a conversation, and shows it. */
+  /** Lets the person choose a conversation, and shows it; or rename or delete one. */
   async choose(): Promise<void> {
-    const sessions = await this.connection.request(protocol.SESSION_LIST, {});
-    if (sessions.length === 0) {
-      tell("there is no conversation yet.");
-      return;
-    }
-    const items = sessions.map(({ session, title, time, turns }) => {
-      return { session, label: title, description: `${new Date(time).toLocaleString()}, ${turns} ${turns === 1 ? "turn" : "turns"}` };
-    });
-    const active = items.find(({ session }) => session === this.conversation.id);
-    const chosen = await pick(items, { title: "Handrail: Conversations", placeholder: "Go on with a conversation", active });
-    if (chosen === undefined || chosen === BACK) return;
+    const chosen = await this.sessions.choose();
+    if (chosen === undefined) return;
     await this.show();
-    await this.conversation.open(chosen.session);
+    await this.conversation.open(chosen);
+  }
+
+  /** Lets the person give the conversation that is shown another title. */
+  async rename(): Promise<void> {
+    if (!this.conversation.isKnown) await this.conversation.open();
+    await this.sessions.rename({ session: this.conversation.id, title: this.conversation.status.title });
+  }
+
+  /** Deletes the conversation that is shown, if the person confirms that. */
+  async remove(): Promise<void> {
+    if (!this.conversation.isKnown) await this.conversation.open();
+    await this.sessions.remove({ session: this.conversation.id, title: this.conversation.status.title });
   }
 
   /** Opens the same conversation as a document. */
@@ -131,6 +150,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
     this.subscriptions.forEach((subscription) => {
       subscription.dispose();
     });
+    this.notices.dispose();
     this.conversation.dispose();
     this.sight.dispose();
   }
@@ -138,7 +158,13 @@ export class ChatView implements WebviewViewProvider, Disposable {
   /** What is done for each message. */
   private readonly handlers: Handlers = {
     ready: () => this.greet(),
-    say: ({ text, queue }) => this.say(text, { queue }),
+    say: ({ text, queue, pictures }) => this.say(text, { queue, ...(pictures.length === 0 ? {} : { images: pictures }) }),
+    applyCode: ({ text, language }) => this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text: applying(text, language), mode: "edit" }),
+    mention: ({ uris }) => {
+      this.post({ type: "mentioned", text: mentionsOf(uris) });
+    },
+    follow: ({ isOn }) => workspace.getConfiguration().update(FOLLOW, isOn, ConfigurationTarget.Global),
+    fork: ({ turn }) => this.fork(turn),
     complete: async ({ before, number }) => {
       this.post({ type: "offers", number, offers: await this.connection.request(protocol.CHAT_COMPLETE, { before }) });
     },
@@ -192,11 +218,12 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   private async greet(): Promise<void> {
     this.post({ type: "server", state: this.connection.isRunning ? "running" : "starting" });
+    this.showFollow();
     if (this.conversation.isKnown) this.showWhole();
     else await this.conversation.open();
   }
 
-  private async say(text: string, more: { queue?: boolean; mode?: protocol.Mode }): Promise<void> {
+  private async say(text: string, more: Omit<protocol.ChatSayParams, "session" | "text">): Promise<void> {
     const { session } = await this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text, ...more });
     this.post({ type: "said", text });
     if (session !== this.conversation.id) await this.conversation.open(session);
@@ -235,6 +262,16 @@ export class ChatView implements WebviewViewProvider, Disposable {
     if (conflicts.length > 0) throw new UserError(conflicts.map(({ reason }) => reason).join(" "));
   }
 
+  private async fork(turn: string): Promise<void> {
+    const { session } = await this.connection.request(protocol.SESSION_FORK, { session: this.conversation.id, turn });
+    await this.conversation.open(session);
+  }
+
+  /** Shows another conversation, if this one is to be deleted. */
+  private async leave(session: string): Promise<void> {
+    if (this.conversation.id === session) await this.begin();
+  }
+
   private async resend(turn: string, text: string): Promise<void> {
     const { session } = await this.connection.request(protocol.CHAT_RESEND, { session: this.conversation.id, turn, text });
     await this.conversation.open(session);
@@ -243,6 +280,18 @@ export class ChatView implements WebviewViewProvider, Disposable {
   private showWhole(): void {
     const { id, status, all } = this.conversation;
     this.post({ type: "whole", session: id, status, items: all });
+    this.showBadge();
+  }
+
+  private showFollow(): void {
+    this.post({ type: "follow", isOn: workspace.getConfiguration().get<boolean>(FOLLOW) === true });
+  }
+
+  /** The view's icon tells of questions that wait in it. */
+  private showBadge(): void {
+    if (this.view === undefined) return;
+    const waiting = this.conversation.all.filter((item) => item.kind === "question" && item.approval !== undefined).length;
+    this.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `${count(waiting, "question")} to answer` };
   }
 
   private post(message: ToView): void {
@@ -254,6 +303,9 @@ export class ChatView implements WebviewViewProvider, Disposable {
 const FAILED: Partial<Record<FromView["type"], string>> = {
   ready: "The conversation cannot be read",
   say: "Your message was not sent",
+  applyCode: "The code was not applied",
+  mention: "The files cannot be named",
+  fork: "The conversation was not forked",
   resend: "Your message was not sent",
   answer: "The question was not answered",
   revert: "The change was not undone",

@@ -36,14 +36,56 @@ const alarms = [];
 
 /** What a user does: in the `place` that is looked at, which is the page or a frame of it. */
 const ACTIONS = {
+  drop: (_page, place, name, uris) => place.getByRole("textbox", { name }).evaluate(drop, uris),
+  paste: (_page, place, name, file) => place.getByRole("textbox", { name }).evaluate(paste, file),
+  look: (page, _place, isHere) => page.evaluate(look, isHere),
+  post: (_page, place, messages) => place.evaluate(post, messages),
+  axe: (_page, place) => audit(place),
   select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
   mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
   reload: (page) => page.reload({ waitUntil: "commit" }),
+  value: (_page, place, name) => place.getByRole("textbox", { name }).inputValue(),
+  hover: (_page, place, role, name) => place.getByRole(role, { name }).first().hover(),
   press: (page, _place, key) => page.keyboard.press(key),
   type: (page, _place, text) => page.keyboard.type(text),
   click: (_page, place, role, name, at = 0) => place.getByRole(role, { name }).nth(at).click(),
   clickText: (_page, place, text, exact = true) => place.getByText(text, { exact }).filter({ visible: true }).first().click(),
 };
+
+// ---- What happens in the page itself
+
+/** Drops a list of addresses, as a drag from the Explorer does. */
+function drop(element, uris) {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.setData("application/vnd.code.uri-list", uris);
+  element.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
+}
+
+/** Pastes a file, whose bytes are given in base64. */
+function paste(element, { name, type, base64 }) {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const clipboardData = new DataTransfer();
+  clipboardData.items.add(new File([bytes], name, { type }));
+  element.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}
+
+/** The user looks here, or elsewhere: a headless browser has the focus always, and is told otherwise. */
+function look(isHere) {
+  Document.prototype.hasFocus = () => isHere;
+  document.dispatchEvent(new Event("visibilitychange")); // VS Code asks anew whether it has the focus
+}
+
+/** Sends to the extension, as the script of a webview's page does; that script alone has the function for it. */
+function post(messages) {
+  for (const message of messages) window.parent.postMessage({ channel: "onmessage", data: { message, transfer: [] } }, "*");
+}
+
+/** What axe-core finds in a frame: the rules that are broken, and where. */
+async function audit(frame) {
+  await frame.evaluate(fs.readFileSync(config.axe, "utf8"));
+  const { violations } = await frame.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html }) => html.slice(0, 200)) }));
+}
 
 /** The frame that has an element; a view that is just being loaded is waited for. */
 async function frameWith(page, selector) {
@@ -69,8 +111,9 @@ async function beUser(page, { sees, lacks, does, reads, frame }, picture) {
   if (lacks) await visible(lacks).first().waitFor({ state: "detached", timeout: 5_000 });
   const texts = {};
   for (const [name, selector] of Object.entries(reads)) texts[name] = await place.locator(selector).filter({ visible: true }).allInnerTexts();
-  for (const [action, ...details] of does) await ACTIONS[action](page, place, ...details);
-  return { ...texts, alarms };
+  const returned = [];
+  for (const [action, ...details] of does) returned.push(await ACTIONS[action](page, place, ...details));
+  return { ...texts, alarms, returned };
 }
 
 /** Answers a request of the host tests with a `.done` file: what was read, or what went wrong. */

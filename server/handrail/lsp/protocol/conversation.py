@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from handrail.lsp.protocol.params import TurnImage
 from handrail.lsp.protocol.questions import Approval
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import HunkKind
@@ -260,12 +261,14 @@ class ChatSayParams:
         text: As a turn, or to the one that runs; or a command such as `/compact`.
         mode: Of the turn; by default that of the conversation.
         queue: Whether it begins a turn of its own after the one that runs, which does not read it.
+        images: Pictures that the model is shown, as in `turn.start`. A turn that runs cannot be shown any.
     """
 
     session: str
     text: str
     mode: Mode | None = None
     queue: bool = False
+    images: list[TurnImage] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,29 +1,9 @@
 // The chat view, in the secondary side bar: asked in, answered, approved in, reloaded, and fed what must not run.
 const assert = require("node:assert/strict");
-const fs = require("node:fs");
-const path = require("node:path");
 const vscode = require("vscode");
-const { command, config, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
-const { model, say, useModel } = require("./model.cjs");
-
-const FRAME = "#handrail-chat";
-const ENTER = ["press", "Enter"];
-const inView = (wanted) => user({ frame: FRAME, ...wanted });
-const ran = (name) => fs.existsSync(path.join(config.workspace, name));
-const call = (progress, tool, input, id = "call-1") => progress.report(new vscode.LanguageModelToolCallPart(id, tool, input));
-const write = (text, ...keys) => ({ does: [["click", "textbox", "Your message"], ["type", text], ...(keys.length > 0 ? keys : [ENTER])] });
-
-/** From now on the model's answers, one after the other; each may wait. */
-function answers(...given) {
-  Object.assign(model, { asked: [], answer: (progress, _token, number) => given[number - 1](progress) });
-}
-
-/** Something that is waited for until it is let go. */
-function gate() {
-  let open;
-  const opened = new Promise((resolve) => (open = resolve));
-  return { opened, open };
-}
+const { answers, call, ENTER, FRAME, gate, inView, ran, write } = require("./chat_kit.cjs");
+const { command, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
+const { say, useModel } = require("./model.cjs");
 
 let harmed = false;
 

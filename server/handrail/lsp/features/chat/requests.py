@@ -141,27 +141,33 @@ async def _ran(
 
 
 async def say(
-    state: State, page: ChatPage, text: str, mode: protocol.Mode | None = None
+    state: State,
+    page: ChatPage,
+    text: str,
+    mode: protocol.Mode | None = None,
+    images: list[protocol.TurnImage] | None = None,
 ) -> protocol.TurnStartResult:
     """Say something in a conversation: to the turn that runs, or as a new one."""
     state.chats.latest = page.session
     running, page.told = page.transcript.running, []
     if running is None:
-        return await _begin(state, page.session, text, mode or page.mode)
+        wanted = protocol.TurnStartParams(
+            prompt=text, session=page.session, mode=mode or page.mode, images=images
+        )
+        return await _begin(state, wanted)
     state.host.steer(running.turn, text)
     page.transcript.steer(running.turn, text)
     return protocol.TurnStartResult(session=page.session, turn=running.turn)
 
 
-async def _begin(
-    state: State, session: str, text: str, mode: protocol.Mode | None = None
-) -> protocol.TurnStartResult:
+async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.TurnStartResult:
+    session = wanted.session or ""
     await _known(state, session)
     over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
     ending = [each.task for each in state.host.turns.running(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
         await asyncio.wait(ending)
-    return await begin.start(state, protocol.TurnStartParams(prompt=text, session=session, mode=mode))
+    return await begin.start(state, wanted)
 
 
 async def resend(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
@@ -187,7 +193,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
             session = state.host.new_id("s")
             state.host.sessions[session] = Session(id=session)
         other = await state.chats.of_session(session)
-        await _begin(state, session, text)
+        await _begin(state, protocol.TurnStartParams(prompt=text, session=session))
         if params.text is None:
             await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
     return await _document(other)

@@ -68,9 +68,15 @@ async def _run(state: State, page: ChatPage, command: slash.Command) -> protocol
 async def _begun(
     state: State, page: ChatPage, text: str, params: protocol.ChatSayParams
 ) -> protocol.TurnStartResult:
-    if not params.queue or page.transcript.running is None:
+    if page.transcript.running is None:
+        return await requests.say(state, page, text, params.mode, params.images)
+    if not params.queue:
+        if params.images:
+            raise Wrong("params.images: a running turn cannot be shown pictures. Queue the message.")
         return await requests.say(state, page, text, params.mode)
-    wanted = protocol.TurnStartParams(prompt=text, session=page.session, mode=params.mode or page.mode)
+    wanted = protocol.TurnStartParams(
+        prompt=text, session=page.session, mode=params.mode or page.mode, images=params.images
+    )
     begun = await begin.queue(state, wanted)
     page.queued[begun.turn] = (text, True)
     return begun

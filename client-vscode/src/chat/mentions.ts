@@ -1,0 +1,40 @@
+/**
+ * Texts of messages that are made for the person: names of files that were dropped, and code that is to be applied.
+ */
+import { TabInputText, Uri, window, workspace } from "vscode";
+
+import { UserError } from "../messages";
+
+const SHOWN = 3; // names of files in a message
+
+/** The files of a list of addresses as a message names them. Throws for what is not in the workspace. */
+export function mentionsOf(list: string): string {
+  const addresses = list.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  const files = addresses.map((address) => Uri.parse(address));
+  const outside = files.filter((file) => workspace.getWorkspaceFolder(file) === undefined);
+  if (outside.length > 0) {
+    const names = outside.slice(0, SHOWN).map(({ path }) => path);
+    throw new UserError(`${names.join(", ")} ${outside.length === 1 ? "is" : "are"} outside the workspace. Copy what the model should see into the message.`);
+  }
+  return files.map(mentionOf).join(" ");
+}
+
+function mentionOf(file: Uri): string {
+  const path = workspace.asRelativePath(file);
+  return /\s/.test(path) ? `@"${path}"` : `@${path}`;
+}
+
+/** What is said to have a block of code applied: to the document in front of the person, unless the block says where. */
+export function applying(code: string, language: string): string {
+  const fence = "`".repeat(Math.max(3, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
+  const document = shownDocument();
+  const where = document === undefined ? "" : ` If it does not say where it belongs, it is about ${mentionOf(document)}.`;
+  return `Apply this to the workspace, and change nothing else.${where}\n\n${fence}${language}\n${code}\n${fence}`;
+}
+
+function shownDocument(): Uri | undefined {
+  const input: unknown = window.tabGroups.activeTabGroup.activeTab?.input;
+  const uri = input instanceof TabInputText ? input.uri : undefined;
+  const isOfWorkspace = uri !== undefined && workspace.getWorkspaceFolder(uri) !== undefined;
+  return isOfWorkspace && !uri.path.includes("/.handrail/") ? uri : undefined;
+}
