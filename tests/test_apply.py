@@ -150,7 +150,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     reply = block(".env", "KEY=1", "KEY=2")
     ended = desk.apply(reply)
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
-    assert ended.err.count("Nobody is here to ask") == 1
+    assert ended.err.count("Nobody can be asked here") == 1
     assert desk.apply(reply, "--yes").code == 0
     assert desk.files()[".env"] == "KEY=2\n"
 
@@ -158,7 +158,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
 def test_a_reply_without_edits_says_what_can_be_read(desk: Desk) -> None:
     ended = desk.apply("Just use more threads.")
     assert (ended.code, desk.files()) == (2, BEFORE)
-    assert "There is no edit block in this prompt" in ended.out
+    assert "This prompt has no edit block" in ended.out
 
 
 @pytest.mark.parametrize(

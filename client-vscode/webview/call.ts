@@ -92,7 +92,7 @@ function failureOf({ id, message, candidates }: Failure, send: Send): HTMLElemen
   );
   const ways = [
     ...places,
-    ...(places.length > 0 ? [button("Show what this would change", `compare ${id}`, () => { send({ type: "compare", failure: id }); })] : []),
+    ...(places.length > 0 ? [button("Show the change", `compare ${id}`, () => { send({ type: "compare", failure: id }); })] : []),
     button("Dismiss", `dismiss ${id}`, () => {
       send({ type: "dismiss", failure: id });
     }),

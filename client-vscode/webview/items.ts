@@ -120,7 +120,7 @@ export class Shown {
     }
     if (checkpoint !== undefined) {
       actions.push(
-        button("Take back what this turn changed", "undo", () => {
+        button("Undo this turn's changes", "undo", () => {
           send({ type: "undo", turn: checkpoint });
         }),
       );

@@ -137,7 +137,7 @@ class _Applying:
         try:
             restored = await turn.host.restore(Wish(checkpoint=report.checkpoint))
         except CheckpointError as error:
-            self.show.note(f"error: what landed could not be taken back: {error}")
+            self.show.note(f"error: the edits that landed could not be undone: {error}")
             return report
         self.show.restored(values.restore_report(wire.write(convert.restore_report(restored))))
         if restored.conflicts:
@@ -190,7 +190,7 @@ class _Applying:
 
     async def _asked(self, question: str) -> bool:
         if not terminal.can_ask():
-            self.show.note(f"{question} Nobody is here to ask, which is a no; --yes allows it.")
+            self.show.note(f"{question} Nobody can be asked here, so the answer is no; --yes allows it.")
             return False
         self.show.pause()
         try:
@@ -252,6 +252,6 @@ def _held_back(outcome: Outcome, why: str) -> Outcome:
         code=Code.BAD_PATCH,
         uri=outcome.mutation.uri,
         message=why,
-        steps=("Mend the edit that does not fit, and apply the reply again.", "Or give --partial."),
+        steps=("Fix the edit that does not fit, then apply the reply again.", "Or give --partial."),
     )
     return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None, notes=())

@@ -53,7 +53,7 @@ async def test_nothing_is_applied(
     actions = await editor.quick_fixes(uri, shown["range"])
     assert [each["title"] for each in actions] == [
         "Apply at line 2: ‘two’ → ‘TWO’",
-        "Show what this would change",
+        "Show the change",
         "Dismiss",
     ]
     (outcome,) = await editor.choose(actions[0])

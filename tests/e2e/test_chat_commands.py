@@ -221,7 +221,7 @@ async def test_a_conversation_is_summarised(stage: Stage, habits: Habits) -> Non
     for number in range(6):
         await says(editor, uri, f"Question {number}?\n")
     await command(editor, uri, "/compact\n")
-    text = await shows(editor, uri, "What was said is summarised for the model: from about", "Question 0?")
+    text = await shows(editor, uri, "The conversation is summarised for the model: from about", "Question 0?")
     before, after = map(int, re.search(r"about ([\d,]+) tokens to ([\d,]+)", text.replace(",", "")).groups())
     assert after < before
     write(editor, uri, "And now?\n")
@@ -443,8 +443,8 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
     assert found is None or found["uri"] == uri
     await command(editor, other, "/restore\n")
     await shows(editor, other, "This conversation:")
-    shown = await editor.choose((await actions(editor, other, rows[0]))["Show what this turn changed"])
+    shown = await editor.choose((await actions(editor, other, rows[0]))["Show this turn's changes"])
     assert shown["text"].endswith("-one\n+ONE\n")
-    await editor.choose((await actions(editor, other, rows[0]))["Take back what this turn changed"])
+    await editor.choose((await actions(editor, other, rows[0]))["Undo this turn's changes"])
     await editor.until(lambda: editor.desk[a] == "one\n")
     assert "This conversation:" in editor.desk[other], "so that more can be taken back"

@@ -434,7 +434,7 @@ async def test_a_restore_that_takes_long_is_shown_and_can_be_stopped(stage: Stag
     assert [Path(uri).name for uri in stopped["restored"]] == ["a.txt"]
     assert [Path(each["uri"]).name for each in stopped["conflicts"]] == ["b.txt", "c.txt"]
     assert {each["reason"] for each in stopped["conflicts"]} == {
-        "The restore was stopped before it came to this document, which is as it was."
+        "The restore was stopped before it reached this document, which is unchanged."
     }
     assert "conversation" not in stopped, "the session stays"
     await editor.until(lambda: slow(editor, "end"))

@@ -285,7 +285,7 @@ async def test_one_of_several_equal_places_is_chosen(stage: Stage, editor: Edito
         f"Apply at line 1: {change}",
         f"Apply at line 3: {change}",
         f"Apply at line 5: {change}",
-        "Show what this would change",
+        "Show the change",
         "Dismiss",
     ]
     await editor.choose(actions[1])

@@ -35,7 +35,7 @@ async def test_the_title_says_what_goes_and_what_comes(editor: Editor, uri: str,
     actions = await editor.quick_fixes(uri, shown["range"])
     assert [each["title"] for each in actions] == [
         "Apply at line 2: ‘count = len(items)’ → ‘number = len(items) or 1’",
-        "Show what this would change",
+        "Show the change",
         "Dismiss",
     ]
     assert not any(each.get("isPreferred") for each in actions), "its search text is only alike"
@@ -45,7 +45,7 @@ async def test_all_of_it_is_shown_as_a_document(editor: Editor, uri: str, shown:
     _, show, _ = await editor.quick_fixes(uri, shown["range"])
     found = await editor.choose(show)
     assert "-    count = len(items)\n+    number = len(items) or 1\n" in found["text"]
-    assert "What the edit looks for is not quite what stands there:" in found["text"]
+    assert "The search text differs from the document:" in found["text"]
     assert "-    number = len(items)\n+    count = len(items)\n" in found["text"]
     if editor.habits.has_extension:
         read = await editor.call("workspace/textDocumentContent", {"uri": found["uri"]})

@@ -112,7 +112,7 @@ async def test_typing_in_a_change_is_a_conflict_until_the_user_wants_all_of_it_g
     await editor.choose(actions["Undo this change (+1 −1)"])
     assert any("TWO, typed" in each.message and "two" in each.message for each in editor.messages)
     assert editor.desk[uri] == EDITED.replace("TWO", "TWO, typed")
-    await editor.choose(actions["Undo all of it, with what you have typed in it"])
+    await editor.choose(actions["Undo all of it, including what you typed"])
     await editor.until(lambda: editor.desk[uri] == EDITED.replace("TWO", "two"))
     assert told(await listed(editor)) == BOTH[1:]
 

@@ -138,7 +138,7 @@ async def test_its_quick_fix_applies(desk: Desk, report: Json) -> None:
         "Apply at line 2",
         "Apply at line 6",
         "Apply at line 1",
-        "Show what this would change",
+        "Show the change",
         "Dismiss",
     ]
     assert len({title.partition(" → ")[0] for title in titles}) == 5, "each says what goes"

@@ -49,7 +49,7 @@ REVIEW = [
     "Previous change",
     "Open the review document",
 ]
-ACTIONS = [ACTION, "Show what this would change", "Dismiss", *REVIEW]
+ACTIONS = [ACTION, "Show the change", "Dismiss", *REVIEW]
 
 
 def replace(path: str, old: str, new: str) -> dict[str, object]:

@@ -126,7 +126,7 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
 def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     first = shell.turn("a.txt", "one", "ONE")
     shown = shell.run("checkpoint", "restore", first, "--no-files", "--conversation")
-    assert "turns that it has now: 0" in shown
+    assert "rewound; 0 turns remain" in shown
     assert snapshot(shell.root)["a.txt"] == b"ONE\ntwo\n"
     undo = shown.split(" undo this with: handrail ")[1].split(" --workspace")[0].split()
     assert undo[-1] == "--conversation"

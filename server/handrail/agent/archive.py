@@ -243,7 +243,7 @@ async def _looked_for(call: ToolCall, ports: Ports) -> ToolResult:
             return unknown
         places[path] = place
     planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call))
-    lines = ["handrail ended while this call ran. What the documents hold now tells what it did:"]
+    lines = ["handrail ended while this call ran. The documents show what it did:"]
     for file in await planner.plan(replace(action, partial=True)):
         there = all(isinstance(part.planned, PlannedHunk) and not part.planned.edits for part in file.parts)
         open_still = all(isinstance(part.planned, PlannedHunk) for part in file.parts)

@@ -133,7 +133,7 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     if command.shows_addresses and found.has_password:
         return "The address of a remote may hold a password."
     if found.other:
-        return f"It shows an object that is no commit and has no path: {', '.join(found.other)}."
+        return f"It shows an object that is neither a commit nor a file: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:
         return "It shows more files than can be judged."
     if command.names and any(_is_beyond(each, stage.folder, found.top, ports) for each in named):

@@ -100,7 +100,7 @@ class Host:
     ) -> Turn:
         """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
-            raise UnknownId(f"There is no session {session!r} in this server; it may be taken up again.")
+            raise UnknownId(f"There is no session {session!r} in this server; it may be resumed.")
         if session is not None:
             self.at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
@@ -324,7 +324,7 @@ class Host:
         """The open failure of that id. Raises UnknownId."""
         known = self.ledger.find(failure)
         if known is None:
-            raise UnknownId(f"There is no open failure {failure!r}; it may have been dismissed or mended.")
+            raise UnknownId(f"There is no open failure {failure!r}; it may have been dismissed or fixed.")
         return known
 
     def dismiss(self, failures: Sequence[str]) -> None:

@@ -86,7 +86,7 @@ def _here() -> Path:
     try:
         here, home = Path.cwd(), Path(os.path.expanduser("~"))
     except OSError as error:
-        raise ConfigError("The folder that you are in is gone: give --workspace DIR.") from error
+        raise ConfigError("The current folder no longer exists: give --workspace DIR.") from error
     return workspace_here(here, home)
 
 

@@ -26,7 +26,7 @@ def layer(options: argparse.Namespace) -> int:
         return _layer(options)
     except OSError as error:
         where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "A layer"
-        raise ConfigError(f"{_path(where)}: {error.strerror}. What was copied before stays.") from error
+        raise ConfigError(f"{_path(where)}: {error.strerror}. Files copied so far stay.") from error
 
 
 def _layer(options: argparse.Namespace) -> int:
@@ -37,7 +37,7 @@ def _layer(options: argparse.Namespace) -> int:
         return _list(listed, options.workspace, as_json=options.json)
     chosen = next((each for each in found if each.id == options.id), None)
     if chosen is None:
-        raise ConfigError(f"There is no layer {options.id!r}; `handrail layer list` shows those there are.")
+        raise ConfigError(f"There is no layer {options.id!r}; `handrail layer list` shows the existing ones.")
     target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
     if not options.yes and not _agreed(list(changes(chosen.lies_in, target)), target):
         _ask("Nothing was copied.\n")
@@ -97,7 +97,7 @@ def _agreed(held: Sequence[Taken], target: Path) -> bool:
     _ask("".join(f"{row}\n" for row in rows))
     if not terminal.can_ask():
         raise ConfigError(
-            f"Nobody is here to ask whether to do that in {_path(str(target))}; --yes allows it."
+            f"Nobody can be asked here whether to do that in {_path(str(target))}; --yes allows it."
         )
     _ask(f"Do that in {_path(str(target))}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -10,13 +10,13 @@ from typing import Any
 
 from handrail import __version__
 
-WORKSPACE = "the folder to work on (the repository that you are in, else the folder)"
+WORKSPACE = "the folder to work on (default: the repository of the current folder, or that folder)"
 EXIT_CODES = """\
 exit codes:
-  0  all that was to change has landed, or nothing was to
-  1  something did not land, was denied, or could not be
-     saved or restored; it is named
-  2  the turn did not come to its end, or could not begin
+  0  every edit landed, or there was none
+  1  an edit did not land, was denied, or could not be saved
+     or restored; the output names it
+  2  the turn failed, was stopped, or could not start
 """
 LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
@@ -63,22 +63,22 @@ def parser() -> argparse.ArgumentParser:
     )
 
     run = _with_exit_codes(commands, "run", "run one turn without an editor")
-    run.add_argument(
-        "--session", metavar="ID", help="go on with a session, as the end of its last turn names it"
-    )
+    run.add_argument("--session", metavar="ID", help="continue this session; the last turn printed its id")
     _turn(run)
 
     chat = commands.add_parser("chat", help="talk with the agent in the terminal, turn after turn")
-    chat.add_argument("--session", metavar="ID", help="continue a session, as its last end names it")
+    chat.add_argument("--session", metavar="ID", help="continue this session; the last chat printed its id")
     _settings(chat)
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     chat.add_argument("--yes", action="store_true", help="answer every question with yes")
 
     apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
-    apply.add_argument("file", nargs="?", default="-", metavar="FILE", help="the reply; - is stdin (-)")
-    apply.add_argument("--partial", action="store_true", help="make what fits, although the rest does not")
+    apply.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="the reply; - reads standard input"
+    )
+    apply.add_argument("--partial", action="store_true", help="apply what fits, even if other edits do not")
     way = apply.add_mutually_exclusive_group()
-    way.add_argument("--jsonl", action="store_true", help="answer requests on stdin instead, one a line")
+    way.add_argument("--jsonl", action="store_true", help="answer JSON requests, one per line")
     way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     _answers(apply)
 
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     _rules_parser(commands)
     _layer_parser(commands)
     _config_parser(commands)
-    commands.add_parser("doctor", help="say what is installed, what is set, and what is missing")
+    commands.add_parser("doctor", help="show what is installed, what is set, and what is missing")
     return parser
 
 
@@ -106,13 +106,13 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--against", metavar="ID", help="end before that checkpoint, or at `now`; not at what the turn left"
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
-    restore = actions.add_parser("restore", help="take a turn or a step back")
+    restore = actions.add_parser("restore", help="restore what was there before a turn or a step")
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="and all later turns")
     restore.add_argument(
         "--conversation",
         action="store_true",
-        help="its session goes back as well, to before it",
+        help="rewind its conversation to before it, too",
     )
     restore.add_argument(
         "--no-files", dest="files", action="store_false", help="leave the files; with --conversation"
@@ -123,9 +123,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     restore.add_argument(
         "--lines", type=_lines, metavar="A-B", help="only what it changed in these lines of the one --file"
     )
-    prune = actions.add_parser("prune", help="remove checkpoints, or what the limits do not allow")
+    prune = actions.add_parser("prune", help="remove checkpoints, or those beyond the limits")
     prune.add_argument("ids", nargs="*", metavar="ID", help=named)
-    actions.add_parser("verify", help="read all that is kept, and say what cannot be read")
+    actions.add_parser("verify", help="check that everything kept can be read")
     for action in actions.choices.values():
         _common(action)
 
@@ -133,10 +133,10 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
 def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     review = commands.add_parser("review", help="list, show, keep or undo the agent's changes, one by one")
     actions = review.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="the changes that are neither kept nor undone")
+    actions.add_parser("list", help="pending changes")
     shown = actions.add_parser("show", help="changes with their lines")
-    keep = actions.add_parser("keep", help="keep changes: they are yours from then on")
-    undo = actions.add_parser("undo", help="undo changes; what you have typed in them stays")
+    keep = actions.add_parser("keep", help="accept changes as yours")
+    undo = actions.add_parser("undo", help="undo changes; text that you typed in them stays")
     for action in (shown, keep, undo):
         action.add_argument("hunks", nargs="*", metavar="HUNK", help="as `handrail review list` shows it")
     for action in actions.choices.values():
@@ -145,7 +145,7 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     for action in (keep, undo):
         action.add_argument("--all", action="store_true", help="all of them")
     undo.add_argument(
-        "--typed", action="store_true", help="undo what you typed in them as well; the checkpoint keeps it"
+        "--typed", action="store_true", help="undo what you typed in them, too; the checkpoint keeps it"
     )
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
@@ -156,7 +156,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     session = commands.add_parser("session", help="list, show, resume, fork, rename or delete sessions")
     actions = session.add_subparsers(dest="action", required=True, metavar="ACTION")
     named = "as `handrail session list` shows it"
-    listing = actions.add_parser("list", help="the newest sessions of a workspace, newest first")
+    listing = actions.add_parser("list", help="the sessions of a workspace, newest first")
     many = listing.add_mutually_exclusive_group()
     many.add_argument(
         "--limit", type=_count, default=LISTED, metavar="N", help=f"how many at most ({LISTED})"
@@ -166,11 +166,11 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         "session", metavar="ID", help=named
     )
     resume = _with_exit_codes(
-        actions, "resume", "run one more turn in a session, as `handrail run --session ID`"
+        actions, "resume", "run another turn in a session, like `handrail run --session ID`"
     )
     resume.add_argument("session", metavar="ID", help=named)
     _turn(resume)
-    fork = actions.add_parser("fork", help="begin a session with the conversation of another one")
+    fork = actions.add_parser("fork", help="start a session with the conversation of another one")
     fork.add_argument("session", metavar="ID", help=named)
     fork.add_argument(
         "turn",
@@ -189,7 +189,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    config = commands.add_parser("config", help="look at or change your settings for the terminal")
+    config = commands.add_parser("config", help="show or change your settings for the terminal")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
     name = "a setting, as docs/settings.md has it, such as model or context.window"
     listing = actions.add_parser("list", help="all settings and their values")
@@ -197,16 +197,16 @@ def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     get.add_argument("name", metavar="NAME", help=name)
     for action in (listing, get):
         action.add_argument("--json", action="store_true", help="print one JSON value")
-    change = actions.add_parser("set", help="change one setting in config.toml, and nothing else of it")
+    change = actions.add_parser("set", help="change one setting in config.toml, and nothing else")
     change.add_argument("name", metavar="NAME", help=name)
     change.add_argument("value", metavar="VALUE", help="JSON, else text")
-    actions.add_parser("path", help="where config.toml is, or would be")
+    actions.add_parser("path", help="the path of config.toml")
 
 
 def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    rules = commands.add_parser("rules", help="list or remove what answers of *always* allow")
+    rules = commands.add_parser("rules", help="list or remove the rules that answers of *always* added")
     actions = rules.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="the rules that answers have added to a workspace")
+    actions.add_parser("list", help="the rules that your answers added to a workspace")
     remove = actions.add_parser("remove", help="remove rules, so that handrail asks again")
     remove.add_argument("ids", nargs="+", metavar="ID", help="as `handrail rules list` shows it")
     for action in actions.choices.values():
@@ -215,11 +215,11 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    layers = commands.add_parser("layer", help="list or copy what commands left outside all checkpoints")
+    layers = commands.add_parser("layer", help="list or copy what commands wrote outside the checkpoints")
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the layers of a workspace that hold something, latest first")
-    listing.add_argument("--all", action="store_true", help="those of other folders as well, such as caches")
-    copy = actions.add_parser("copy", help="take over what a layer holds into the folder that it lay over")
+    listing = actions.add_parser("list", help="the layers of a workspace, newest first")
+    listing.add_argument("--all", action="store_true", help="those of other folders, too, such as caches")
+    copy = actions.add_parser("copy", help="copy the contents of a layer into the folder that it covered")
     copy.add_argument("id", metavar="ID", help="as `handrail layer list` shows it")
     copy.add_argument("--to", type=Path, metavar="DIR", help="into this folder instead")
     copy.add_argument("--yes", action="store_true", help="without a question")
@@ -231,7 +231,7 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _turn(parser: argparse.ArgumentParser) -> None:
     """What a command that runs a turn takes, after the session if there is one."""
     parser.add_argument(
-        "prompt", metavar="PROMPT", help="what is to be done, or a pasted reply; - reads it from stdin"
+        "prompt", metavar="PROMPT", help="what to do, or a pasted reply; - reads it from standard input"
     )
     _settings(parser)
     _common(parser)
@@ -242,9 +242,9 @@ def _settings(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(settings=())
     for option, name, metavar, does in (
         ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),
-        ("--base-url", "baseUrl", "URL", "where the model's server is"),
-        ("--mode", "mode", "MODE", "edit (the default), ask or plan: these two change nothing"),
-        ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON, else text"),
+        ("--base-url", "baseUrl", "URL", "the address of the model's server"),
+        ("--mode", "mode", "MODE", "edit (the default), ask or plan; the last two change nothing"),
+        ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON or plain text"),
     ):
         parser.add_argument(option, action=_Given, const=name, dest="settings", metavar=metavar, help=does)
     parser.add_argument(

@@ -171,7 +171,7 @@ class Connection:
             while (message := await self._read()) is not None:
                 await self._dispatch(message)
         except (_GarbageError, jsonrpc_base.ProtocolError) as error:
-            fault = f"The server wrote something that is no message ({error})"
+            fault = f"The server wrote something that is not a message ({error})"
         await self._server.end(DRAIN_TIMEOUT_S)  # it may be about to say why
         await self._server.fall_silent(LOG_TIMEOUT_S)
         self._fail(fault or f"The server ended ({self._server.ending})")

@@ -125,7 +125,7 @@ class Show:
         if has_more:
             self.line("There are older ones: give --limit N, or --all.", DIM)
         if not sessions:
-            self.line("There is no session in this workspace yet: each `handrail run` begins one.")
+            self.line("There is no session in this workspace yet: each `handrail run` starts one.")
 
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
@@ -143,7 +143,7 @@ class Show:
             for path, change in checkpoint.paths:
                 self.line(f"  {change:8} {path}")
         if none:
-            self.line("There is no checkpoint yet: a turn makes one before it first changes a document.")
+            self.line("There is no checkpoint yet: a turn makes one before its first change.")
 
     def rules(self, rules: Sequence[tuple[str, str]]) -> None:
         """Show rules that answers have added, (id, text) each."""
@@ -171,7 +171,8 @@ class Show:
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
-            self.line(f"session    {session} has gone back; turns that it has now: {turns}", GREEN)
+            left = "1 turn remains" if turns == 1 else f"{turns} turns remain"
+            self.line(f"session    {session} rewound; {left}", GREEN)
             undo = ("--conversation",)
         elif not report.count:
             self.line("there was nothing to restore: the checkpoint has no changed document", DIM)

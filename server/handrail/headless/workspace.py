@@ -309,7 +309,7 @@ class Workspace:
         _, base = decode(document.path, document.on_disk)
         splice = text.carry(base, document.text, theirs)
         if splice is None or has_bom != document.has_bom:
-            raise EditRefusedError("the same lines of the file were changed by someone else meanwhile")
+            raise EditRefusedError("someone else changed the same lines of the file")
         self._change(replace(document, on_disk=found), [splice])
         return self._open[document.path]
 

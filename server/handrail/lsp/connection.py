@@ -73,7 +73,7 @@ class Protocol(LanguageServerProtocol):
     def handle_message(self, message: Any) -> None:
         """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
         if not hasattr(message, "jsonrpc"):
-            raise UnreadableError(message="it is no JSON-RPC message")
+            raise UnreadableError(message="it is not a JSON-RPC message")
         method = getattr(message, "method", None)
         if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
             if method == lsp.SHUTDOWN:
@@ -188,7 +188,7 @@ class Server(LanguageServer):
             self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {error}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
-        self.state.say(f"internal error ({error}). The server goes on; its log says more.")
+        self.state.say(f"internal error ({error}). The server keeps running; see its log.")
 
 
 def _is_null(data: dict[str, Any]) -> bool:

@@ -370,7 +370,7 @@ class State:
         elif error is not None:
             logger.error("A task failed", exc_info=error)
             self.say(
-                f"internal error ({type(error).__name__}: {error}). The server goes on; its log says more."
+                f"internal error ({type(error).__name__}: {error}). The server keeps running; see its log."
             )
 
     # ---- Watching ---------------------------------------------------------------------------------

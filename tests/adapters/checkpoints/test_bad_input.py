@@ -191,7 +191,7 @@ async def test_what_was_ignored_is_not_new_because_it_is_ignored_no_more(
     (root / "build" / "made").write_bytes(b"of the command")
     effects = await repo.after_command(step(), snapshot)
     assert kinds(effects) == {".gitignore": Kind.DELETED}
-    unknown = "changed by the command, and what it held before is not known"
+    unknown = "changed by the command; its earlier text is not known"
     assert reasons(effects) == {"build": unknown, "large": unknown}
     assert list(await plan(repo)) == [uri_of(root / ".gitignore")], "taking it back removes nothing"
 

@@ -76,7 +76,7 @@ async def test_what_has_no_server_has_no_list(model: str) -> None:
     [
         (told({}, 401), "127.0.0.1 does not list its models: it answers HTTP 401. It does not take the key."),
         (told({}, 500), "127.0.0.1 does not list its models: it answers HTTP 500."),
-        (told({"models": []}), "127.0.0.1 does not list its models: what it sends has no list under 'data'."),
+        (told({"models": []}), "127.0.0.1 does not list its models: its answer has no list under 'data'."),
         (Raw(200, b"<html>"), "127.0.0.1 does not list its models: "),
         (Raw(200, b"[" * 100_000), "127.0.0.1 does not list its models: "),
     ],

@@ -168,7 +168,7 @@ def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
     assert "It says seven." in shown(found)
     assert "Summary of all before." not in shown(found)
     assert found.rounds[1].items == [
-        Remark(text="What was said earlier was summarised for the model."),
+        Remark(text="The earlier conversation was summarised for the model."),
         Words(text="Now."),
     ]
 
@@ -186,7 +186,7 @@ def test_a_title_is_what_the_user_has_given() -> None:
 
 
 def test_a_turn_that_was_cut_off_says_so() -> None:
-    assert "*This turn did not come to its end.*" in shown(of(FIRST[:-2]))
+    assert "*This turn did not finish.*" in shown(of(FIRST[:-2]))
     assert "*The turn failed." in shown(of(turn("t1", "x", state="failed")))
 
 

@@ -91,7 +91,7 @@ async def test_what_ends_at_once_is_told_at_once(bench: Bench, monkeypatch: pyte
     (text,) = await turn(bench, begin("echo bad; touch made; exit 3"))
     assert text == (
         "b1: echo bad; touch made; exit 3\nIt has ended. Exit code 3.\n"
-        "Files that changed meanwhile: made (created).\nNew output:\nbad\n"
+        "Files that changed while it ran: made (created).\nNew output:\nbad\n"
     )
     assert "".join(bench.host.steered.get("s-1", [])) == "", "nobody has to be told again"
 
@@ -326,8 +326,8 @@ async def test_what_calls_edit_meanwhile_is_theirs(closing: Bench) -> None:
     await turn(bench, edit, session="s-1")
     (bench.root / "go").touch()
     (text,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed meanwhile: go (created), log (created)." in text
-    assert "Changed by edits meanwhile, so what it did to them is not kept as its own: a.txt." in text
+    assert "Files that changed while it ran: go (created), log (created)." in text
+    assert "Changed by edits while it ran, so its own changes to them are not kept apart: a.txt." in text
     kept = {each.id: {path.path for path in each.paths} for each in await bench.repo.list()}
     assert [paths for paths in kept.values() if "log" in paths] == [{"go", "log"}]
     assert [paths for paths in kept.values() if "a.txt" in paths] == [{"a.txt"}]
@@ -389,7 +389,7 @@ async def test_what_a_restore_writes_meanwhile_is_not_its_own(closing: Bench) ->
     await bench.restore(first)
     assert (bench.root / "a.txt").read_bytes() == b"one\n"
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed meanwhile: started (created)." in stopped
+    assert "Files that changed while it ran: started (created)." in stopped
 
 
 async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) -> None:
@@ -399,10 +399,10 @@ async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) 
     await turn(bench, begin("touch two; exec sleep 61"), session="s-1")
     await until((bench.root / "two").exists)
     (second,) = await turn(bench, call("stop", command="b2"), session="s-1")
-    assert "Files that changed meanwhile: two (created)." in second
+    assert "Files that changed while it ran: two (created)." in second
     (bench.root / "three").touch()
     (first,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed meanwhile: one (created), three (created)." in first
+    assert "Files that changed while it ran: one (created), three (created)." in first
 
 
 async def test_output_is_told_as_it_comes_while_its_turn_runs(closing: Bench) -> None:

@@ -53,7 +53,7 @@ async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench
     bench.says(answer("", call("shell", line="echo ONE > a.txt; rm b.txt; echo > c.txt")), answer("Done."))
     report = await bench.turn()
     (text,) = bench.texts()
-    assert text == "Files that changed meanwhile: a.txt (changed), b.txt (deleted), c.txt (created)."
+    assert text == "Files that changed while it ran: a.txt (changed), b.txt (deleted), c.txt (created)."
     assert [(each.mutation.path, each.status) for each in report.outcomes] == [
         ("a.txt", Status.LANDED),
         ("b.txt", Status.LANDED),

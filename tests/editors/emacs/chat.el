@@ -56,7 +56,7 @@
     (drive-note 'keep-offered (vconcat drive-offered))
     (drive-snapshot 'reviewed)
 
-    (drive-act page (drive-value 'answer) "Take back what this turn changed")
+    (drive-act page (drive-value 'answer) "Undo this turn's changes")
     (drive-await "the restore" (not (string-search "FOUR" (drive-text poem))))
     (drive-await "what the command made to go" (not (drive-there-p "ran.txt")))
     (drive-snapshot 'restored)

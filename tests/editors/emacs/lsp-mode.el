@@ -63,7 +63,7 @@
     (drive-act poem "FOUR" "Keep this change")
     (drive-await "what is pending to be kept" (not (drive-pending-p server "poem.txt")))
     (drive-snapshot 'reviewed)
-    (drive-act page (drive-value 'answer) "Take back what this turn changed")
+    (drive-act page (drive-value 'answer) "Undo this turn's changes")
     (drive-await "the restore" (not (string-search "FOUR" (drive-text poem))))
     (drive-await "what the command made to go" (not (drive-there-p "ran.txt")))
     (drive-snapshot 'restored)

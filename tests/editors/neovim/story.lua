@@ -97,7 +97,7 @@ return function(drive)
   -- The turn is taken back, from its place in the conversation.
   vim.api.nvim_set_current_buf(chat)
   vim.fn.search(values.answer, "w")
-  act("Take back what this turn changed")
+  act("Undo this turn's changes")
   shows(values.restored, poem)
   drive.await("the command's file to be gone", function()
     return vim.fn.filereadable("ran.txt") == 0

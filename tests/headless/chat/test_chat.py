@@ -48,10 +48,10 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         await talk.say("/checkpoints", "change it")
         await talk.say("and now?", "Again.")
         await talk.say("/undo", "Taken back: and now?")
-        await talk.until("turns that it has now: 1")
+        await talk.until("rewound; 1 turn remains")
         assert place.file("a.txt") == "one\nzwei\n"
         await talk.say("/undo", "Taken back: change it")
-        await talk.until("turns that it has now: 0")
+        await talk.until("rewound; 0 turns remain")
         assert place.file("a.txt") == "one\ntwo\n"
         await talk.say("/undo", "no turn left")
         assert await talk.leave() == 0
@@ -119,7 +119,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.say("", "deny")
         await talk.until("Allow patch on .env?")
         await talk.until(QUESTION)
-        await talk.say("sure", "That is no answer")
+        await talk.say("sure", "That does not answer")
         assert place.file(".env") == "KEY=1\n"
         await talk.say("y", "allow: ")
         await talk.until("Done.")

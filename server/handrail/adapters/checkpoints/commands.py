@@ -31,13 +31,13 @@ from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 EDITS = ".edits"  # beside a note
-NO_GIT = "git is not installed, and it is too large to be copied: what a command changes is not known"
+NO_GIT = "git is not installed, and the folder is too large to copy: a command's changes are not recorded"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
 TOO_MANY = "it has too many files for changes of their permissions alone to be seen"
 GONE = "removed by the command, and no checkpoint has a repository"
 SAVED = "saved in the editor while the command ran, so it stays as it is"
 EDITED = "also edited by a call while the command ran, so it stays with that call"
-UNKNOWN = "changed by the command, and what it held before is not known"
+UNKNOWN = "changed by the command; its earlier text is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ class Commands:
                 if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
                     left_out[hidden] = UNKNOWN
                 elif images is None:
-                    left_out[os.fspath(each.path)] = "changed by the command; what it held cannot be read"
+                    left_out[os.fspath(each.path)] = "changed by the command; its earlier text cannot be read"
                 else:
                     found = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
                     shared = stats.has_other_names(each.path, before.look(each.path))
@@ -179,7 +179,7 @@ class Commands:
     ) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
         if after is None:
-            raise CheckpointError("Without git, so much cannot be compared with what was there before.")
+            raise CheckpointError("Without git, a folder this large cannot be compared with its past.")
         left_out.update(after.left_out)
         new = frozenset(after.folders() - before.folders())
         for path in sorted({**before.files, **after.files}):

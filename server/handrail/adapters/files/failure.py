@@ -35,7 +35,7 @@ REASONS: dict[int, tuple[str, str]] = {
 def reason(error: OSError) -> tuple[str, str]:
     """Why the system refused, as words for the middle of a sentence, and what to do about it."""
     words = (error.strerror or type(error).__name__).lower()
-    return REASONS.get(error.errno or 0, (words, "Mend the cause and try again."))
+    return REASONS.get(error.errno or 0, (words, "Fix the cause and try again."))
 
 
 def not_on_disk() -> Failure:
@@ -122,7 +122,7 @@ def not_deleted(path: Path) -> Failure:
     """The file to be deleted is not the one that was judged."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} changed meanwhile, so it was not deleted.",
+        message=f"{files.shown(path)} changed in the meantime, so it was not deleted.",
         steps=("Read the document again.", "Then delete it if that is still right."),
     )
 
@@ -140,8 +140,8 @@ def changed(path: Path) -> Failure:
     """What was to be written was decided on something that the file does not hold any more."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} changed meanwhile, so it was kept as it is now.",
-        steps=("See what it holds now.", "Then try again if that is still right."),
+        message=f"{files.shown(path)} changed in the meantime, so it was left as it is.",
+        steps=("Read it again.", "Then try again if that is still right."),
     )
 
 

@@ -83,7 +83,7 @@ async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
     found = response.json()
     entries = found.get(under) if isinstance(found, dict) else found
     if not isinstance(entries, list):
-        raise ValueError(f"what it sends has no list under {under!r}.")
+        raise ValueError(f"its answer has no list under {under!r}.")
     return entries
 
 

@@ -24,7 +24,7 @@ from handrail.core.conversation.message import (
 from handrail.core.patches import reply
 
 NO_BLOCKS = """\
-There is no edit block in this prompt, and no model is set that could answer it.
+This prompt has no edit block, and no model is set that could answer it.
 
 The setting handrail.model is "paste": handrail then reads a reply copied from any chat, in these forms:
 - *** Begin Patch ... *** End Patch (V4A)

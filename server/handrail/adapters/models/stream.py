@@ -128,7 +128,7 @@ class Engine:
         except (exceptions.UserError, NoAnswer) as error:
             raise ProviderError(self._reason(error)) from error
         except (exceptions.AgentRunError, *UNREADABLE) as error:
-            reason = f"What the model's server sent cannot be read: {self._reason(error)}"
+            reason = f"The answer of the model's server cannot be read: {self._reason(error)}"
             raise ProviderDown(reason) from error
 
     async def _asked(

@@ -28,8 +28,8 @@ DAY_S = 24 * 3600.0
 PART_S = 3600.0  # no process writes a file for so long
 TICK_NS = 100_000_000  # two changes of a folder within less may have the same time
 LOST = (
-    "What was pending in {documents} cannot be read, and counts as kept: what the agent has changed there "
-    "stays, and the checkpoints still take it back. The damaged files are in {folder}."
+    "The pending changes in {documents} cannot be read, so they count as kept: the documents stay as they "
+    "are, and checkpoints can still restore them. The damaged files are in {folder}."
 )
 Stamp = tuple[int, int, int]
 Listed = tuple[Path, int, int]  # a folder, and when something was put into it or removed

@@ -109,5 +109,5 @@ def _unknown(spill: str) -> Failure:
     return Failure(
         code=Code.NO_SUCH_FILE,
         message=f"There is no output {spill!r} here (any more).",
-        steps=("Use an id that a result names.", "Or run again what the output was of."),
+        steps=("Use an id that a result names.", "Or run the call again whose output it was."),
     )

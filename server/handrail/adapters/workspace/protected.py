@@ -41,7 +41,7 @@ class Protection:
 
 PROTECTIONS: tuple[Protection, ...] = (
     Protection(
-        reason="It may be a key: whoever has it is let in.",
+        reason="It may be a key that lets its holder in.",
         patterns="*.pem *.key *.p12 *.pfx id_rsa* id_dsa* id_ecdsa* id_ed25519* .ssh .gnupg",
         is_read=True,
         is_secret=True,
@@ -64,7 +64,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         is_read=True,
     ),
     Protection(
-        reason="An agent takes settings from it: what it may do, and what it runs.",
+        reason="An agent reads settings from it: its permissions, and the programs that it runs.",
         patterns=".claude .cursor handrail/config.toml",
         is_read=True,
     ),

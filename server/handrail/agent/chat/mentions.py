@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 SELECTION, PROBLEMS, DIFF = "selection", "problems", "diff"
 NAMES = {
-    SELECTION: "what was selected last in the editor",
+    SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
     DIFF: "the changes that are pending",
 }

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 NAMES = {
-    "compact": "have what was said so far summarised, so that the model has room again",
+    "compact": "summarise the conversation so far to make room for more",
     "help": "show these commands",
     "mode": "[edit|ask|plan] show what turns may do, or change it; ask and plan change nothing",
     "model": "[MODEL] show the model, or use another one from the next turn on",
     "new": "begin another conversation",
     "restore": "list what turns have changed, so that it can be looked at and taken back",
     "review": "show the changes that are pending",
-    "sessions": "list earlier conversations, so that one of them can be gone on with",
+    "sessions": "list earlier conversations and open one",
     "stop": "stop the turn that runs",
     "undo": "take the last turn back: its changes, and the turn itself",
 }

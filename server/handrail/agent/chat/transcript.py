@@ -358,7 +358,7 @@ class Transcript:
 
 def _remark(event: Retried | Compacted) -> str:
     if isinstance(event, Compacted):
-        return "What was said earlier was summarised for the model."
+        return "The earlier conversation was summarised for the model."
     return f"The model could not be reached, and is asked again in {event.in_s:.0f} s: {event.reason}"
 
 

@@ -292,7 +292,7 @@ def _ended(one: Round) -> str:
     if one.is_running or one.state == "finished":
         return ""
     if not one.state:
-        return "*This turn did not come to its end.*"
+        return "*This turn did not finish.*"
     what = "failed" if one.state == "failed" else f"was {one.state}"
     return f"*The turn {what}{f': {one.reason}' if one.reason else '.'}*"
 

@@ -33,10 +33,8 @@ from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
-CHANGED_AGAIN = "Lines that the turn changed were changed again since; the document was kept."
-KILLED = (
-    "The turn was killed amid its work; what is there now is not what it was about to leave. It was kept."
-)
+CHANGED_AGAIN = "Lines that the turn changed have changed again since; the document was left as it is."
+KILLED = "The turn was killed while it wrote this document, whose text is now unknown. It was left as it is."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +117,7 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
         await _take_back_bytes(ports, each, CHANGED_AGAIN, found)
     elif (before := _text(each.before, now.text)) is None:
-        reason = "The document was no text before; it was left alone."
+        reason = "The document was not a text file before; it was left as it is."
         if now.is_open:
             found.conflicts.append(Conflict(uri=each.uri, reason=reason))
         else:
@@ -155,7 +153,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
     is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
-        reason = "It is no text that the turn found and left, so no part of it can be taken back alone."
+        reason = "Only text files that existed before and after the turn can be restored in part."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
     elif (back := await asyncio.to_thread(_way_back, each, now.text, before, lines)) is None:
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
@@ -194,7 +192,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = "It is no text that could be taken back in part, and was changed since; it was kept."
+        reason = "Only text files can be restored in part, and this one has changed since; it was left alone."
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:

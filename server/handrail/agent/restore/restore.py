@@ -24,7 +24,7 @@ from handrail.core.documents.revert import Lines
 from handrail.ports import CheckpointError, Document, Ports
 
 GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
-STOPPED = "The restore was stopped before it came to this document, which is as it was."
+STOPPED = "The restore was stopped before it reached this document, which is unchanged."
 
 
 def always(done: int, of: int) -> bool:

@@ -33,8 +33,8 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         "ask_user",
-        "Ask the user what you cannot find out and only they can decide. Calls that only read go on "
-        "meanwhile. Do not ask for leave to use a tool: the user is asked by itself where that is needed.",
+        "Ask the user what you cannot find out and only they can decide. Calls that only read do "
+        "not wait for the answer. Do not ask for permission to use a tool: handrail asks where it is needed.",
         {
             "question": {"type": "string"},
             "choices": {

@@ -161,7 +161,7 @@ def _uncovered(path: str) -> Failure:
         code=Code.TOOL_FAILED,
         message=(
             f"The protected file {path} was replaced while the command ran, and could then be read or "
-            "changed by it. So the command was ended, and what it had printed is withheld."
+            "changed by it, so the command was ended and its output is withheld."
         ),
         steps=("Run it again.",),
     )
@@ -178,8 +178,8 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had nearly filled the disk, so it and all that it had started were ended. "
-                "What it had changed by then stays changed."
+                "The command had nearly filled the disk, so it and everything it had started were ended. "
+                "What it had changed until then stays changed."
             ),
             steps=("Have it write less.", "Or ask the user to make room on the disk."),
         )
@@ -187,8 +187,8 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had started thousands of processes, so it and all that it had started were "
-                "ended. What it had changed by then stays changed."
+                "The command had started thousands of processes, so it and everything it had started were "
+                "ended. What it had changed until then stays changed."
             ),
             steps=("Have it start fewer at once.",),
         )
@@ -198,8 +198,8 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
     return Failure(
         code=Code.TIMED_OUT,
         message=(
-            f"The command took longer than {timeout_s:g} s, so it and all that it had started were ended. "
-            "What it had changed by then stays changed."
+            f"The command took longer than {timeout_s:g} s, so it and everything it had started were ended. "
+            "What it had changed until then stays changed."
         ),
         steps=tuple(steps),
     )

@@ -1,5 +1,5 @@
 """
-Keep a list of what is to be done, for work of several steps; the user sees it.
+Keep a todo list for work of several steps; the user sees it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Todo:
     def title(self) -> str:
         """For people: what is being done."""
         active = next((item.text for item in self.items if item.state is todo.State.ACTIVE), None)
-        return f"Now: {active}" if active else "Update the list of what is to be done"
+        return f"Now: {active}" if active else "Update the todo list"
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -45,7 +45,7 @@ def parse(arguments: call.Arguments) -> Todo | Failure:
 TOOL = call.Tool(
     offer=call.offer(
         todo.NAME,
-        "Keep a list of what is to be done, for work of several steps; the user sees it. Give the whole list "
+        "Keep a todo list for work of several steps; the user sees it. Give the whole list "
         "each time, and update it as soon as a step is done.",
         {
             "items": {

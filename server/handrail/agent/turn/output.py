@@ -171,7 +171,7 @@ def unprotected(error: Exception) -> Failure:
         code=Code.TOOL_FAILED,
         message=f"No checkpoint could be taken, so nothing was changed: {error}",
         steps=(
-            "Mend what the message names, then try again.",
+            "Fix what the message names, then try again.",
             "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
         ),
     )

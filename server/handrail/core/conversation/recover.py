@@ -112,8 +112,8 @@ TABLE: Mapping[Trouble, Rule] = {
     Trouble.PROMISE: Rule(
         bound=1,
         nudge=(
-            "You said what you are going to do, but made no call. Do it now by calling tools, or, if all is "
-            "done, give your answer."
+            "You said what you are going to do, but made no call. Do it now by calling tools. If everything "
+            "is done, give your answer."
         ),
         reason="",
         remark=NO_CALL,
@@ -127,7 +127,7 @@ LIMIT_TROUBLES = 8  # of all classes in a row: two classes that alternate must e
 SMALLER = (
     "Go on in smaller steps: one small edit in each call.",
     "Smaller still: one call at a time, with no more than 20 lines of new text.",
-    "Your next answer is without tools: say in a few sentences what is done and what is left.",
+    "You have no tools in your next answer: say in a few sentences what is done and what is left.",
 )
 
 

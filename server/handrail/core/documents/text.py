@@ -241,7 +241,7 @@ def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
         return Failure(
             code=Code.BAD_ENCODING,
             message=f"The file is {kind}, and no text. Nothing was changed.",
-            steps=("Leave it as it is; ask the user if what is in it matters.",),
+            steps=("Leave it as it is; ask the user if its contents matter.",),
         )
     return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
 

@@ -182,7 +182,7 @@ def _named(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> FilePat
             return Failure(
                 code=Code.OUTSIDE_WORKSPACE,
                 uri=path,
-                message=f"{path} is none of the request's files, and does not lie beside them.",
+                message=f"{path} is not one of the request's files, and is not in their folder.",
                 steps=("Use a path relative to the folder of the files.",),
             )
         if own in seen:

@@ -72,7 +72,7 @@ def shown(known: OpenFailure, candidate: int | None = None) -> str:
     for each in chosen:
         parts.append(f"{each.title}\n\n{each.diff}")
         if each.sought:
-            parts.append(f"What the edit looks for is not quite what stands there:\n\n{each.sought}")
+            parts.append(f"The search text differs from the document:\n\n{each.sought}")
     return "\n".join(parts)
 
 
@@ -92,7 +92,7 @@ def _sought(known: OpenFailure, candidate: int) -> str:
     if old == there or old in there:
         return ""
     found = diff.unified("", Text(old), edit.between(old, there)).split("\n")
-    header = ["--- what the edit looks for", f"+++ {known.mutation.path}, line {near.line + 1}"]
+    header = ["--- search text", f"+++ {known.mutation.path}, line {near.line + 1}"]
     return "\n".join([*header, *found[2:]])
 
 

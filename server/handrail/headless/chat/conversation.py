@@ -94,7 +94,7 @@ class Conversation:
             self.show.said(text.strip())
             self._run_command(command)
         elif not _is_encodable(text):
-            self.show.note("Not sent: what was typed is not in the encoding of the terminal.")
+            self.show.note("Not sent: your message is not in the terminal's encoding.")
         else:
             self.show.said(text.rstrip())
             self._deliver(text)
@@ -146,7 +146,7 @@ class Conversation:
     def explain_answers(self, question: Question) -> None:
         """Say what can be typed."""
         self.show.note(
-            f"That is no answer to the question: type one of {question.hint}; Enter alone is a no."
+            f"That does not answer the question: type one of {question.hint}; Enter alone is a no."
         )
 
     async def end(self) -> None:
@@ -288,7 +288,7 @@ class Conversation:
         self.current.used = report.used_by_session
         self.show.report(report, undo="/undo")
         if turn.was_steered and report.state != "finished":
-            self.show.line("  The model may not have read what you sent meanwhile: send it again.", DIM)
+            self.show.line("  The model may not have read your last message: send it again.", DIM)
 
     async def _context(self, prompt: str) -> dict[str, Any]:
         """The files that a prompt names, but for those that are not to be read without asking."""
@@ -352,7 +352,7 @@ class Conversation:
         )
         *_, last = values.turns(known) or [None]
         if last is None:
-            self.show.line("There is no turn left to take back.")
+            self.show.line("There is no turn left to undo.")
             return
         wish = {"checkpoint": last.turn, "conversation": True}
         json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)

@@ -14,7 +14,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
     ("mode", "[edit|ask|plan]", "show what turns may do, or change it; ask and plan change nothing"),
     ("stop", "[ID]", "list the commands that run in the background, or end one"),
-    ("cost", "", "show what the session has used so far"),
+    ("cost", "", "show the tokens and cost of the session so far"),
     ("help", "", "show this"),
     ("quit", "", "leave; the command that continues the session is shown"),
 )

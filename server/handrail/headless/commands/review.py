@@ -23,7 +23,7 @@ Wish = dict[str, object]  # which changes, as the request's params have it
 
 
 async def list_changes(options: Options, wish: Wish) -> int:
-    """Show what is pending, one line each; returns the exit code."""
+    """Show pending changes, one line each; returns the exit code."""
     return await on_stage(options, lambda stage: _list(options, wish, stage))
 
 

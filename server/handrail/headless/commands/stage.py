@@ -117,7 +117,7 @@ def workspace_folder(path: Path) -> Path:
     except OSError as error:
         raise HeadlessError(f"The workspace {path} cannot be used: {error.strerror}.") from error
     if not root.is_dir():
-        raise HeadlessError(f"The workspace {path} is no folder: give the folder that holds the files.")
+        raise HeadlessError(f"The workspace {path} is not a folder: give the folder that holds the files.")
     return root
 
 

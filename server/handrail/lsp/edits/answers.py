@@ -62,7 +62,7 @@ def offered(uri: str) -> Failure:
             "This editor takes no edits from a language server, so this one waits for the user: the code "
             "action `Make this edit` makes it."
         ),
-        steps=("Do not send it again.", "Say what is to be made, and by which code action."),
+        steps=("Do not send it again.", "Name the edit and the code action that makes it."),
     )
 
 
@@ -75,7 +75,7 @@ def overwritten(uri: str, typed: str, now: str) -> Failure:
             "The editor applied this edit to a text that was being typed in, without comparing versions. "
             f"The lines read {typed} just before and now read {now}."
         ),
-        steps=("Read the document again.", "Undo in the editor brings back what was typed."),
+        steps=("Read the document again.", "The editor's undo brings your text back."),
     )
 
 

@@ -131,7 +131,5 @@ def _fixes(state: State, known: OpenFailure, diagnostic: lsp.Diagnostic) -> list
     if len(offers) == 1 and offers[0].is_sure:
         fixes[0].is_preferred = True  # editors make the preferred one without showing the others
     if offers:
-        fixes.append(
-            actions.action("Show what this would change", protocol.FAILURE_DIFF, failure, diagnostic)
-        )
+        fixes.append(actions.action("Show the change", protocol.FAILURE_DIFF, failure, diagnostic))
     return [*fixes, actions.action("Dismiss", protocol.FAILURE_DISMISS, failure, diagnostic)]

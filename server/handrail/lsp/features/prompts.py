@@ -62,7 +62,7 @@ async def _sent(state: State, place: Place, content: str, prompt: Prompt) -> pro
 async def fix(state: State, params: protocol.PromptFixParams) -> protocol.TurnStartResult:
     """Ask for a fix of what other programs say of a place."""
     if not params.diagnostics:
-        raise Wrong("params.diagnostics must not be empty: say what is to be fixed.")
+        raise Wrong("params.diagnostics must not be empty: name the problems to fix.")
     place = sent_from(state, params.uri)
     content, _ = await _text(state, params.uri, place)
     excerpt = words.around(place.path, content, params.range.start.line, params.range.end.line)

@@ -47,7 +47,7 @@ async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.Revi
     ((identity, hunks),) = found.items()
     known = reviews.pending[identity]
     if known.kind is Kind.WHOLE:
-        raise UnknownId(f"{known.path} is not text, so what it held before cannot be shown.")
+        raise UnknownId(f"{known.path} is not a text file, so its earlier contents cannot be shown.")
     text = "".join(base_of(known.document.rows, hunks))
     return protocol.ReviewBase(uri=state.spelled(known.uri), text=text)
 
@@ -167,7 +167,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         found.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
         found.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
         if hunk.is_typed_in and not known.is_whole:  # a document that was typed in is never removed
-            title = "Undo all of it, with what you have typed in it"
+            title = "Undo all of it, including what you typed"
             found.append(action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
     if count > 1 or not found:

@@ -44,7 +44,7 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
             last -= 1  # a selection of whole lines ends at the beginning of the next one
         key = await discussion.on_lines(params.uri, first, last)
     else:
-        raise Wrong("params needs hunk, or uri and range: say what the comment is on.")
+        raise Wrong("params needs hunk, or uri and range, to say where the comment belongs.")
     return await _room(state, key, params.text or "")
 
 

@@ -42,7 +42,7 @@ async def _begin(
     more: tuple[Excerpt, ...] = (),
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
-        raise Wrong("params.prompt must not be empty: say what is to be done, or paste a reply with edits.")
+        raise Wrong("params.prompt must not be empty: say what to do, or paste a reply with edits.")
     excerpts = (*await _excerpts(state, params.context or ()), *more)
     pictures = (*await _pictures(state, params.images or ()), *await _pointed_at(state, params.context or ()))
     mode = Mode(params.mode) if params.mode is not None else None

@@ -104,7 +104,7 @@ def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
             said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
             how = f"It was answered: {said}."
         case QuestionEnd.TIMED_OUT:
-            how = "Time ran out before an answer, so the answer is no."
+            how = "Nobody answered in time, so the answer is no."
         case QuestionEnd.WITHDRAWN:
             how = "It was withdrawn."
     return f"# This question has ended\n\n{how}\n\n{surfaces.block(question.subject, 'text')}\n"
@@ -136,7 +136,7 @@ def _how(question: Question) -> str:
     choices = " · ".join(_choices(question))
     return (
         f"Answer with a code action in this document: {choices}. Characters that cannot be seen are written "
-        f"by their number; a row that begins with `{surfaces.GOES_ON}` goes on from the row above."
+        f"by their number; a row that begins with `{surfaces.GOES_ON}` continues the row above."
     )
 
 

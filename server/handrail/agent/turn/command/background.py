@@ -330,7 +330,7 @@ class Background:
         if found.uncovered:  # what it printed is not to be read any more
             command.is_withheld = True
             await self.end(command)
-        said = f"What has appeared and runs later was not looked for: {found.unsearched}."
+        said = f"handrail could not check for new files that run later: {found.unsearched}."
         if found.unsearched and said not in command.notes:
             command.notes.append(said)
 
@@ -342,7 +342,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
         starter.landed(effects)
 
     def lose(why: str) -> None:
-        command.notes.append(f"What it changed could not be found out, and is in no checkpoint: {why}")
+        command.notes.append(f"Its changes could not be determined, so no checkpoint has them: {why}")
 
     return Owner(
         id=command.id,

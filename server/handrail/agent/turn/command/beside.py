@@ -67,7 +67,7 @@ def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
     """What is to be said of what a command has written, without a question; the user is told as well."""
     notes = []
     if printed.unsearched:
-        notes.append(f"What has appeared and runs later was not looked for: {printed.unsearched}.")
+        notes.append(f"handrail could not check for new files that run later: {printed.unsearched}.")
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         notes.append(f"It runs later or holds keys, and could not be taken away: {', '.join(stuck)}.")
     if printed.left:

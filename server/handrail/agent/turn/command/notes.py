@@ -35,12 +35,12 @@ def added(found: Printed | Failure, *notes: str) -> Printed | Failure:
 def changed(changes: Sequence[CommandChange]) -> str:
     """The files that a command changed."""
     names = [f"{change.path} ({change.change})" for change in changes]
-    return f"Files that changed meanwhile: {_some(names)}." if names else ""
+    return f"Files that changed while it ran: {_some(names)}." if names else ""
 
 
 def edited(paths: Sequence[str]) -> str:
     """The files that edits have changed while a command ran in the background."""
-    said = f"Changed by edits meanwhile, so what it did to them is not kept as its own: {_some(paths)}."
+    said = f"Changed by edits while it ran, so its own changes to them are not kept apart: {_some(paths)}."
     return said if paths else ""
 
 

@@ -82,11 +82,11 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         _name(snapshot.not_covered, console)
     found, began = await _run(ready, action, ports, console)
     try:
-        with told_if_slow(console, "Looking for what the command has changed ..."):
+        with told_if_slow(console, "Looking for the command's changes ..."):
             done = await meanwhile(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
-        note = f"What the command changed could not be found out, and is in no checkpoint: {error}"
+        note = f"The command's changes could not be determined, so no checkpoint has them: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
         ran = Ran(found=notes.added(found, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)

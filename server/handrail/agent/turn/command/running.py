@@ -103,7 +103,7 @@ class BackgroundCommand:
         if shown:
             said.append(f"New output:\n{shown}")
         else:
-            said.append("What it had printed is withheld." if is_withheld else "It has printed nothing new.")
+            said.append("Its output is withheld." if is_withheld else "It has printed nothing new.")
         return f"{self.id}: {self.line}\n" + "\n".join(filter(None, said))
 
 

@@ -142,7 +142,7 @@ async def _recorded(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     try:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:
-        return f"Taking this back will go by what was to be written, not by what was: {error}"
+        return f"A restore will compare with what was to be written, not with what was: {error}"
     return ""
 
 

@@ -36,7 +36,7 @@ from handrail.core.planning.plan_file import Effect, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 
-REFORMATTED = "The editor has reformatted it: blanks differ from what was sent."
+REFORMATTED = "The editor reformatted it: blanks differ from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
 LIMIT_PLACES = 10  # of one failure; more would help nobody
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
@@ -199,7 +199,7 @@ def _fits_alone(part: Part, bad: str) -> Failure:
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
         message=f"This edit fits, but {bad} in the same call does not; nothing changed.",
-        steps=("Mend the edit that does not fit, and send the call again.", "Or send this edit alone."),
+        steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
     )
 
 

@@ -102,7 +102,7 @@ def _taken_back(change: Change, landing: Landing, bad: Change, *, is_whole: bool
         code=Code.BAD_PATCH,
         uri=change.uri,
         message=f"This edit landed, but the one of {name} in the same call did not, so it was taken back.",
-        steps=("Mend the edit that did not land, and send the call again.", "Or send this edit alone."),
+        steps=("Fix the edit that did not land, then send the call again.", "Or send this edit alone."),
     )
 
 

@@ -22,7 +22,7 @@ LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read
 async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAsked:
     """Write at the end of a conversation, or say something in it."""
     if params.uri is None and not (params.text or "").strip():
-        raise Wrong("give `text`, or the `uri` of what it is about.")
+        raise Wrong("give `text`, or the `uri` of the document that it is about.")
     await configuration.settled(state)
     await state.chats.settled()
     said = [await _quoted(state, params)] if params.uri is not None else []

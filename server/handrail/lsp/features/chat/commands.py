@@ -47,7 +47,7 @@ async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
     if found is None:
         return ["There is too little to summarise yet."]
     before, after = found
-    return [f"What was said is summarised for the model: from about {before:,} tokens to {after:,}."]
+    return [f"The conversation is summarised for the model: from about {before:,} tokens to {after:,}."]
 
 
 async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:

@@ -68,10 +68,8 @@ def _is_whole(page: ChatPage, key: str) -> bool:
 def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.CodeAction]:
     one, call = page.shown_now.turns.get(key), page.shown_now.calls.get(key)
     if (checkpoint := page.shown_now.checkpoints.get(key)) is not None:
-        yield action("Show what this turn changed", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
-        yield action(
-            "Take back what this turn changed", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint}
-        )
+        yield action("Show this turn's changes", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
+        yield action("Undo this turn's changes", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint})
     if call is not None and call.tool == "terminal":
         yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)
@@ -85,8 +83,8 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
         yield action("Send this message again, in a new conversation", *_again(one, uri))
     if may_have_changed(one):
         wanted = {"checkpoint": one.turn}
-        yield action("Take back what this turn changed", protocol.CHECKPOINT_RESTORE, wanted)
-        yield action("Show what is pending", protocol.REVIEW_OPEN, {})
+        yield action("Undo this turn's changes", protocol.CHECKPOINT_RESTORE, wanted)
+        yield action("Show pending changes", protocol.REVIEW_OPEN, {})
 
 
 def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]:

@@ -182,7 +182,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
         text = page.message(params.turn) if params.text is None else params.text
         if not text.strip():
-            raise Wrong("the message is empty. Write what is to be sent in its place, then send it again.")
+            raise Wrong("the message is empty. Write the new message in its place, then send it again.")
         at = turns.index(params.turn)
         if rounds[at].copied:
             raise Wrong("this message is a copy. Send it again in the conversation from which it was copied.")
