@@ -1,6 +1,6 @@
 """
-What the server costs an editor: requests during a turn, typing in a large document, an answer that streams
-into a conversation, and opening a long conversation.
+What the server costs an editor: requests during a turn, typing in a large document, open documents, an answer
+that streams into a conversation, and opening a long conversation.
 
 Requests go to our server and to a bare pygls server in turn, while a turn of ours runs whose model, behind
 HTTP, sends a thousand tokens a second: first while the SDK is imported, then while the answer streams. Shares
@@ -9,10 +9,14 @@ are processor time of the server by the time that has passed, without that of th
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
+import resource
 import statistics
 import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -31,8 +35,10 @@ TOKENS_S, SECONDS = 1_000, 6.0
 BATCH = 20  # tokens that the model's server sends at once, since it cannot pause for a millisecond
 ASK_S = 0.004  # between two requests
 KEYS, KEYS_S, LINES = 250, 50, 100_000
+KEY_LINES, ROUNDS, OPEN = 20_000, 5, 1_000
 LIMIT_P50, LIMIT_P99 = 1.3, 1.5
 LIMIT_TYPING, LIMIT_STREAM, LIMIT_EDITS, LIMIT_OPEN = 0.05, 0.10, 10.0, 0.3
+LIMIT_KEY, LIMIT_OPEN_DOCUMENTS = 30.0, 1.3
 BYTES = 2_000_000
 WORDS = [
     "a",
@@ -104,6 +110,18 @@ class Typist(Client):
                         self.came.notify_all()
         except (ValueError, OSError):
             return  # the server was killed
+
+    def until_read(self) -> None:
+        """Wait until the server has read all that was written."""
+        assert self.process.stdin is not None
+        written = self.process.stdin.fileno()
+        while any(fcntl.ioctl(written, termios.FIONREAD, bytes(4))):
+            time.sleep(0)
+
+    def resident_bytes(self) -> int:
+        """How much memory the server has."""
+        pages = Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * resource.getpagesize()
 
     def ask(self, method: str, params: Any) -> Any:
         """Send a request and return its answer."""
@@ -250,6 +268,66 @@ def typing(folder: Path) -> None:
         check(f"{KEYS_S} changes/s in {LINES:,} lines, share of a core", share, LIMIT_TYPING)
 
 
+def keystroke(folder: Path) -> None:
+    """A change in a large document, beside pygls: all processor time of the server, one at a time."""
+    root = folder / "work"
+    root.mkdir()
+    text = "".join(f"    line {at} of a document, with some words\n" for at in range(KEY_LINES))
+    (root / "a.txt").write_text(text)
+    handrail = (sys.executable, "-m", "handrail", "serve")
+    with (
+        Typist(handrail, root, folder / "state") as ours,
+        Typist((sys.executable, "-c", BARE), root, folder / "bare") as bare,
+    ):
+        uri = (root / "a.txt").as_uri()
+        params = {"textDocument": {"uri": uri}}
+        version = itertools.count(2)
+        for each in (ours, bare):
+            each.open(root / "a.txt", text)
+            each.ask("textDocument/foldingRange", params)
+
+        def type_into(client: Typist) -> float:
+            used = client.used_s()
+            for key in range(KEYS):
+                place = {"line": KEY_LINES // 2, "character": 4 + key}
+                event = {"range": {"start": place, "end": place}, "text": "x"}
+                document = {"uri": uri, "version": next(version)}
+                client.tell("textDocument/didChange", {"textDocument": document, "contentChanges": [event]})
+                client.until_read()
+            client.ask("textDocument/foldingRange", params)
+            return (client.used_s() - used) / KEYS
+
+        times = [(type_into(ours), type_into(bare)) for _ in range(ROUNDS)]
+        ratio = statistics.median(theirs for _, theirs in times) / statistics.median(own for own, _ in times)
+        at_least(f"a change in {KEY_LINES:,} lines, times cheaper than pygls", ratio, LIMIT_KEY)
+
+
+def memory(folder: Path) -> None:
+    """What open documents take in the server's memory, beside their text."""
+    root = folder / "work"
+    root.mkdir()
+
+    def rows(number: int) -> str:
+        return "".join(f"    line {at} of document {number}, with some words\n" for at in range(1_000))
+
+    with Typist((sys.executable, "-m", "handrail", "serve"), root, folder / "state") as ours:
+        for number in range(OPEN, OPEN + 20):  # so that what reading takes is there
+            ours.open(root / f"{number}.txt", rows(number))
+        ours.ask("handrail/failure/list", {})
+        before, texts = ours.resident_bytes(), 0
+        for number in range(OPEN):
+            ours.open(root / f"{number}.txt", rows(number))
+            texts += len(rows(number))
+        ours.ask("handrail/failure/list", {})
+        used = (ours.resident_bytes() - before) / texts
+        check(f"{OPEN:,} open documents of 1,000 lines, of their text", used, LIMIT_OPEN_DOCUMENTS)
+
+
+def at_least(what: str, value: float, bound: float) -> None:
+    """As `check`, of a ratio that must not be less than its bound."""
+    check(f"{what}, 1/{value:.0f}: bound / value", bound / value, 1.0)
+
+
 def opening(folder: Path) -> None:
     """Opening a conversation of two megabytes, whose journal is there."""
     root = folder / "work"
@@ -286,10 +364,12 @@ def main() -> int:
     """Measure in folders of its own."""
     with tempfile.TemporaryDirectory() as name:
         base = Path(name).resolve()
-        for each in ("turn", "typing", "open"):
+        for each in ("turn", "typing", "open", "keystroke", "memory"):
             (base / each).mkdir()
         during_a_turn(base / "turn")
         typing(base / "typing")
+        keystroke(base / "keystroke")
+        memory(base / "memory")
         opening(base / "open")
     print(f"{len(failures)} bounds missed" if failures else "all within bounds")
     return 1 if failures else 0

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -20,14 +24,46 @@ HELLO = b'{"jsonrpc": "2.0"}'
 SOUND = b"Content-Length: %d\r\n\r\n%s" % (len(HELLO), HELLO)
 
 
-def bodies(raw: bytes) -> tuple[list[bytes], int]:
+Way = Callable[[bytes], AbstractContextManager[BinaryIO]]
+
+
+@contextmanager
+def in_memory(raw: bytes) -> Iterator[BinaryIO]:
+    """A stream that no system can poll, so that a thread reads it."""
+    yield io.BytesIO(raw)
+
+
+@contextmanager
+def in_a_pipe(raw: bytes, at_once: int = 1_000_000) -> Iterator[BinaryIO]:
+    """A pipe that a thread writes to, and then leaves."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with os.fdopen(writing, "wb", buffering=0) as file, suppress(BrokenPipeError):
+            for at in range(0, len(raw), at_once):
+                file.write(raw[at : at + at_once])
+
+    writer = threading.Thread(target=write)
+    with os.fdopen(reading, "rb") as source:
+        writer.start()
+        yield source
+    writer.join()
+
+
+def in_pieces(raw: bytes) -> AbstractContextManager[BinaryIO]:
+    """A pipe that bytes come through one by one."""
+    return in_a_pipe(raw, 1)
+
+
+WAYS: list[Way] = [in_memory, in_a_pipe, in_pieces]
+
+
+def bodies(raw: bytes, way: Way) -> tuple[list[bytes], int]:
     """The messages in *raw*, and how often its end was told."""
     ends = list[None]()
-    messages = Messages(io.BytesIO(raw), lambda: ends.append(None))
-    found = []
-    while row := messages.readline():
-        assert messages.readline() == b"\r\n"
-        found.append(messages.read(int(row.split(b":")[1])))
+    found = list[bytes]()
+    with way(raw) as source:
+        asyncio.run(Messages(source, lambda: ends.append(None)).deliver(found.append, lambda: False))
     return found, len(ends)
 
 
@@ -45,8 +81,98 @@ def bodies(raw: bytes) -> tuple[list[bytes], int]:
         SOUND.replace(b": ", b":\t ", 1),
     ],
 )
-def test_sound_messages(raw: bytes) -> None:
-    assert bodies(raw + raw) == ([HELLO, HELLO], 1)
+@pytest.mark.parametrize("way", WAYS)
+def test_sound_messages(raw: bytes, way: Way) -> None:
+    assert bodies(raw + raw, way) == ([HELLO, HELLO], 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_message_larger_than_what_is_read_at_once(way: Way) -> None:
+    body = b"x" * 200_000
+    large = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    assert bodies(SOUND + large + SOUND, way) == ([HELLO, body, HELLO], 1)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_message_began_goes_first(way: Way) -> None:
+    """A request is looked at before the change that comes after it, as when they came one by one."""
+    seen = list[str]()
+    tasks = list[asyncio.Task[None]]()
+
+    async def begun(number: int) -> None:
+        seen.append(f"task {number}")
+
+    async def main() -> None:
+        def receive(_: bytes) -> None:
+            seen.append(f"message {len(tasks)}")
+            tasks.append(asyncio.ensure_future(begun(len(tasks))))
+
+        with way(SOUND * 3) as source:
+            await Messages(source, lambda: None).deliver(receive, lambda: False)
+        await asyncio.gather(*tasks)
+
+    asyncio.run(main())
+    assert seen == [f"{kind} {number}" for number in range(3) for kind in ("message", "task")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_more_is_read_once_it_is_stopped(way: Way) -> None:
+    found = list[bytes]()
+    with way(SOUND * 3) as source:
+        asyncio.run(Messages(source, lambda: None).deliver(found.append, lambda: bool(found)))
+    assert found == [HELLO]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("error", [BrokenPipeError, SystemExit])
+def test_what_a_receiver_raises_ends_the_connection(way: Way, error: type[BaseException]) -> None:
+    def receive(_: bytes) -> None:
+        raise error
+
+    with way(SOUND * 3) as source, pytest.raises(error):
+        asyncio.run(Messages(source, lambda: None).deliver(receive, lambda: False))
+
+
+def test_a_client_that_leaves_is_noticed_while_the_event_loop_is_stuck() -> None:
+    left = threading.Event()
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as source, os.fdopen(writing, "wb", buffering=0) as client:
+
+        async def stuck() -> None:
+            delivering = asyncio.ensure_future(Messages(source, left.set).deliver(lambda _: None, bool))
+            await asyncio.sleep(0)
+            client.close()
+            assert left.wait(20), "the event loop does nothing until then"
+            await delivering
+
+        asyncio.run(stuck())
+
+
+def test_a_pipe_is_closed_for_the_client_once_nobody_reads_it() -> None:
+    """Nothing that watches the client keeps its pipe open."""
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "wb", buffering=0) as client:
+        with os.fdopen(reading, "rb") as source:
+            client.write(SOUND)
+            asyncio.run(Messages(source, lambda: None).deliver(lambda _: None, lambda: True))
+        watchers = [each for each in threading.enumerate() if each.name == "hangup"]
+        for each in watchers:
+            each.join(20)
+        with pytest.raises(BrokenPipeError):
+            client.write(SOUND)
+
+
+def test_a_client_that_leaves_has_not_left_before_all_it_wrote_was_handed_over() -> None:
+    ends = list[int]()
+    found = list[bytes]()
+
+    def receive(body: bytes) -> None:
+        found.append(body)
+        assert not ends
+
+    with in_a_pipe(SOUND * 20_000) as source:
+        asyncio.run(Messages(source, lambda: ends.append(len(found))).deliver(receive, lambda: False))
+    assert ends == [20_000]
 
 
 UNSOUND = [
@@ -70,10 +196,11 @@ UNSOUND = [
 
 
 @pytest.mark.parametrize("wrong", UNSOUND)
+@pytest.mark.parametrize("way", WAYS[:2])
 def test_what_is_not_sound_ends_the_connection_and_is_said(
-    wrong: bytes, caplog: pytest.LogCaptureFixture
+    wrong: bytes, way: Way, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found, ends = bodies(SOUND + wrong)
+    found, ends = bodies(SOUND + wrong, way)
     assert (found, ends) == ([HELLO], 1)
     assert "cannot read what the client sends" in caplog.text
 

@@ -43,7 +43,7 @@ def attend(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], 
     from handrail.adapters.connection import Messages
 
     server.client_left = left
-    server.start_io(Messages(source, left), sink)  # type: ignore[arg-type]  # all of it that is read
+    server.converse(Messages(source, left), sink)
     return 0 if server.was_told_to_end else 1
 
 

@@ -4,22 +4,28 @@ One client's connection: pygls' protocol with our own mirror of documents, and a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from enum import Enum, auto
-from typing import Any
+from threading import Event
+from typing import Any, BinaryIO, Protocol
 
 from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.exceptions import (
+    FeatureNotificationError,
     FeatureRequestError,
     JsonRpcException,
+    JsonRpcInternalError,
     JsonRpcInvalidParams,
     JsonRpcInvalidRequest,
     JsonRpcServerNotInitialized,
 )
+from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
     JsonRPCNotification,
@@ -31,7 +37,7 @@ from pygls.protocol import (
 )
 
 from handrail import __version__
-from handrail.lsp import protocol, wire
+from handrail.lsp import notifications, protocol, wire
 from handrail.lsp.client import told_encodings
 from handrail.lsp.features import sync, virtual
 from handrail.lsp.state import State
@@ -47,6 +53,22 @@ EXPERIMENTAL = {
 }
 
 SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
+
+
+# What becomes of the notifications that fill our mirror of the editor's documents, however they are decoded.
+MIRROR: Mapping[str, Callable[[State, Any], None]] = {
+    lsp.TEXT_DOCUMENT_DID_OPEN: sync.did_open,
+    lsp.TEXT_DOCUMENT_DID_CHANGE: sync.did_change,
+    lsp.TEXT_DOCUMENT_DID_CLOSE: sync.did_close,
+}
+
+
+class Incoming(Protocol):
+    """Where the messages of a client come from."""
+
+    async def deliver(self, receive: Callable[[bytes], None], stopped: Callable[[], bool]) -> None:
+        """Call *receive* with the body of each message, until the client leaves or *stopped*."""
+        ...
 
 
 class AnsweredError(JsonRpcException):
@@ -65,10 +87,26 @@ class Phase(Enum):
     LEAVING = auto()
 
 
-class Protocol(LanguageServerProtocol):
+class LspProtocol(LanguageServerProtocol):
     """pygls' protocol with our own mirror, our capabilities, and an answer to each request that is wrong."""
 
     _server: Server
+
+    def receive(self, body: bytes) -> None:
+        """Do what a message asks; what goes wrong is logged and told, and never raised."""
+        try:
+            known = notifications.decode(body) if self._server.phase is Phase.GREETED else None
+            if known is None:
+                self.handle_message(json.loads(body, object_hook=self.structure_message))
+                return
+        except Exception as error:  # noqa: BLE001  # a bad message, or our fault: both are told
+            self._server.report_server_error(error, JsonRpcException)
+            return
+        try:
+            MIRROR[known[0]](self._server.state, known[1])
+        except Exception:  # noqa: BLE001  # our fault, which is told
+            failed = JsonRpcInternalError.of(sys.exc_info())  # type: ignore[no-untyped-call]  # pygls does not say
+            self._server._report_server_error(failed, FeatureNotificationError)  # which never raises
 
     def handle_message(self, message: Any) -> None:
         """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
@@ -158,7 +196,7 @@ class Server(LanguageServer):
             "handrail",
             __version__,
             text_document_sync_kind=lsp.TextDocumentSyncKind.Incremental,
-            protocol_cls=Protocol,
+            protocol_cls=LspProtocol,
             converter_factory=_converter,
         )
         self.state = State(self, world)
@@ -169,6 +207,20 @@ class Server(LanguageServer):
     def was_told_to_end(self) -> bool:
         """Whether the client said `shutdown`, as it should before it leaves."""
         return self.phase is Phase.LEAVING
+
+    def converse(self, incoming: Incoming, sink: BinaryIO) -> None:
+        """Do what the client asks and write answers to *sink*, until the client leaves or says `exit`."""
+        self._stop_event = stopped = Event()
+        protocol: LspProtocol = self.protocol  # type: ignore[assignment]  # as it was given
+        protocol.set_writer(StdoutWriter(sink))
+        try:
+            asyncio.run(incoming.deliver(protocol.receive, stopped.is_set))
+        except BrokenPipeError:
+            logger.warning("The client does not read what it is told; the server ends.")
+        except (KeyboardInterrupt, SystemExit):
+            logger.debug("The server was told to end.")
+        finally:
+            self.shutdown()
 
     def shutdown(self) -> None:
         """End; hang up first, as what is read from the client ends only with its answer to that."""

@@ -47,7 +47,10 @@ def from_units(row: str, units: int, encoding: str) -> int:
 @dataclass(slots=True)
 class OpenDocument:
     """
-    A document in the editor: `lines` carry their terminators, the last one may be empty.
+    A document in the editor.
+
+    Most documents are opened and never changed, so the text is kept as it came until somebody asks
+    for its lines.
 
     Attributes:
         saved: What the editor has saved last, if it said so.
@@ -63,7 +66,7 @@ class OpenDocument:
     uri: str
     identity: str
     version: int
-    lines: list[str]
+    _text: Text | None
     language: str = ""
     was_opened_by_us: bool = False
     saved: Text | None = None
@@ -73,7 +76,7 @@ class OpenDocument:
     on_disk: Stamp | None = None
     typed: TypedPrompts | None = None
     file: Stamp | None = None
-    _text: Text | None = None
+    _lines: list[str] | None = None  # or there is a text
 
     @property
     def text(self) -> Text:
@@ -83,26 +86,49 @@ class OpenDocument:
         return self._text
 
     @property
+    def lines(self) -> list[str]:
+        """The lines with their terminators, split when asked for; the last one may be empty."""
+        if self._lines is None:
+            self._lines = lines_of(self.text.content)
+        return self._lines
+
+    @property
     def rows(self) -> Sequence[str]:
         """The lines that have something in them, or a terminator."""
         return self.lines if self.lines[-1] else self.lines[:-1]
 
     def change(self, event: lsp.TextDocumentContentChangeEvent, encoding: str) -> None:
         """Take over one content change."""
-        self._text = None
         if isinstance(event, lsp.TextDocumentContentChangeWholeDocument):
-            self.lines = lines_of(event.text)
+            self._text, self._lines = Text(event.text), None
             return
-        start = self._place(event.range.start, encoding)
-        end = max(start, self._place(event.range.end, encoding))
+        lines = self.lines
+        self._text = None
+        start = end = self._place(event.range.start, encoding)
+        if event.range.end != event.range.start:
+            end = max(start, self._place(event.range.end, encoding))
+        if start[0] == end[0] and self._change_row(start[0], start[1], end[1], event.text):
+            return
         # One line more on each side: a CR and an LF that now meet are one terminator.
-        first, last = max(0, start[0] - 1), min(len(self.lines), end[0] + 2)
-        before = "".join(self.lines[first : start[0]]) + self.lines[start[0]][: start[1]]
-        after = self.lines[end[0]][end[1] :] + "".join(self.lines[end[0] + 1 : last])
+        first, last = max(0, start[0] - 1), min(len(lines), end[0] + 2)
+        before = "".join(lines[first : start[0]]) + lines[start[0]][: start[1]]
+        after = lines[end[0]][end[1] :] + "".join(lines[end[0] + 1 : last])
         spliced = split_lines(before + event.text + after)
-        if last == len(self.lines):
+        if last == len(lines):
             spliced = lines_of(before + event.text + after)
-        self.lines[first:last] = spliced
+        lines[first:last] = spliced
+
+    def _change_row(self, line: int, start: int, end: int, text: str) -> bool:
+        """Change one line alone; False, and nothing is changed, if a line end may be affected."""
+        if "\n" in text or "\r" in text:
+            return False
+        row = self.lines[line]
+        head, tail = row[:start], row[end:]
+        changed = f"{head}{text}{tail}"
+        if head.endswith("\r") or changed.startswith("\n"):
+            return False  # it parts a CR from its LF, or may join them
+        self.lines[line] = changed
+        return True
 
     def _place(self, position: lsp.Position, encoding: str) -> tuple[int, int]:
         if position.line >= len(self.lines):
@@ -158,7 +184,7 @@ class Documents:
             item.uri,
             self._identify(item.uri),
             item.version,
-            lines_of(item.text),
+            Text(item.text),
             item.language_id,
             number=self.count,
         )
