@@ -131,6 +131,13 @@ export interface TurnReport {
   pending?: string[];
 }
 
+/** What became of edits. */
+export interface TurnApplied {
+  /** For a model: what landed, what did not and why, and what to do next. */
+  text: string;
+  report: TurnReport;
+}
+
 /** One step of a checkpoint; its id can be restored as well: this step and what follows. */
 export interface CheckpointStep {
   id: string;
@@ -228,6 +235,14 @@ export interface TurnStartResult {
   turn: string;
 }
 
+/** Make edits that somebody else has written, such as another agent of the editor. */
+export interface TurnApplyParams {
+  /** In a notation of replies: V4A, SEARCH/REPLACE blocks, a unified diff, or whole files. */
+  edits: string;
+  /** What the turn and its checkpoint are called. */
+  title?: string;
+}
+
 /** Names the turn whose end is awaited. */
 export interface TurnWaitParams {
   turn: string;
@@ -239,8 +254,10 @@ export interface TurnSteerParams {
   text: string;
 }
 
-/** The models that can be chosen; there is nothing to say. */
-export type ModelListParams = Record<string, never>;
+/** Which models: those of the chosen model's server, or of the server of the model `like`. */
+export interface ModelListParams {
+  like?: string;
+}
 
 /** A model. */
 export interface ModelInfo {
@@ -253,6 +270,9 @@ export interface ModelInfo {
   /** Whether it is the one of the setting. */
   current?: boolean;
 }
+
+/** Nothing is needed. */
+export type ModelForgetParams = Record<string, never>;
 
 /** Sessions of the workspace: the newest `limit` of them, else all. */
 export interface SessionListParams {
@@ -403,7 +423,7 @@ export interface ClientOptions {
   unattended?: boolean;
   /** The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask, and nothing of the workspace is obeyed: no settings, instructions, skills or commands. */
   untrusted?: boolean;
-  /** What the client does for the server: "save", "model", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on what other language servers report. */
+  /** What the client does for the server: "save", "model", "secret", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on what other language servers report. */
   services?: string[];
   /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
   settings?: Record<string, unknown>;
@@ -1187,6 +1207,16 @@ export interface SaveResult {
   saved: string[];
 }
 
+/** Names a key that the client may keep, such as OPENAI_API_KEY. */
+export interface SecretParams {
+  name: string;
+}
+
+/** The key, if the client has it. It is kept in memory only, and reaches nobody but its model's server. */
+export interface SecretResult {
+  value?: string;
+}
+
 /** A tool call of the client's model; `arguments` is JSON text as the model gave it. */
 export interface ModelCall {
   id: string;
@@ -1269,6 +1299,9 @@ export const TURN_QUEUE = "handrail/turn/queue";
 /** Answers when the turn has ended. */
 export const TURN_WAIT = "handrail/turn/wait";
 
+/** Makes edits without asking a model, in a turn of a session of its own: checked, and to be reviewed and restored like all others. Answers when they are made; cancelling the request stops the turn. */
+export const TURN_APPLY = "handrail/turn/apply";
+
 /** Says something to a running turn; it reaches the model at the next step. */
 export const TURN_STEER = "handrail/turn/steer";
 
@@ -1277,6 +1310,9 @@ export const TURN_CANCEL = "handrail/turn/cancel";
 
 /** Lists the models of the chosen model's server; fails if that does not answer. */
 export const MODEL_LIST = "handrail/model/list";
+
+/** Forgets the keys that were found: from the next turn on, they are looked for again. */
+export const MODEL_FORGET = "handrail/model/forget";
 
 /** Lists the sessions of the workspace, newest first. */
 export const SESSION_LIST = "handrail/session/list";
@@ -1424,6 +1460,8 @@ export const REVIEW_CHANGED = "handrail/review/changed";
 export const CHAT_CHANGED = "handrail/chat/changed";
 
 export const CLIENT_SAVE = "handrail/client/save";
+
+export const CLIENT_SECRET = "handrail/client/secret";
 
 export const CLIENT_MODEL = "handrail/client/model";
 

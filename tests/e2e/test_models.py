@@ -310,3 +310,74 @@ async def test_a_request_to_the_editors_model_that_was_given_up_is_no_error(
     assert report["state"] == "cancelled"
     await editor.request("session.list")  # by then, the late answer was read
     assert editor.messages == []
+
+
+# ---- Keys that the editor keeps -------------------------------------------------------------------
+
+
+@vscode
+async def test_a_key_that_the_editor_keeps_reaches_only_the_models_server(
+    stage: Stage, habits: Habits
+) -> None:
+    kept, names = [KEY], list[str]()
+
+    def secret(params: Json) -> Json:
+        names.append(params["name"])
+        return {"value": kept[-1]}
+
+    async with model_server(
+        Say(text="Hello."), Say(text="I cannot see it."), Say(text="Another one.")
+    ) as server:
+        editor = await stage.start(
+            habits,
+            settings={"model": "openai:m", "baseUrl": server.url("openai-chat")},
+            environment={"OPENAI_API_KEY": "one-of-the-environment"},
+            options=opting_in("save", "secret"),
+            configure=lambda editor: editor.handle("handrail/client/secret", secret),
+        )
+        await editor.turn("Hello?")
+        await editor.turn(f"Is {KEY} my key?")
+        kept.append("sk-other-key-0123456789")
+        await editor.request("model.forget")
+        await editor.turn("And now?")
+    assert server.keys == [KEY, KEY, "sk-other-key-0123456789"]
+    assert names == ["OPENAI_API_KEY", "OPENAI_API_KEY"]
+    assert KEY not in json.dumps(server.asked), "a model is not sent keys, wherever they come from"
+    assert KEY not in (stage.folder / "server-0.log").read_text()
+    state = [path for path in stage.state.rglob("*") if path.is_file()]
+    assert [path for path in state if KEY.encode() in path.read_bytes()] == []
+
+
+@vscode
+@pytest.mark.parametrize("says", [None, {}, {"value": 7}, "no", RefusedError(message="Locked.", code=FAILED)])
+async def test_an_editor_that_keeps_no_key_leaves_it_to_the_environment(
+    stage: Stage, habits: Habits, says: object
+) -> None:
+    def secret(params: Json) -> object:
+        if isinstance(says, RefusedError):
+            raise says
+        return says
+
+    async with model_server(Say(text="Here I am.")) as server:
+        editor = await stage.start(
+            habits,
+            settings={"model": "openai:m", "baseUrl": server.url("openai-chat")},
+            environment={"OPENAI_API_KEY": KEY},
+            options=opting_in("save", "secret"),
+            configure=lambda editor: editor.handle("handrail/client/secret", secret),
+        )
+        report = await editor.turn("Hello?")
+    assert (report["state"], server.keys) == ("finished", [KEY])
+
+
+@vscode
+async def test_the_models_of_another_server_than_the_chosen_ones_are_listed(
+    stage: Stage, habits: Habits
+) -> None:
+    async with model_server() as server:
+        page = {"models": [{"name": "small:1b"}, {"name": "large:7b"}]}
+        server.pages = {"/api/tags": Raw(200, json.dumps(page).encode())}
+        environment = {"OLLAMA_BASE_URL": server.url("ollama")}
+        editor = await stage.start(habits, settings={"model": "paste"}, environment=environment)
+        listed = await editor.request("model.list", like="ollama:any")
+        assert sorted(each["model"] for each in listed) == ["ollama:large:7b", "ollama:small:1b"]

@@ -253,7 +253,7 @@ class Host:
 
     def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
         return Executor(
-            ports=self.ports(),
+            ports=self.turns.ports_of(turn, self.ports()),
             step=StepId(session=session, turn=turn, number=0, label=label_of(prompt)),
             next_order=self._next_order,
             observe=observe,

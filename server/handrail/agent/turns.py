@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from handrail.core.documents.change import Status
 from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
-from handrail.ports import HandrailError
+from handrail.ports import HandrailError, Ports, Provider
 from handrail.ports.removals import Removals
 
 KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
@@ -55,11 +55,18 @@ class Turns(dict[str, Turn]):
 
     Attributes:
         removals: The prompts in documents that they answer.
+        providers: Who answers in a turn that has not begun yet, if not the model that is chosen.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.removals = Removals()
+        self.providers: dict[str, Provider] = {}
+
+    def ports_of(self, turn: str, ports: Ports) -> Ports:
+        """Returns the ports with which a turn begins."""
+        own = self.providers.pop(turn, None)
+        return ports if own is None else replace(ports, provider=own)
 
     def known(self, turn: str) -> Turn:
         """The turn of that id. Raises UnknownId."""

@@ -88,6 +88,7 @@ def joined(
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
+        ask_for_keys=keys.ask_first,
         watch=FileWatch(),
         process=Processes(environ, lambda: folders.roots, containment),
         add_to_environment=environ.add,

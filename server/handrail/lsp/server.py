@@ -53,9 +53,11 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.TURN_START, begin.start),
     (protocol.TURN_QUEUE, begin.queue),
     (protocol.TURN_WAIT, turn.wait),
+    (protocol.TURN_APPLY, turn.apply),
     (protocol.TURN_STEER, turn.steer),
     (protocol.TURN_CANCEL, turn.cancel),
     (protocol.MODEL_LIST, model.list_),
+    (protocol.MODEL_FORGET, model.forget),
     (protocol.SESSION_LIST, session.list_),
     (protocol.SESSION_RESUME, session.resume),
     (protocol.SESSION_FORK, session.fork),
@@ -262,6 +264,7 @@ def _register_standard(server: Server) -> None:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
+        model.take_keys(state)
         state.begin(configuration.pull(state))
         await configuration.register(state, server.client_capabilities)
         state.begin(state.host.reviews.refresh())  # what is pending since an earlier time

@@ -34,6 +34,7 @@ class World:
         providers: Makes the provider for what the user has chosen, and knows what else there is.
         surroundings: Where a turn takes place.
         secrets: The values of keys, given the name of the one that the user has chosen.
+        ask_for_keys: Has keys looked for by a function first, which is called in threads that may wait.
         diagnostics: Set if the environment decides whether failures are shown.
         sandbox: Set if the environment decides how commands are contained.
         add_to_environment: Has commands that were asked about get variables by these names as well.
@@ -55,6 +56,7 @@ class World:
     reviews: ReviewStore = field(default_factory=Forgetful)
     records: Records = field(default_factory=Unrecorded)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
+    ask_for_keys: Callable[[Callable[[str], str]], None] = lambda find: None
     diagnostics: bool | None = None
     sandbox: Sandbox | None = None
     add_to_environment: Callable[[tuple[str, ...]], None] = lambda names: None

@@ -92,6 +92,10 @@ class Providers(Protocol):
         """What stands for the chosen model. Raises ProviderError if there is none of that name."""
         ...
 
+    def forget(self) -> None:
+        """Look for keys again."""
+        ...
+
     async def models(self, choice: ModelChoice) -> Sequence[KnownModel]:
         """Those of its server; none if it has no server. Raises ProviderError if that does not tell."""
         ...

@@ -371,8 +371,9 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         async for _ in remote.complete(HELLO, []):
             pass
     assert str(told.value) == (
-        f"The key for {kind}:m is missing: set the environment variable {name}_API_KEY, or put it into the "
-        f"system's keyring (service handrail, user name {name}_API_KEY)."
+        f"The key for {kind}:m is missing. Set the environment variable {name}_API_KEY, put it into the "
+        f"system's keyring (service handrail, user name {name}_API_KEY), "
+        "or in VS Code run “Handrail: Set Key…”."
     )
 
 

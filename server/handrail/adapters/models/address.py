@@ -94,7 +94,7 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
     if not found.key and not found.base_url and found.kind in KEYS:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
-            f"The key for {choice.model} is missing: set the environment variable {name}, or put it into the "
-            f"system's keyring (service {SERVICE}, user name {name})."
+            f"The key for {choice.model} is missing. Set the environment variable {name}, put it into the "
+            f"system's keyring (service {SERVICE}, user name {name}), or in VS Code run “Handrail: Set Key…”."
         )
     return found

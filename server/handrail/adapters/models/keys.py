@@ -1,12 +1,12 @@
 """
 Keys of model providers: where they come from, and which values of the environment must not be told.
 
-A key comes from the environment or from the system's keyring, never from a settings file.
+A key comes from the editor, the environment or the system's keyring, never from a settings file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from handrail.core.results import redact
 
@@ -19,6 +19,11 @@ class Keys:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
         self._kept: set[str] = set()
+        self._ask: Callable[[str], str] = lambda name: ""
+
+    def ask_first(self, ask: Callable[[str], str]) -> None:
+        """Look for keys with *ask* first: what the user's editor keeps was put there for us."""
+        self._ask = ask
 
     def variable(self, name: str) -> str:
         """The variable of the environment called *name*; empty if it is not set."""
@@ -26,18 +31,19 @@ class Keys:
 
     def find(self, name: str) -> str:
         """
-        The key called *name*: the variable of that name, else the keyring's entry; empty without both.
+        The key called *name*: the editor's, the variable of that name, or the keyring's entry; else empty.
 
-        The keyring may be slow, and may wait for its user to unlock it.
+        An editor and a keyring may be slow, and may wait for their user to unlock them.
         """
-        if key := self.variable(name):
-            return key
-        key = _from_keyring(name) or ""
+        key = self._ask(name).strip()
+        if not key and (found := self.variable(name)):
+            return found
+        key = key or _from_keyring(name) or ""
         self._kept.update({key} if len(key) >= redact.SHORTEST_CHARS else ())
         return key
 
     def secrets(self, also: str = "") -> tuple[str, ...]:
-        """The values of the environment's keys, of the variable *also*, and of what the keyring has given."""
+        """The values of the environment's keys, of the variable *also*, and of what was found elsewhere."""
         return (*redact.secrets(self._environment, also), *self._kept)
 
 

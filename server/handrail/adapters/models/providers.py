@@ -36,6 +36,10 @@ class Providers:
         self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
         return made
 
+    def forget(self) -> None:
+        """Make each provider anew, with keys that are looked for again."""
+        self._known = None
+
     async def models(self, choice: ModelChoice) -> tuple[KnownModel, ...]:
         """The models beside the chosen one. Raises ProviderError; see `listing`."""
         from handrail.adapters.models import listing  # noqa: PLC0415  # its HTTP client is slow to import

@@ -1,16 +1,27 @@
-"""List the models that can be chosen."""
+"""List the models that can be chosen; ask the client for their keys."""
 
 from __future__ import annotations
 
-from handrail.lsp import chosen, protocol
+import asyncio
+import concurrent.futures
+import logging
+
+from pygls.exceptions import JsonRpcException
+
+from handrail.lsp import chosen, protocol, wire
 from handrail.lsp.features import configuration
 from handrail.lsp.state import State
+
+logger = logging.getLogger(__name__)
+
+SECRET = "secret"  # the client's service
+PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secrets
 
 
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """The chosen model, and those beside it."""
     await configuration.settled(state)
-    choice = chosen.model(state.settings)
+    choice = chosen.model(chosen.with_model(state.settings, params.like or ""))
     found = [
         protocol.ModelInfo(
             model=each.model,
@@ -20,6 +31,43 @@ async def list_(state: State, params: protocol.ModelListParams) -> list[protocol
         )
         for each in await state.world.providers.models(choice)
     ]
-    if any(each.current for each in found):
+    if params.like is not None or any(each.current for each in found):
         return found
     return [protocol.ModelInfo(model=choice.model, current=True), *found]
+
+
+async def forget(state: State, params: protocol.ModelForgetParams) -> None:
+    """Look for keys again from the next turn on."""
+    state.world.providers.forget()
+
+
+# ---- Keys that the client keeps -------------------------------------------------------------------
+
+
+def take_keys(state: State) -> None:
+    """From now on the client is asked for keys, if it offers that."""
+    if SECRET not in state.client.services:
+        return
+    loop = asyncio.get_running_loop()
+
+    def find(name: str) -> str:
+        """Ask for a key, in a thread that may wait."""
+        try:
+            return asyncio.run_coroutine_threadsafe(_secret(state, name), loop).result(PATIENCE_S)
+        except (TimeoutError, concurrent.futures.CancelledError):
+            logger.warning("The editor did not say whether it keeps the key %s", name)
+            return ""
+
+    state.world.ask_for_keys(find)
+
+
+async def _secret(state: State, name: str) -> str:
+    params = wire.write(protocol.SecretParams(name=name))
+    try:
+        answer = await state.server.protocol.send_request_async(protocol.CLIENT_SECRET, params)
+        return wire.read(protocol.SecretResult, answer).value or ""
+    except (JsonRpcException, wire.InvalidParams):
+        logger.warning(
+            "The editor did not answer for the key %s", name
+        )  # not what it said: that may be a key
+        return ""

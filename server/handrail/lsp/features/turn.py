@@ -10,15 +10,21 @@ from dataclasses import replace
 
 from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import Turn
-from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture
+from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture, ToolMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import binary
 from handrail.core.failure import Failure
+from handrail.core.patches import reply
 from handrail.lsp import chosen, convert, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State, Wrong
+from handrail.ports import ModelChoice
 
 LIMIT_IMAGES = 20
+PASTE = "paste"  # the model that makes the edits of its prompt
+NOTATIONS = (
+    "a V4A patch (*** Begin Patch), SEARCH/REPLACE blocks below the path of their file, or a unified diff"
+)
 
 
 async def start(
@@ -72,6 +78,23 @@ async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnRe
     pending = state.host.reviews.hunks(Wanted(turn=found.turn))
     ids = [hunk.id for hunks in pending.values() for hunk in hunks]
     return replace(state.converter.turn_report(found), pending=ids or None)
+
+
+async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:
+    """Make edits that somebody else has written; giving up the request stops the turn."""
+    if not reply.read(params.edits).blocks:
+        raise Wrong(f"params.edits holds no edit. Write {NOTATIONS}.")
+    turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
+    state.host.turns.providers[turn.id] = state.world.providers(ModelChoice(model=PASTE))
+    _began(state, turn)
+    try:
+        report = await wait(state, protocol.TurnWaitParams(turn=turn.id))
+    except asyncio.CancelledError:
+        await state.host.cancel(turn.id)
+        raise
+    made = [each for each in state.host.sessions[turn.session].messages if isinstance(each, ToolMessage)]
+    texts = [result.text for message in made for result in message.results]
+    return protocol.TurnApplied(text="\n\n".join(texts) or report.reason or report.answer, report=report)
 
 
 async def steer(state: State, params: protocol.TurnSteerParams) -> None:

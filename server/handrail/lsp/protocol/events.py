@@ -218,6 +218,20 @@ class SaveResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretParams:
+    """Names a key that the client may keep, such as OPENAI_API_KEY."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretResult:
+    """The key, if the client has it. It is kept in memory only, and reaches nobody but its model's server."""
+
+    value: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
     """A tool call of the client's model; `arguments` is JSON text as the model gave it."""
 

@@ -51,6 +51,20 @@ class TurnStartResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnApplyParams:
+    """
+    Make edits that somebody else has written, such as another agent of the editor.
+
+    Attributes:
+        edits: In a notation of replies: V4A, SEARCH/REPLACE blocks, a unified diff, or whole files.
+        title: What the turn and its checkpoint are called.
+    """
+
+    edits: str
+    title: str = "Edits from the editor"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnWaitParams:
     """Names the turn whose end is awaited."""
 
@@ -67,7 +81,9 @@ class TurnSteerParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListParams:
-    """The models that can be chosen; there is nothing to say."""
+    """Which models: those of the chosen model's server, or of the server of the model `like`."""
+
+    like: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +102,11 @@ class ModelInfo:
     title: str | None = None
     window: int | None = None
     current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelForgetParams:
+    """Nothing is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,8 +320,8 @@ class ClientOptions:
         unattended: Nobody is there: a question that the client does not answer at once ends as a no.
         untrusted: The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask,
             and nothing of the workspace is obeyed: no settings, instructions, skills or commands.
-        services: What the client does for the server: "save", "model", "review"; "chat": it shows the
-            conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on
+        services: What the client does for the server: "save", "model", "secret", "review"; "chat": it shows
+            the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on
             what other language servers report.
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """

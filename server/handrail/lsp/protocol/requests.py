@@ -12,6 +12,8 @@ from handrail.lsp.protocol.events import (
     ModelResponse,
     SaveParams,
     SaveResult,
+    SecretParams,
+    SecretResult,
     TurnUpdate,
 )
 from handrail.lsp.protocol.languages import DiagnosticsParams, DiagnosticsResult
@@ -29,6 +31,7 @@ from handrail.lsp.protocol.params import (
     FailureDiffParams,
     FailureDismissParams,
     FailureListParams,
+    ModelForgetParams,
     ModelInfo,
     ModelListParams,
     SessionDeleteParams,
@@ -38,6 +41,7 @@ from handrail.lsp.protocol.params import (
     SessionListParams,
     SessionRenameParams,
     SessionResumeParams,
+    TurnApplyParams,
     TurnCancelParams,
     TurnStartParams,
     TurnStartResult,
@@ -80,6 +84,7 @@ from handrail.lsp.protocol.values import (
     Outcome,
     RestoreReport,
     SessionResumeResult,
+    TurnApplied,
     TurnReport,
 )
 
@@ -104,6 +109,15 @@ TURN_QUEUE = Request(
 TURN_WAIT = Request(
     name="turn.wait", params=TurnWaitParams, result=TurnReport, does="Answers when the turn has ended."
 )
+TURN_APPLY = Request(
+    name="turn.apply",
+    params=TurnApplyParams,
+    result=TurnApplied,
+    does=(
+        "Makes edits without asking a model, in a turn of a session of its own: checked, and to be reviewed "
+        "and restored like all others. Answers when they are made; cancelling the request stops the turn."
+    ),
+)
 TURN_STEER = Request(
     name="turn.steer",
     params=TurnSteerParams,
@@ -121,6 +135,12 @@ MODEL_LIST = Request(
     params=ModelListParams,
     result=list[ModelInfo],
     does="Lists the models of the chosen model's server; fails if that does not answer.",
+)
+MODEL_FORGET = Request(
+    name="model.forget",
+    params=ModelForgetParams,
+    result=None,
+    does="Forgets the keys that were found: from the next turn on, they are looked for again.",
 )
 SESSION_LIST = Request(
     name="session.list",
@@ -284,9 +304,11 @@ REQUESTS = (
     TURN_START,
     TURN_QUEUE,
     TURN_WAIT,
+    TURN_APPLY,
     TURN_STEER,
     TURN_CANCEL,
     MODEL_LIST,
+    MODEL_FORGET,
     SESSION_LIST,
     SESSION_RESUME,
     SESSION_FORK,
@@ -342,6 +364,7 @@ CHAT_CHANGED = "handrail/chat/changed"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
 CLIENT_DIAGNOSTICS = "handrail/client/diagnostics"
+CLIENT_SECRET = "handrail/client/secret"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
@@ -356,6 +379,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),
     (CHAT_CHANGED, ChatChanged, None, "The conversation's document is brought up to date."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
+    (CLIENT_SECRET, SecretParams, SecretResult, "The environment and the system's keyring have the keys."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
     (
         CLIENT_DIAGNOSTICS,

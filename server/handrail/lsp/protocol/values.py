@@ -135,6 +135,19 @@ class TurnReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnApplied:
+    """
+    What became of edits.
+
+    Attributes:
+        text: For a model: what landed, what did not and why, and what to do next.
+    """
+
+    text: str
+    report: TurnReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointStep:
     """One step of a checkpoint; its id can be restored as well: this step and what follows."""
 
