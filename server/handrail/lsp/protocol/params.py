@@ -321,8 +321,8 @@ class ClientOptions:
         untrusted: The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask,
             and nothing of the workspace is obeyed: no settings, instructions, skills or commands.
         services: What the client does for the server: "save", "model", "secret", "review"; "chat": it shows
-            the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on
-            what other language servers report.
+            the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes
+            on what other language servers report.
         settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
     """
 
