@@ -1008,6 +1008,151 @@ local function started(client)
   end)
 end
 
+-- ---- What other servers report
+
+local reports = {} -- the version that the last report of a client on a buffer is of, by buffer and by the client's id
+local reporting = {} -- the clients that have ever reported anything, by their ids
+local waiting_for_reports = {} -- what looks again when something is reported
+
+local function note_report(buffer, client_id, version)
+  reports[buffer] = reports[buffer] or {}
+  reports[buffer][client_id] = version
+  reporting[client_id] = true
+  for _, look in ipairs(vim.list_slice(waiting_for_reports)) do
+    look()
+  end
+end
+
+-- Servers publish what they find; Neovim does not keep which version that is of.
+local show_published = vim.lsp.handlers["textDocument/publishDiagnostics"]
+vim.lsp.handlers["textDocument/publishDiagnostics"] = function(problem, params, context, ...)
+  local shown = show_published(problem, params, context, ...)
+  local buffer = params and vim.fn.bufnr(vim.uri_to_fname(params.uri)) or -1
+  if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) then
+    note_report(buffer, context.client_id, params.version or vim.lsp.util.buf_versions[buffer])
+  end
+  return shown
+end
+
+-- The other servers of a buffer that report problems, as far as is known.
+local function reporters(buffer)
+  return vim.tbl_filter(function(client)
+    local reports_problems = client:supports_method("textDocument/diagnostic", buffer) or reporting[client.id]
+    return client.name ~= "handrail" and client.initialized and reports_problems
+  end, vim.lsp.get_clients({ bufnr = buffer }))
+end
+
+-- Ask the servers that report only when they are asked; the others report by themselves.
+local function pull_reports(buffer)
+  for _, client in ipairs(reporters(buffer)) do
+    if client:supports_method("textDocument/diagnostic", buffer) then
+      local params = { textDocument = vim.lsp.util.make_text_document_params(buffer) }
+      client:request("textDocument/diagnostic", params, function(problem, result, context)
+        local version = vim.lsp.util.buf_versions[buffer]
+        if not problem and result and result.kind == "full" and context.version == version then
+          vim.lsp.diagnostic.on_diagnostic(problem, result, context)
+          note_report(buffer, client.id, version)
+        end
+      end, buffer)
+    end
+  end
+end
+
+-- The problems of a buffer that others report, as LSP has them, with positions as `client` counts them.
+local function problems_of(client, buffer)
+  local function position(line, byte)
+    local row = vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1] or ""
+    local units = vim.str_utfindex(row, client.offset_encoding, math.min(byte, #row), false)
+    return { line = line, character = units }
+  end
+  local found = {}
+  for _, each in ipairs(vim.diagnostic.get(buffer)) do
+    if each.source ~= "handrail" and #found <= 1000 then
+      table.insert(found, {
+        range = { start = position(each.lnum, each.col), ["end"] = position(each.end_lnum, each.end_col) },
+        message = each.message,
+        severity = each.severity,
+        source = each.source,
+        code = each.code and tostring(each.code) or nil,
+      })
+    end
+  end
+  return found
+end
+
+local function all_problems(client)
+  local found = {}
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    local problems = vim.api.nvim_buf_is_loaded(buffer) and problems_of(client, buffer) or {}
+    if #problems > 0 then
+      table.insert(found, { uri = vim.uri_from_bufnr(buffer), diagnostics = problems })
+    end
+  end
+  return { documents = found }
+end
+
+-- Whether all servers of a buffer have reported on the text that it has.
+local function is_reported(buffer)
+  local version = vim.lsp.util.buf_versions[buffer]
+  return vim.iter(reporters(buffer)):all(function(client)
+    return vim.tbl_get(reports, buffer, client.id) == version
+  end)
+end
+
+-- Give `answer` the problems of documents once all servers have reported on them, or the time is over.
+local function wait_for_reports(client, params, answer)
+  local result, left = { documents = {}, unwatched = {} }, {}
+  for _, document in ipairs(params.documents) do
+    local buffer = vim.fn.bufnr(vim.uri_to_fname(document.uri))
+    if buffer == -1 or not vim.api.nvim_buf_is_loaded(buffer) or #reporters(buffer) == 0 then
+      table.insert(result.unwatched, document.uri)
+    else
+      left[document.uri] = buffer
+    end
+  end
+  local timer = assert(vim.uv.new_timer())
+  local function look(is_over)
+    for uri, buffer in pairs(left) do
+      if vim.api.nvim_buf_is_loaded(buffer) and is_reported(buffer) then
+        left[uri] = nil
+        local version = vim.lsp.util.buf_versions[buffer]
+        table.insert(result.documents, { uri = uri, version = version, diagnostics = problems_of(client, buffer) })
+      end
+    end
+    if not timer:is_closing() and (is_over or next(left) == nil) then
+      timer:close()
+      waiting_for_reports = vim.tbl_filter(function(other)
+        return other ~= look
+      end, waiting_for_reports)
+      answer(result)
+    end
+  end
+  table.insert(waiting_for_reports, look)
+  timer:start(params.waitMs, 0, vim.schedule_wrap(function()
+    look(true)
+  end))
+  for _, buffer in pairs(left) do
+    pull_reports(buffer)
+  end
+  look()
+end
+
+-- What `begin` gives to its argument, now or later; Neovim runs handlers as coroutines.
+local function later(begin)
+  local thread, answer, is_waiting = coroutine.running(), nil, false
+  begin(function(found)
+    answer = found
+    if is_waiting then
+      coroutine.resume(thread)
+    end
+  end)
+  if answer == nil then
+    is_waiting = true
+    coroutine.yield()
+  end
+  return answer
+end
+
 local function client_of(context)
   return vim.lsp.get_client_by_id(context.client_id)
 end
@@ -1020,7 +1165,7 @@ vim.lsp.config("handrail", {
     end
   end,
   capabilities = { workspace = { codeLens = { refreshSupport = true } } },
-  init_options = { handrail = { approvals = true, turnUpdates = true, services = { "review" } } },
+  init_options = { handrail = { approvals = true, turnUpdates = true, services = { "review", "diagnostics" } } },
   handlers = {
     ["handrail/approval/request"] = function(_, question, context)
       note(client_of(context), question)
@@ -1039,6 +1184,15 @@ vim.lsp.config("handrail", {
       pending[context.client_id] = changed.pending
       redraw_status()
       refresh_list(client_of(context))
+    end,
+    ["handrail/client/diagnostics"] = function(_, params, context)
+      local client = client_of(context)
+      if type(params.documents) ~= "table" then
+        return all_problems(client)
+      end
+      return later(function(answer)
+        wait_for_reports(client, params, answer)
+      end)
     end,
     ["workspace/applyEdit"] = function(problem, params, context)
       if is_stale(params.edit) then

@@ -107,6 +107,10 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "each place is shown as it is edited": ("test_follow.py::test_each_place_is_shown_and_the_focus_stays",),
+    "new problems after edits are told to the model": (
+        "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
+        "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
+    ),
     "the session goes on after `kill -9`": (
         "test_killed.py::",
         "test_chat.py::",

@@ -18,6 +18,7 @@ import {
 import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
 
 import { createClient } from "./client";
+import { Diagnostics } from "./diagnostics";
 import { count, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import * as protocol from "./protocol";
@@ -95,6 +96,7 @@ export class Connection implements Disposable {
   private readonly questionEmitter = new EventEmitter<protocol.Approval>();
   private readonly questionEndEmitter = new EventEmitter<protocol.ApprovalEndedParams>();
   private readonly chatEmitter = new EventEmitter<protocol.ChatChanged>();
+  private readonly diagnostics = new Diagnostics();
 
   private readonly subscription: Disposable;
 
@@ -167,6 +169,7 @@ export class Connection implements Disposable {
     this.questionEmitter.dispose();
     this.questionEndEmitter.dispose();
     this.chatEmitter.dispose();
+    this.diagnostics.dispose();
   }
 
   /** Makes a start the one that everyone waits for. */
@@ -228,6 +231,7 @@ export class Connection implements Disposable {
       this.chatEmitter.fire(change);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
+    client.onRequest(protocol.CLIENT_DIAGNOSTICS, (params: protocol.DiagnosticsParams) => this.diagnostics.answer(params, client));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
       answerModel(params, token, (delta) => {
         void client.sendProgress(MODEL_TEXT, params.partialResultToken, { delta });

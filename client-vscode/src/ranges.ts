@@ -1,12 +1,12 @@
 /**
  * Ranges of the editor's as the protocol has them, and in words.
  */
-import type { Selection } from "vscode";
+import type { Range as EditorRange } from "vscode";
 
 import type { Range } from "./protocol";
 
 /** A selection; an empty one is a range without length. */
-export function rangeOf({ start, end }: Selection): Range {
+export function rangeOf({ start, end }: EditorRange): Range {
   return {
     start: { line: start.line, character: start.character },
     end: { line: end.line, character: end.character },

@@ -647,3 +647,36 @@ def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, 
     assert seen["keys"] == ""
     assert seen["written"].endswith("a draft")
     assert not [message for message in seen["messages"] if "ended" in message or "was stopped" in message]
+
+
+def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
+    """Beside a real server for Python: what an edit broke is told, what was broken before is not."""
+    neovim.write("shop.py", b"import os\n\n\ndef total(items):\n    return sum(items)\n")
+    broken = replace("shop.py", "    return sum(items)", "    return sum(item)")
+    mended = replace("shop.py", "sum(item)", "sum(items)")
+    look = {"name": "problems", "arguments": {}}
+    with streaming_model(
+        Answer(pieces=["I change it."], calls=[broken]),
+        Answer(pieces=["I mend it."], calls=[mended, look]),
+        Answer(pieces=["Done."]),
+    ) as model:
+        seen = neovim.run(
+            "feedback",
+            values={"ruff": str(Path(sys.executable).with_name("ruff"))},
+            settings={"handrail": {"model": "openai:m", "baseUrl": model.url}},
+            flags={"exit_timeout": 3000},
+        )
+    told = [[each["content"] for each in asked if each["role"] == "tool"] for asked in model.asked]
+    assert seen["before"] == ["F401"]
+    (broke,) = told[1]
+    assert broke.splitlines()[-2:] == [
+        "After this edit there is a new problem:",
+        "shop.py:5: error: Undefined name `item` (Ruff F821)",
+    ]
+    assert "os" not in broke
+    _, mended_, listed = told[2]
+    assert "problem" not in mended_
+    assert listed.startswith("shop.py:1: ")
+    assert "F401" in listed
+    assert "F821" not in listed
+    assert disk(seen["written"]) == {"shop.py": b"import os\n\n\ndef total(items):\n    return sum(items)\n"}

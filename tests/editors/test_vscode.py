@@ -24,6 +24,7 @@ from pathlib import Path
 import pytest
 
 from editors import four_patches, installed, review_story, waiting
+from editors.four_patches import replace
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "client-vscode"
@@ -353,3 +354,36 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
     (code.workspace / "list.txt").write_bytes(b"one\n")
     told = {"settings": settings, "marker": str(marker)}
     code.run("untrusted", scenario=told, trusts=False, **code.own_server)
+
+
+def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
+    (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
+    messages = [
+        {"calls": [replace("poem.txt", "one\n", "zero\none\n"), replace("poem.txt", "four", "BAD new")]},
+        {"calls": [replace("poem.txt", "BAD new", "good"), {"name": "problems", "arguments": {}}]},
+        {"text": "Done."},
+    ]
+    model = four_patches.write_script(code.folder / "script.json", messages)
+    code.run("feedback", scenario={}, **code.own_server, **{"handrail.model": model})
+    told = results(code.folder / "state")
+    new = "After this edit there is a new problem:\npoem.txt:5: error: This is bad. (other bad-word)"
+    assert len(told) == 4
+    assert "problem" not in told[0] + told[2]
+    assert told[1].endswith(new)
+    assert told[3] == "poem.txt:3: error: This is bad. (other bad-word)"
+
+
+def results(state: Path) -> list[str]:
+    """What the model was told of its calls, as the journals have it."""
+    found = dict[str, str]()
+
+    def look(value: object) -> None:
+        if isinstance(value, dict) and isinstance(value.get("text"), str) and "call" in value:
+            found[value["call"]] = value["text"]
+        for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            look(each)
+
+    for journal in state.rglob("*.jsonl"):
+        for row in journal.read_text("utf-8").splitlines():
+            look(json.loads(row))
+    return list(found.values())

@@ -1,0 +1,40 @@
+// Another extension finds fault with each line that has BAD in it; what a turn's edits broke is told to the model.
+const assert = require("node:assert/strict");
+const vscode = require("vscode");
+
+const { command, ready, uriOf, until } = require("./kit.cjs");
+
+const collection = vscode.languages.createDiagnosticCollection("other");
+
+function report(document) {
+  if (!document.uri.path.endsWith(".txt")) return;
+  const { version } = document;
+  const found = document.getText().split("\n").flatMap((row, line) => {
+    const start = row.indexOf("BAD");
+    if (start < 0) return [];
+    const each = new vscode.Diagnostic(new vscode.Range(line, start, line, start + 3), "This is bad.");
+    return [Object.assign(each, { source: "other", code: "bad-word" })];
+  });
+  setTimeout(() => {
+    if (document.version === version) collection.set(document.uri, found);
+  }, 100); // as a server does that has something to compute
+}
+
+let poem;
+
+module.exports = {
+  "a document has an old problem": async () => {
+    await ready();
+    vscode.workspace.onDidOpenTextDocument(report);
+    vscode.workspace.onDidChangeTextDocument(({ document }) => report(document));
+    poem = await vscode.workspace.openTextDocument(uriOf("poem.txt"));
+    await vscode.window.showTextDocument(poem);
+    await until("it is shown", () => vscode.languages.getDiagnostics(poem.uri).length === 1);
+  },
+  "a turn makes a new one and mends it": async () => {
+    const { turn } = await command("handrail.turn.start", { prompt: "Go on." });
+    const report = await command("handrail.turn.wait", { turn });
+    assert.equal(report.state, "finished");
+    assert.equal(poem.getText(), "zero\none\nBAD old\nthree\ngood\n");
+  },
+};
