@@ -177,3 +177,16 @@ def test_removed_rows_that_return_beside_other_new_rows_are_not_pending(
     document = observed(agent(Reviewed(rows=rows(before)), removed), rows(typed))
     document = observed(document, rows(back))
     assert (shown(document), told(document)) == (back, [])
+
+
+@pytest.mark.parametrize("first", ["bcdef", "abcdf"])
+@pytest.mark.parametrize("typed", ["{}", "u{}", "{}u"])
+@pytest.mark.parametrize("last", ["bcdf", "ubcdf", "bcdfu", "ubcdfv"])
+def test_an_edit_that_shows_in_parts_is_pending_once_all_of_it_shows(
+    first: str, typed: str, last: str
+) -> None:
+    document = observed(agent(Reviewed(rows=rows("abcdef")), first), rows(typed.format(first)))
+    names = iter(("t1.5", "t1.6"))
+    document = landed(document, rows("abcdef"), rows("bcdf"), ("t1", "c"), lambda: next(names))
+    document = observed(document, rows(last))
+    assert [each[1:] for each in told(document)] == [("a", ""), ("e", "")]

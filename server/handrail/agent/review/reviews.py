@@ -96,6 +96,7 @@ class Reviews:
                 for identity, found in became.items():
                     known = self.pending.get(identity)
                     self._set(identity, found)
+                    self._touched.add(identity)  # others may have typed since
                     touched.append(identity)
                     new += [identity] if known is None or not known.document.hunks else []
             await self._note_records(new)  # of the others it is known

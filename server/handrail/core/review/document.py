@@ -144,17 +144,14 @@ def landed(
         whose: The turn and the call.
         new_id: Names a new hunk.
     """
-    later = None
     if tuple(before) != document.rows and (known := _known(document, tuple(before))) is not None:
-        later = document.rows  # what was made of it was seen before it was told
-        document = replace(document, rows=tuple(before), hunks=known)
+        document = replace(document, rows=tuple(before), hunks=known)  # it was seen before it was told
     document = observed(document, before)
     blocks = _blocks(before, after)
     if len(blocks) > LIMIT_BLOCKS:
         blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
     hunks = carry.landed(document.hunks, blocks, before, after, whose, new_id)
-    found = _with(document, after, hunks, blocks)
-    return found if later is None else observed(found, later)
+    return _with(document, after, hunks, blocks)
 
 
 def kept(document: Reviewed, ids: frozenset[str]) -> Reviewed:
