@@ -32,7 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--clients",
         default="two",
         help="The clients that are laid over the end-to-end tests that edit: `two` for each test, others "
-        "with each commit, `all`, `plain` for none, or the name of one (tests/e2e/manners.py has them).",
+        "with each commit, `all`, `plain` for none, or the name of one (see "
+        "handrail.testing.variations).",
     )
 
     parser.addoption(
@@ -46,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     spec.update = config.getoption("--update")
     config.addinivalue_line(
-        "markers", "any_client: must come to the same with every client of tests/e2e/manners.py"
+        "markers", "any_client: must come to the same with every client of handrail.testing.variations"
     )
 
 

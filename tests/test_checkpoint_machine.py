@@ -39,8 +39,8 @@ from e2e.habits import VSCODE, opting_in
 from e2e.prompts import patch
 from e2e.servers import Servers
 from e2e.shadow import Shadow
-from e2e.texts import Json
 from handrail.testing import answer, call, script
+from handrail.testing.texts import Json
 
 SECONDS = float(os.environ.get("HANDRAIL_MACHINE_S", "4"))  # more with `scripts/check.py --all`
 STEPS = 40  # of one machine

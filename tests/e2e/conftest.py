@@ -13,10 +13,10 @@ import pytest
 from e2e import manners
 from e2e.client import UNKNOWN, Editor
 from e2e.habits import EDITORS, Habits
-from e2e.manners import PLAIN, Manner
 from e2e.servers import Server, Servers
-from e2e.texts import Json
-from handrail.testing import script
+from handrail.testing import script, variations
+from handrail.testing.texts import Json
+from handrail.testing.variations import PLAIN, Manner
 
 EDITORS_OF_TEST = pytest.StashKey[list[tuple[Editor, Path]]]()
 HOUR_S = 3600.0  # as long as a question waits
@@ -135,7 +135,7 @@ async def stage(
     tmp_path: Path, servers: Servers, request: pytest.FixtureRequest, client: str
 ) -> AsyncIterator[Stage]:
     editors = request.node.stash[EDITORS_OF_TEST] = []
-    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=manners.named(client))
+    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=variations.named(client))
     found.root.mkdir()
     yield found
     problems: list[Exception] = []
@@ -164,7 +164,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         case "two":
             names = manners.two_of(metafunc.definition.nodeid, manners.commit())
         case "all":
-            names = manners.NAMES
+            names = variations.NAMES
         case _:
             names = (asked,)
     plain = pytest.param("plain", id=pytest.HIDDEN_PARAM)

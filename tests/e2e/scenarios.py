@@ -15,12 +15,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from e2e import manners
-from e2e.behaviours import Formatter, Reaction, indent, strip_blanks
 from e2e.client import Editor
 from e2e.scenes import LINES, Reply, Scene
-from e2e.texts import Json
-from handrail.testing import answer, call, script
+from handrail.testing import answer, call, script, variations
+from handrail.testing.behaviours import Formatter, Reaction, indent, strip_blanks
+from handrail.testing.texts import Json
 
 SETTLE_S = 5.0  # by then a correction has come, on a busy machine too
 WHILE_S = 0.02
@@ -57,7 +56,7 @@ class Play:
         self.pieces = count(1)
         self.at_end: list[asyncio.Event] = []
         self.gates: list[asyncio.Event] = []
-        editor.desk.manner = manners.named(scene.telling)
+        editor.desk.manner = variations.named(scene.telling)
         self.is_early = self.has_ended = False
         self.documents = [self.document(at, kind) for at, kind in enumerate(scene.documents)]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
-from e2e.behaviours import Says
 from e2e.habits import Habits
+from handrail.testing.behaviours import Says
 
 LINES = 9  # of each document
 
@@ -52,7 +52,7 @@ class Scene:
     A turn.
 
     Attributes:
-        telling: How the editor tells of its changes; see `manners`.
+        telling: How the editor tells of its changes; see `variations`.
         documents: Each is `open`, `dirty` (typed in before), `twice` (open under a link as well), `closed`
             or `new` (not there yet).
         is_partial: Whether hunks that fit may land alone.

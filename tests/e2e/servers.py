@@ -25,7 +25,7 @@ import contextlib, gc, importlib, json, os, pkgutil, signal, socket, sys
 import attrs, cattrs, dulwich.repo, handrail, lsprotocol.types
 
 for module in pkgutil.walk_packages(handrail.__path__, "handrail."):
-    if not module.name.endswith("__main__"):
+    if not module.name.startswith("handrail.testing") and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 converter = handrail.lsp.connection._converter()
 for kind in filter(attrs.has, lsprotocol.types.ALL_TYPES_MAP.values()):

@@ -17,8 +17,8 @@ from e2e.client import TIMEOUT_S, Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.test_terminal import opted, outputs
-from e2e.texts import Json
 from handrail.testing import answer, call, snapshot
+from handrail.testing.texts import Json
 
 REQUEST_FAILED = -32803
 LENGTH = f"60.{os.getpid()}"  # by which its process is found, whatever number it has there

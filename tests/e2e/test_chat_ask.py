@@ -8,8 +8,8 @@ from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import INVALID_PARAMS, every_editor, opened, shows, vscode, waiting, write
-from e2e.texts import Json, position_of
 from handrail.testing import answer
+from handrail.testing.texts import Json, position_of
 
 REQUEST_FAILED = -32803
 ASK, CHANGE = "Ask handrail about this…", "Change this with handrail…"

@@ -14,8 +14,8 @@ from e2e.habits import Habits, opting_in
 from e2e.prompts import v4a
 from e2e.test_chat import INVALID_PARAMS, actions, every_editor, opened, says, shows, vscode, write
 from e2e.test_chat_ask import REQUEST_FAILED, between
-from e2e.texts import Json, position_of
 from handrail.testing import answer, call
+from handrail.testing.texts import Json, position_of
 
 
 async def command(editor: Editor, uri: str, text: str) -> None:

@@ -12,11 +12,11 @@ from e2e.conftest import HOUR_S, Stage
 from e2e.habits import VSCODE, opting_in
 from e2e.prompts import v4a
 from e2e.test_chat import INVALID_PARAMS, opened, shows
-from e2e.texts import Json
 from editors.streaming_model import Answer, streaming_model
 from handrail.lsp.chat.feed import difference
 from handrail.lsp.protocol import ChatRemark, ChatWords
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 VIEW = opting_in("save", "chat", approvals=True)
 KEY = "sk-very-secret-key-0123456789"

@@ -10,8 +10,8 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 pytestmark = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 

@@ -18,8 +18,8 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, opting_in
 from e2e.prompts import patch
 from e2e.shadow import Shadow
-from e2e.texts import Json
 from handrail.testing import answer, call, script
+from handrail.testing.texts import Json
 
 Run = Callable[[list[Json]], Awaitable[Json]]
 

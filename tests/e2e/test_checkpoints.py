@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.shadow import Shadow
-from e2e.texts import Json
-from handrail.testing import answer, call, snapshot
+from handrail.testing import answer, behaviours, call, snapshot
+from handrail.testing.texts import Json
 
 pytestmark = pytest.mark.any_client
 

@@ -13,8 +13,8 @@ from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.test_terminal import opted, outputs, results
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 AUTO = {"HANDRAIL_SANDBOX": "auto"}
 pytestmark = pytest.mark.skipif(

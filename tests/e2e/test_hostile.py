@@ -17,8 +17,8 @@ from adapters.model_server import Raw, model_server
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 LIMIT_MEMORY_KB = 600_000
 BOMBS = ("*a" * 40 + "b", "**/a" * 40 + "/b", "a?" * 100 + "*a" * 100, "{a,b}" * 8 + "*a" * 30 + "b")

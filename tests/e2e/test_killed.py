@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
 from e2e.habits import Habits, opting_in
 from e2e.prompts import patch, statuses, v4a
 from e2e.shadow import Shadow
-from e2e.texts import Json
-from handrail.testing import answer, call, snapshot
+from handrail.testing import answer, behaviours, call, snapshot
+from handrail.testing.texts import Json
 
 ROWS = "".join(f"line {number}\n" for number in range(1, 8))
 PATCH = v4a(

@@ -15,7 +15,7 @@ from adapters.model_server import Call, Raw, Refuse, Say, model_server
 from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
-from e2e.texts import Json
+from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 EDIT = '{"path": "a.txt", "old_string": "one", "new_string": "ONE"}'

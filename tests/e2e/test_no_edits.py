@@ -11,8 +11,8 @@ from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import READER, Habits
 from e2e.test_chat import opened, write
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 reader = pytest.mark.parametrize("habits", [READER], ids=["reader"])
 FIRST = call("patch", path="a.txt", old_string="one", new_string="ONE")

@@ -6,13 +6,12 @@ import asyncio
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses
-from e2e.texts import Json
-from handrail.testing import answer
+from handrail.testing import answer, behaviours
+from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 TEXT = "one\ntwo\nthree\n"

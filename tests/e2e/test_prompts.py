@@ -11,8 +11,8 @@ from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import EDITORS, EVERY_EDITOR, VSCODE, Habits, opting_in
 from e2e.prompts import patch, v4a
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

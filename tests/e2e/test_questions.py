@@ -15,8 +15,8 @@ from e2e.client import NOWHERE, UNKNOWN, Editor, RefusedError, refused
 from e2e.conftest import HOUR_S, Stage
 from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, patch, statuses
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 neovim = pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import EMACS, VSCODE, Habits
 from e2e.prompts import block, patch, statuses
-from e2e.texts import Json
-from handrail.testing import answer
+from handrail.testing import answer, behaviours
+from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from e2e import behaviours
-from e2e.behaviours import Reaction, Says
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import statuses, v4a
-from e2e.texts import Json
 from git_user import git
+from handrail.testing import behaviours
+from handrail.testing.behaviours import Reaction, Says
+from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from e2e.behaviours import Reaction, Says
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits
 from e2e.prompts import v4a
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.behaviours import Reaction, Says
+from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

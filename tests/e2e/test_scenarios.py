@@ -27,11 +27,11 @@ from hypothesis import strategies as st
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from e2e.behaviours import Says
 from e2e.habits import EVERY_EDITOR
-from e2e.manners import TELLING
 from e2e.scenes import LINES, Hunk, Reply, Scene, smaller
 from e2e.theatre import Theatre
+from handrail.testing.behaviours import Says
+from handrail.testing.variations import TELLING
 
 SECONDS = float(os.environ.get("HANDRAIL_SCENARIOS_S", "8"))
 AT_ONCE = 25  # scenarios, before the time is looked at

@@ -11,8 +11,8 @@ from adapters.model_server import Call, Say, model_server
 from e2e.client import refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opting_in
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 REQUEST_FAILED = -32803
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])

@@ -13,8 +13,8 @@ from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import block, fence, patch, statuses, v4a
-from e2e.texts import Json
 from handrail.testing import answer, script
+from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 FAILS = block("a.txt", "none of this is there", "some")

@@ -10,14 +10,13 @@ import sys
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses
 from e2e.servers import Server
 from handrail.lsp import protocol
-from handrail.testing import answer
+from handrail.testing import answer, behaviours
 
 NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
 

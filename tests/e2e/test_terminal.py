@@ -14,8 +14,8 @@ from e2e.client import UNKNOWN, Editor
 from e2e.conftest import Stage
 from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
 from e2e.prompts import patch, statuses
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 CHOICES = ["deny", "allow", "session", "always"]
 

@@ -15,7 +15,12 @@ from typing import Any
 
 import pytest
 
-from e2e.behaviours import (
+from e2e.client import Behaviour, Editor, RefusedError
+from e2e.conftest import Stage
+from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opting_in
+from e2e.prompts import block, fence, statuses
+from handrail.testing import answer, call
+from handrail.testing.behaviours import (
     Formatter,
     Reaction,
     Says,
@@ -27,12 +32,7 @@ from e2e.behaviours import (
     silent,
     strip_blanks,
 )
-from e2e.client import Behaviour, Editor, RefusedError
-from e2e.conftest import Stage
-from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opting_in
-from e2e.prompts import block, fence, statuses
-from e2e.texts import Json
-from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 ROWS = "alpha beta\ngamma delta"

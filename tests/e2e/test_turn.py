@@ -9,8 +9,8 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.prompts import block, patch, statuses
-from e2e.texts import Json
 from handrail.testing import answer, snapshot
+from handrail.testing.texts import Json
 
 pytestmark = pytest.mark.any_client
 

@@ -6,12 +6,12 @@ import asyncio
 
 import pytest
 
-from e2e import behaviours
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.manners import Shape
 from e2e.prompts import block, statuses
+from handrail.testing import behaviours
+from handrail.testing.variations import Shape
 
 pytestmark = pytest.mark.any_client
 

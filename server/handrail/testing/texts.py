@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 LINE_END = re.compile(r"\r\n|\n|\r")
-WIDTHS = {
+WIDTHS: dict[str, Callable[[str], int]] = {
     "utf-8": lambda character: len(character.encode("utf-8")),
     "utf-16": lambda character: 1 + (ord(character) > 0xFFFF),
     "utf-32": lambda character: 1,

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from e2e.client import Behaviour, Editor, RefusedError
-from e2e.texts import Json
+from handrail.testing.editor import Behaviour, Editor, RefusedError
+from handrail.testing.texts import Json
 
 Action = Callable[[], object]
 Formatter = Callable[[str], str]

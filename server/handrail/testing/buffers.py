@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from e2e.habits import Habits, Stale
-from e2e.manners import PLAIN, Manner, Shape
-from e2e.texts import LINE_END, Held, Json, difference, position_of
+from handrail.testing.profiles import Habits, Stale
+from handrail.testing.texts import LINE_END, Held, Json, difference, position_of
+from handrail.testing.variations import PLAIN, Manner, Shape
 
 Notify = Callable[[str, Any], None]
 
@@ -119,6 +119,7 @@ class Desk:
     def _tell(self, document: Held) -> None:
         changes, document.pending = document.pending, []
         before, document.told = document.told, document.text
+        messages: list[list[Json]]
         match self.manner.shape:
             case Shape.TEXT:
                 messages = [[{"text": document.text}]]
