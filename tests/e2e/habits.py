@@ -1,5 +1,7 @@
 """The profiles in which these tests play."""
 
+from handrail.testing.handrail_editor import opting_in
+
 from handrail.testing.profiles import (
     EDITORS,
     EMACS,
@@ -9,10 +11,11 @@ from handrail.testing.profiles import (
     READER,
     VIM,
     VSCODE,
-    Habits,
+    ClientProfile,
     Stale,
-    opting_in,
 )
+
+Habits = ClientProfile  # what these tests call a profile
 
 __all__ = [
     "EDITORS",

@@ -1,5 +1,5 @@
 """
-What clients do wrong, and what users do at the wrong moment: each is given to `Editor.behaviours`.
+What clients do wrong, and what users do at the wrong moment: each is given to `ScriptedEditor.behaviours`.
 
 `Reaction` is the general one, from which most others are made: it has all that can happen to an edit between
 its arrival and the moment when the server is told of the change, in the order in which it happens.
@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from handrail.testing.editor import Behaviour, Editor, RefusedError
+from handrail.testing.editor import Behaviour, ScriptedEditor
 from handrail.testing.texts import Json
+from handrail.testing.wire import RefusedError
 
 Action = Callable[[], object]
 Formatter = Callable[[str], str]
@@ -60,7 +61,7 @@ class Reaction:
     later: Action | None = None
     says: Says = Says.TRUE
 
-    async def __call__(self, editor: Editor, given: Json) -> Json | None:
+    async def __call__(self, editor: ScriptedEditor, given: Json) -> Json | None:
         """React."""
         if self.opens is not None:
             await self.opens.wait()
@@ -75,7 +76,7 @@ class Reaction:
             self._tell(editor)
         return await self._answer()
 
-    async def _finish(self, editor: Editor, given: Json) -> None:
+    async def _finish(self, editor: ScriptedEditor, given: Json) -> None:
         if self.applies is not None:
             await self.applies.wait()
             self._apply(editor, given)
@@ -83,26 +84,26 @@ class Reaction:
             await self.tells.wait()
         self._tell(editor)
 
-    def _apply(self, editor: Editor, given: Json) -> None:
-        if editor.desk.is_stale(given) and not self.is_forced:
+    def _apply(self, editor: ScriptedEditor, given: Json) -> None:
+        if editor.buffers.is_stale(given) and not self.is_forced:
             return  # the editor lets it be, so there is nothing to which the user could react
-        changed = [uri for uri in editor.desk.named(given) if uri in editor.desk.documents]
-        editor.desk.apply(given, only=self.only, is_forced=self.is_forced)
+        changed = [uri for uri in editor.buffers.named(given) if uri in editor.buffers.documents]
+        editor.buffers.apply(given, only=self.only, is_forced=self.is_forced)
         for uri in changed:
             if self.formats is not None:
                 if self.is_apart:
-                    editor.desk.tell()
-                editor.desk.rewrite(uri, self.formats(editor.desk[uri]))
-            editor.desk.documents[uri].is_silent = True
+                    editor.buffers.tell()
+                editor.buffers.rewrite(uri, self.formats(editor.buffers[uri]))
+            editor.buffers.documents[uri].is_silent = True
         _do(self.after)
 
-    def _tell(self, editor: Editor) -> None:
-        for document in editor.desk.documents.values():
+    def _tell(self, editor: ScriptedEditor) -> None:
+        for document in editor.buffers.documents.values():
             document.is_silent = False
         if self.later is None:
             editor.tell_soon()
         else:
-            editor.desk.tell()
+            editor.buffers.tell()
             self.later()
             editor.tell_soon()
 
@@ -156,25 +157,25 @@ def end_last_line(text: str) -> str:
 # ---- What is done with one edit -------------------------------------------------------------------
 
 
-async def never(editor: Editor, given: Json) -> Json | None:
+async def never(editor: ScriptedEditor, given: Json) -> Json | None:
     """Do nothing, and never answer."""
     await asyncio.get_running_loop().create_future()
     raise AssertionError
 
 
-async def silent(editor: Editor, given: Json) -> Json | None:
+async def silent(editor: ScriptedEditor, given: Json) -> Json | None:
     """Apply and tell, as Vim's ALE does, but never answer."""
-    editor.desk.apply(given)
-    editor.desk.tell()
+    editor.buffers.apply(given)
+    editor.buffers.tell()
     return await never(editor, given)
 
 
-async def claim(editor: Editor, given: Json) -> Json | None:
+async def claim(editor: ScriptedEditor, given: Json) -> Json | None:
     """Answer that it is applied, and do nothing."""
     return {"applied": True}
 
 
-async def refuse(editor: Editor, given: Json) -> Json | None:
+async def refuse(editor: ScriptedEditor, given: Json) -> Json | None:
     """Answer that it is not applied, and why."""
     return {"applied": False, "failure_reason": "a dialog is open"}
 
@@ -185,7 +186,7 @@ half = Reaction(only=1)  # of each document the first text edit only, and claim 
 def late(gate: asyncio.Event) -> Behaviour:
     """Wait for *gate*, then do as the editor does."""
 
-    async def behave(editor: Editor, given: Json) -> Json | None:
+    async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
         await gate.wait()
         return await editor.obey(given)
 
@@ -195,7 +196,7 @@ def late(gate: asyncio.Event) -> Behaviour:
 def before(action: Action) -> Behaviour:
     """The user does something just before the edit is applied."""
 
-    async def behave(editor: Editor, given: Json) -> Json | None:
+    async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
         action()
         return await editor.obey(given)
 
@@ -205,7 +206,7 @@ def before(action: Action) -> Behaviour:
 def after(action: Action) -> Behaviour:
     """The user does something after the edit is applied, before its echo is sent unless that is at once."""
 
-    async def behave(editor: Editor, given: Json) -> Json | None:
+    async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
         answer = await editor.obey(given)
         action()
         editor.tell_soon()

@@ -1,4 +1,4 @@
-"""The documents on an editor's desk: opened, typed into, edited, saved and closed as the editor does it."""
+"""The open documents of a scripted editor: opened, typed into, edited, saved and closed as it would."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from handrail.testing.profiles import Habits, Stale
-from handrail.testing.texts import LINE_END, Held, Json, difference, position_of
+from handrail.testing.profiles import ClientProfile, Stale
+from handrail.testing.texts import LINE_END, Buffer, Json, difference, position_of
 from handrail.testing.variations import PLAIN, Manner, Shape
 
 Notify = Callable[[str, Any], None]
@@ -21,15 +21,15 @@ def path_of(uri: str) -> Path:
     return Path(unquote(urlsplit(uri).path))
 
 
-class Desk:
+class Buffers:
     """All documents that an editor holds."""
 
-    def __init__(self, habits: Habits, notify: Notify) -> None:
-        self.habits = habits
+    def __init__(self, profile: ClientProfile, notify: Notify) -> None:
+        self.profile = profile
         self.manner: Manner = PLAIN
         self.encoding = "utf-16"
         self.tells_saves = False
-        self.documents: dict[str, Held] = {}
+        self.documents: dict[str, Buffer] = {}
         self.hidden: dict[str, str] = {}
         self._notify = notify
 
@@ -46,12 +46,12 @@ class Desk:
         content = raw.removeprefix(codecs.BOM_UTF8).decode("utf-8") if text is None else text
         eol = None
         if text is None:
-            content, eol = self.habits.held(content)
-        first = self.habits.first_version
-        self._show(Held(uri, content, first, self.habits.ticks, saved_eol=eol, bom=bom))
+            content, eol = self.profile.held(content)
+        first = self.profile.first_version
+        self._show(Buffer(uri, content, first, self.profile.ticks, saved_eol=eol, bom=bom))
         return uri
 
-    def _show(self, document: Held) -> None:
+    def _show(self, document: Buffer) -> None:
         self.documents[document.uri] = document
         document.told = document.text
         item = {
@@ -70,14 +70,14 @@ class Desk:
         at = document.text.index(mark) + (len(mark) if after else 0)
         document.past.append(document.text)
         document.change(at, at + (len(instead) if instead else 0), new, self.encoding)
-        if self.habits.tells_at_once:
+        if self.profile.tells_at_once:
             self.tell()
 
     def undo(self, uri: str) -> None:
         """The user takes the last thing back that happened to a document; told later unless at once."""
         document = self.documents[uri]
         document.become(document.past.pop(), self.encoding)
-        if self.habits.tells_at_once:
+        if self.profile.tells_at_once:
             self.tell()
 
     def rewrite(self, uri: str, text: str) -> None:
@@ -106,7 +106,7 @@ class Desk:
         new = path.with_name(name)
         path.rename(new)
         self.close(uri)
-        document.uri, document.version, document.pending = new.as_uri(), self.habits.first_version, []
+        document.uri, document.version, document.pending = new.as_uri(), self.profile.first_version, []
         self._show(document)
         return document.uri
 
@@ -116,7 +116,7 @@ class Desk:
             if document.pending and (loudly or not document.is_silent):
                 self._tell(document)
 
-    def _tell(self, document: Held) -> None:
+    def _tell(self, document: Buffer) -> None:
         changes, document.pending = document.pending, []
         before, document.told = document.told, document.text
         messages: list[list[Json]]
@@ -146,7 +146,7 @@ class Desk:
             self._notify("textDocument/didSave", {"textDocument": {"uri": uri}})
         return True
 
-    def is_dirty(self, document: Held) -> bool:
+    def is_dirty(self, document: Buffer) -> bool:
         """Whether saving would change the file."""
         path = path_of(document.uri)
         return not path.exists() or path.read_bytes() != document.saved
@@ -169,9 +169,9 @@ class Desk:
         )
         if wanted is None or document is None:
             return False
-        if wanted == 0 and self.habits.takes_version_0:
+        if wanted == 0 and self.profile.takes_version_0:
             return False
-        if self.habits.stale is Stale.SKIP:  # Neovim's own test: a version of 0 is no version to it
+        if self.profile.stale is Stale.SKIP:  # Neovim's own test: a version of 0 is no version to it
             return bool(0 < wanted < document.version)
         return bool(wanted != document.version)
 
@@ -183,19 +183,12 @@ class Desk:
         return [change["textDocument"]["uri"] for change in self._text_edits(given)]
 
     def _changes(self, given: Json) -> list[Json]:
-        known, other = "documentChanges", "changes"
-        if self.habits.is_versionless:
-            known, other = other, known
-        assert known in given["edit"], f"this editor takes {known}"
-        assert other not in given["edit"]
-        found: list[Json] = (
-            given["edit"][known]
-            if not self.habits.is_versionless
-            else [
-                {"textDocument": {"uri": uri}, "edits": edits} for uri, edits in given["edit"][known].items()
-            ]
-        )
-        return found
+        edit: Json = given["edit"]
+        if "documentChanges" in edit and not self.profile.is_versionless:
+            found: list[Json] = edit["documentChanges"]
+            return found
+        assert "changes" in edit, f"{self.profile.name} takes no documentChanges"
+        return [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in edit["changes"].items()]
 
     def apply(self, given: Json, *, only: int | None = None, is_forced: bool = False) -> None:
         """Apply an edit, or the first *only* text edits of it; stale ones only if *is_forced*."""
@@ -207,12 +200,14 @@ class Desk:
                     self._create(change)
                 case "delete":
                     self._delete(change)
+                case "rename":
+                    self._move(change)
 
     def _edit(self, named: Json, edits: list[Json]) -> None:
         uri = named["uri"]
         if uri not in self.documents and not path_of(uri).exists():
             return  # it was renamed or removed before the edit was applied
-        if uri not in self.documents and not self.habits.opens_closed:
+        if uri not in self.documents and not self.profile.opens_closed:
             self.hidden[uri] = path_of(uri).read_text(encoding="utf-8")  # nobody is told of this buffer
             return
         was_closed = uri not in self.documents and named.get("version") is not None
@@ -220,22 +215,39 @@ class Desk:
             self.open(path_of(uri))
         document = self.documents[uri]
         eol = "\r\n" if "\r\n" in document.text else "\n"
-        if self.habits.one_eol:
+        if self.profile.one_eol:
             edits = [{**each, "newText": LINE_END.sub(eol, each["newText"])} for each in edits]
         document.past.append(document.text)
         # One that was under way when its document was closed is made in what is opened, as far as it fits.
-        is_any = self.habits.is_versionless or (self.habits.takes_version_0 and not named["version"])
+        is_any = self.profile.is_versionless or (self.profile.takes_version_0 and not named["version"])
         document.edit(edits, self.encoding, blindly=is_any or was_closed)
 
+    def edit_open(self, uri: str, edits: list[Json]) -> None:
+        """Apply text edits that the user asked for, such as those of a formatter."""
+        self._edit({"uri": uri, "version": self.documents[uri].version}, edits)
+
     def _create(self, change: Json) -> None:
-        assert "create" in self.habits.operations, "this editor has not offered to create files"
+        assert "create" in self.profile.operations, "this editor has not offered to create files"
         path = path_of(change["uri"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
     def _delete(self, change: Json) -> None:
-        assert "delete" in self.habits.operations, "this editor has not offered to delete files"
+        assert "delete" in self.profile.operations, "this editor has not offered to delete files"
         document, path = self.documents.get(change["uri"]), path_of(change["uri"])
-        if document is not None and not (self.habits.keeps_dirty and self.is_dirty(document)):
+        if document is not None and not (self.profile.keeps_dirty and self.is_dirty(document)):
             self.close(change["uri"])
         path.unlink(missing_ok=True)
+
+    def _move(self, change: Json) -> None:
+        assert "rename" in self.profile.operations, "this editor has not offered to rename files"
+        old, new = change["oldUri"], path_of(change["newUri"])
+        new.parent.mkdir(parents=True, exist_ok=True)
+        document = self.documents.get(old)
+        if document is not None:
+            self.tell(loudly=True)
+            self.close(old)
+        path_of(old).rename(new)
+        if document is not None:
+            document.uri, document.version, document.pending = new.as_uri(), self.profile.first_version, []
+            self._show(document)

@@ -1,7 +1,8 @@
 """
-What the three editors declare and what they really do, as `editors.md` has it from their sources.
+What each editor declares, and what it really does: profiles for a scripted editor.
 
-The capabilities are recordings, played as they are.
+The capabilities are recordings of the `initialize` requests of real editors, sent as they are. What the
+editors do was read from their sources, and seen with the real editors.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from handrail.testing.texts import LINE_END, Json
 
@@ -28,9 +28,9 @@ class Stale(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Habits:
+class ClientProfile:
     """
-    One editor.
+    How one editor behaves.
 
     Attributes:
         recording: The file of its `initialize` params.
@@ -111,7 +111,7 @@ class Habits:
         window: Json = self.capabilities.get("window", {})
         return bool(window.get("workDoneProgress"))
 
-    def speaking(self, encoding: str) -> Habits:
+    def speaking(self, encoding: str) -> ClientProfile:
         """The same editor with another position encoding."""
         return replace(self, name=f"{self.name}-{encoding}", encodings=(encoding,))
 
@@ -126,7 +126,7 @@ class Habits:
         return text, None
 
 
-VSCODE = Habits(
+VSCODE = ClientProfile(
     name="vscode",
     recording="vscode-1.139-languageclient-11.json",
     stale=Stale.REFUSE,
@@ -137,11 +137,13 @@ VSCODE = Habits(
     keeps_dirty=True,
     one_eol=True,
 )
-NEOVIM = Habits(name="neovim", recording="neovim-0.11.4.json", stale=Stale.SKIP, first_version=0, ticks=4)
-EMACS = Habits(
+NEOVIM = ClientProfile(
+    name="neovim", recording="neovim-0.11.4.json", stale=Stale.SKIP, first_version=0, ticks=4
+)
+EMACS = ClientProfile(
     name="emacs", recording="emacs-28.2-eglot-1.9.json", stale=Stale.ERROR, first_version=0, hides_eol=True
 )
-LSP_MODE = Habits(
+LSP_MODE = ClientProfile(
     name="lsp-mode",
     recording="emacs-28.2-lsp-mode-8.0.0.json",
     stale=Stale.REFUSE,
@@ -160,8 +162,3 @@ READER = replace(VIM, name="reader", takes_no_edits=True)
 
 EDITORS = (VSCODE, NEOVIM, EMACS)
 EVERY_EDITOR = (*EDITORS, VIM)
-
-
-def opting_in(*services: str, **more: Any) -> Json:
-    """`initializationOptions` of a client that opts in."""
-    return {"handrail": {"turnUpdates": True, "services": list(services), **more}}

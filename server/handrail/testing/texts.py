@@ -85,7 +85,7 @@ def position_of(text: str, offset: int, encoding: str) -> Json:
 
 
 @dataclass
-class Held:
+class Buffer:
     """
     An open document.
 
