@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from handrail.testing.handrail_editor import NOWHERE, HandrailEditor
 from lsprotocol import types as lsp
 
 from handrail.testing.buffers import Buffers
 from handrail.testing.editor import UNKNOWN, Behaviour, refused
+from handrail.testing.handrail_editor import NOWHERE, HandrailEditor
 from handrail.testing.profiles import ClientProfile
 from handrail.testing.wire import TIMEOUT_S, RefusedError
 

@@ -1,7 +1,6 @@
 """The profiles in which these tests play."""
 
 from handrail.testing.handrail_editor import opting_in
-
 from handrail.testing.profiles import (
     EDITORS,
     EMACS,

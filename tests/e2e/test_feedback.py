@@ -17,8 +17,8 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import EDITORS, Habits, opting_in
-from e2e.texts import Json
 from handrail.testing import answer, call
+from handrail.testing.texts import Json
 
 POEM = "one\nBAD old\nthree\nfour\n"
 NEW = "error: This is bad. (other bad-word)"
