@@ -52,7 +52,7 @@ LINES, HUNKS, KEYS = 20_000, 500, 400
 KEY_S = 0.005
 DOCUMENTS = 10  # of the list, with as many hunks each
 ROUNDS = 7
-LIMIT_KEY, LIMIT_ACTIONS, LIMIT_LIST, LIMIT_MEMORY, LIMIT_LANDING = 1.5, 3.0, 20.0, 3.0, 1.1
+LIMIT_KEY, LIMIT_ACTIONS, LIMIT_LIST, LIMIT_MEMORY, LIMIT_LANDING = 1.5, 2.5, 20.0, 3.0, 1.1
 BARE = """
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
