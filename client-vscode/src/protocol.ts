@@ -755,6 +755,15 @@ export interface ChatResendParams {
   text?: string;
 }
 
+/** Names a turn of a conversation. */
+export interface ChatTurnParams {
+  turn: string;
+  /** The conversation, by its document or its session. */
+  uri?: string;
+  /** The conversation, by its document or its session. */
+  session?: string;
+}
+
 /** Which session to read; without `session` the latest one that this server knows, else a new one. */
 export interface ChatReadParams {
   session?: string;
@@ -1427,6 +1436,12 @@ export const CHAT_RESEND = "handrail/chat/resend";
 
 /** Shows an earlier message, which was changed in the document, as it was sent. */
 export const CHAT_RESTORE = "handrail/chat/restore";
+
+/** Begins a conversation that holds this one up to the end of a turn, and opens its document. */
+export const CHAT_FORK = "handrail/chat/fork";
+
+/** Sends the message of the last turn once more, in the same conversation. */
+export const CHAT_RETRY = "handrail/chat/retry";
 
 /** Reads a conversation; from then on its changes are told to clients that opted in to `chat`. */
 export const CHAT_READ = "handrail/chat/read";

@@ -291,7 +291,11 @@ async def test_lenses_links_symbols_and_folds(stage: Stage, habits: Habits) -> N
     lenses = await editor.call("textDocument/codeLens", document)
     titles = [(each["range"]["start"]["line"], each["command"]["title"]) for each in lenses]
     last = len(rows) - 1 - rows[::-1].index("## You")
-    assert titles == [(rows.index("## You"), "Send again…"), (last, "Send"), (last, "New conversation")]
+    assert titles == [
+        *((0, title) for title in ("Switch to the mode ask", "Switch to the mode plan")),
+        *((0, title) for title in ("Choose the model…", "Compact this conversation")),
+        *((rows.index("## You"), "Send again…"), (last, "Send"), (last, "New conversation")),
+    ]
     (link,) = await editor.call("textDocument/documentLink", document)
     assert link["target"] == f"{(stage.root / 'a.txt').as_uri()}#L20"
     assert rows[link["range"]["start"]["line"]].startswith("- `Read a.txt`")

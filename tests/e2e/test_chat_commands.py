@@ -448,3 +448,63 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
     await editor.choose((await actions(editor, other, rows[0]))["Undo this turn's changes"])
     await editor.until(lambda: editor.desk[a] == "one\n")
     assert "This conversation:" in editor.desk[other], "so that more can be taken back"
+
+
+# ---- Without commands -----------------------------------------------------------------------------
+
+
+@every_editor
+async def test_mode_and_model_are_chosen_and_it_is_compacted_by_actions(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One.")))
+    uri = await opened(editor)
+    assert "Compact this conversation" not in await actions(editor, uri, "# New conversation")
+    await says(editor, uri, "First.\n")
+    await shows(editor, uri, "One.")
+    await editor.choose((await actions(editor, uri, "# First."))["Switch to the mode ask"])
+    await shows(editor, uri, "· ask ·")
+    found = await actions(editor, uri, "# First.")
+    assert {"Switch to the mode edit", "Switch to the mode plan"} <= set(found)
+    await editor.choose(found["Choose the model…"])
+    await shows(editor, uri, "The model is scripted:")
+    await editor.choose((await actions(editor, uri, "# First."))["Compact this conversation"])
+    await shows(editor, uri, "There is too little to summarise yet.")
+
+
+@every_editor
+async def test_a_conversation_is_forked_after_a_turn(stage: Stage, habits: Habits) -> None:
+    model = stage.script(answer("One."), answer("Two."), answer("Three."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await says(editor, uri, "Second.\n")
+    before = await shows(editor, uri, "Two.")
+    other = await editor.choose((await actions(editor, uri, "First."))["Fork the conversation here"])
+    if other["uri"] not in editor.desk.documents:
+        editor.desk.open(other["uri"])
+    text = await shows(editor, other["uri"], "One.")
+    assert "Second." not in text
+    assert editor.desk[uri] == before
+    assert "Fork the conversation here" not in await actions(editor, other["uri"], "First."), "it is a copy"
+
+
+@every_editor
+async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await shows(editor, uri, "One.")
+    assert "Try this turn again" not in await actions(editor, uri, "First."), "it has finished"
+    await says(editor, uri, "Second.\n")  # the script has no more answers
+    await shows(editor, uri, "*The turn failed")
+    before = await actions(editor, uri, "Second.")
+    write(editor, uri, "A draft.\n")
+    stage.script(answer("Two."), answer("Three."), answer("Four."))
+    begun = await editor.choose(before["Try this turn again"])
+    await editor.request("turn.wait", turn=begun["turn"])
+    text = await shows(editor, uri, "## You\n\nSecond.\n\n## handrail\n\n")
+    assert text.count("## You\n\nSecond.\n") == 2
+    assert text.endswith("## You\n\nA draft.\n")
+    fork = (await actions(editor, uri, "First."))["Fork the conversation here"]
+    (first,) = fork["command"]["arguments"]
+    with refused(INVALID_PARAMS, "only the last turn can be tried again"):
+        await editor.request("chat.retry", uri=uri, turn=first["turn"])

@@ -96,6 +96,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.CHAT_ASK, ask.ask),
     (protocol.CHAT_RESEND, chat.resend),
     (protocol.CHAT_RESTORE, chat.restore),
+    (protocol.CHAT_FORK, chat.fork),
+    (protocol.CHAT_RETRY, chat.retry),
     (protocol.CHAT_READ, chat_view.read),
     (protocol.CHAT_SAY, chat_view.say),
     (protocol.CHAT_CHOOSE, chat_view.choose),
@@ -123,10 +125,11 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.CHAT_NEW: chat.show,
     protocol.CHAT_ASK: ask.show,
     protocol.CHAT_RESEND: chat.show,
+    protocol.CHAT_FORK: chat.show,
 }
 
 # Commands that edit are answered soon: an editor may stand still until then, and show the edit after that.
-EDITING = frozenset({*TOLD, protocol.CHAT_SEND})
+EDITING = frozenset({*TOLD, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE})
 
 SHOWN_CHARS = 2_000  # of the message of an error
 

@@ -29,6 +29,7 @@ from handrail.core.documents.page import Part
 from handrail.core.results import sanitize
 
 ASK = "ask"  # the part below which the user writes
+TITLE = "title"
 YOU, OURS = "## You", "## handrail"
 SAID = "You said this while the turn ran; the model reads it before its next step:"
 NEW = "New conversation"
@@ -50,12 +51,13 @@ class Answer:
     What a command of the user's has to say, as Markdown.
 
     Attributes:
-        checkpoint, session: What it is about, if it is about one.
+        checkpoint, session, model: What it is about, if it is about one.
     """
 
     text: str
     checkpoint: str = ""
     session: str = ""
+    model: str = ""
 
 
 @dataclass(kw_only=True)
@@ -70,7 +72,7 @@ class Shown:
         questions: The question that a part asks, by the part's key.
         messages: The part that shows what the user said, by turn.
         folds: From which row of a part on it can be folded, by its key.
-        checkpoints, sessions: The one that a part is about, by the part's key.
+        checkpoints, sessions, models: The one that a part is about, by the part's key.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -81,6 +83,7 @@ class Shown:
     folds: dict[str, int] = field(default_factory=dict)
     checkpoints: dict[str, str] = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -108,7 +111,7 @@ class View:
         model, mode, share = self.facts()
         title = "".join(surfaces.unset(title, is_code=False))
         facts = (model, mode or transcript.mode, share, *_used(transcript.usage))
-        found.parts.append(_part("title", f"# {title}", "", " · ".join(filter(None, facts)), ""))
+        found.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
         for each in transcript.rounds:
             changes, shown = known.get(each.turn, (-1, Shown()))
@@ -128,6 +131,8 @@ class View:
                 found.checkpoints[f"told:{number}"] = answer.checkpoint
             if answer.session:
                 found.sessions[f"told:{number}"] = answer.session
+            if answer.model:
+                found.models[f"told:{number}"] = answer.model
         found.parts.append(_part(ASK, YOU, ""))
         return found
 

@@ -121,6 +121,20 @@ class ChatResendParams:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatTurnParams:
+    """
+    Names a turn of a conversation.
+
+    Attributes:
+        uri, session: The conversation, by its document or its session.
+    """
+
+    turn: str
+    uri: str | None = None
+    session: str | None = None
+
+
 CHAT_OPEN = Request(
     name="chat.open",
     params=ChatOpenParams,
@@ -156,4 +170,16 @@ CHAT_RESEND = Request(
     params=ChatResendParams,
     result=ChatDocument,
     does="Sends an earlier message again as it stands now, in a new session with what was before it.",
+)
+CHAT_FORK = Request(
+    name="chat.fork",
+    params=ChatTurnParams,
+    result=ChatDocument,
+    does="Begins a conversation that holds this one up to the end of a turn, and opens its document.",
+)
+CHAT_RETRY = Request(
+    name="chat.retry",
+    params=ChatTurnParams,
+    result=ChatSent,
+    does="Sends the message of the last turn once more, in the same conversation.",
 )

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from handrail.lsp.protocol.chat import CHAT_ASK, CHAT_NEW, CHAT_OPEN, CHAT_RESEND, CHAT_RESTORE, CHAT_SEND
+from handrail.lsp.protocol.chat import (
+    CHAT_ASK,
+    CHAT_FORK,
+    CHAT_NEW,
+    CHAT_OPEN,
+    CHAT_RESEND,
+    CHAT_RESTORE,
+    CHAT_RETRY,
+    CHAT_SEND,
+)
 from handrail.lsp.protocol.conversation import CHAT_CHOOSE, CHAT_COMPLETE, CHAT_READ, CHAT_SAY, ChatChanged
 from handrail.lsp.protocol.events import (
     ApprovalEndedParams,
@@ -347,6 +356,8 @@ REQUESTS = (
     CHAT_ASK,
     CHAT_RESEND,
     CHAT_RESTORE,
+    CHAT_FORK,
+    CHAT_RETRY,
     CHAT_READ,
     CHAT_SAY,
     CHAT_CHOOSE,

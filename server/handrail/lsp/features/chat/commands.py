@@ -17,13 +17,16 @@ from handrail.core.conversation.prompt import Mode
 from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, turn
+from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
 HOW = "The actions at a line show what that turn changed, and take it back; your own changes stay."
+CHOOSE = "The action at a line uses that model from the next turn on; `/model NAME` uses any other one."
 GO_ON = "The action at a line opens that conversation."
 LIMIT_SESSIONS = 20
+LIMIT_MODELS = 40
 LIMIT_OWN = 100
 LIMIT_CHECKPOINTS = 20  # of this conversation, and of all others
 LABEL_CHARS = 80
@@ -61,9 +64,17 @@ async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
     return [f"The mode is {wanted}. {NEXT}"]
 
 
-async def _model(state: State, page: ChatPage, argument: str) -> list[str]:
+async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answer]:
     if not argument:
-        return [f"The model is {state.settings.text(settings.MODEL)}."]
+        found = await models.list_(state, protocol.ModelListParams())
+        others = [each for each in found if not each.current]
+        return [
+            f"The model is {state.settings.text(settings.MODEL)}.{f' {CHOOSE}' if others else ''}",
+            *(
+                Answer(text=f"- {surfaces.code(each.model)}", model=each.model)
+                for each in others[:LIMIT_MODELS]
+            ),
+        ]
     wanted = chosen.with_model(state.settings, argument)
     if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
         state.world.providers(chosen.model(wanted))  # raises if there is no such model, or no key for it

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types as lsp
 
 from handrail.agent.chat.transcript import Call, Round
-from handrail.agent.chat.view import ASK, heading, may_have_changed
+from handrail.agent.chat.view import ASK, TITLE, heading, may_have_changed
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Page
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
-from handrail.lsp import protocol
+from handrail.lsp import protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions
@@ -20,6 +20,7 @@ from handrail.lsp.features.actions import action, lens
 from handrail.lsp.questions import words
 from handrail.lsp.state import State
 
+RETRY, FORK = "Try this turn again", "Fork the conversation here"
 CARRY_OUT, PLAN = "Carry out this plan", "Carry out this plan."
 
 
@@ -39,6 +40,8 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         found.append(action("Stop this turn", protocol.TURN_CANCEL, {"turn": running.turn}))
     if running is None and (plan := _plan(page)) is not None:
         found.append(action(CARRY_OUT, *plan))
+    if key in (TITLE, ASK):
+        found += (action(*each) for each in _of_conversation(state, page))
     found += _of_part(state, page, key, params.text_document.uri)
     return [*found, action("New conversation", protocol.CHAT_NEW, {})]
 
@@ -73,6 +76,8 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
     if call is not None and call.tool == "terminal":
         yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)
+    if (model := page.shown_now.models.get(key)) is not None:
+        yield action("Use this model", protocol.CHAT_CHOOSE, {"session": page.session, "model": model})
     if (session := page.shown_now.sessions.get(key)) is not None:
         yield action("Open this conversation", protocol.CHAT_OPEN, {"session": session})
     if one is None or one.is_running or one.copied:
@@ -80,7 +85,10 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
     if page.is_changed(one.turn):
         yield action("Restore this message", protocol.CHAT_RESTORE, {"uri": uri, "turn": one.turn})
     if page.transcript.running is None:
+        if _may_retry(page, one):
+            yield action(RETRY, protocol.CHAT_RETRY, {"uri": uri, "turn": one.turn})
         yield action("Send this message again, in a new conversation", *_again(one, uri))
+    yield action(FORK, protocol.CHAT_FORK, {"uri": uri, "turn": one.turn})
     if may_have_changed(one):
         wanted = {"checkpoint": one.turn}
         yield action("Undo this turn's changes", protocol.CHECKPOINT_RESTORE, wanted)
@@ -110,6 +118,24 @@ def _again(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
     return protocol.CHAT_RESEND, {"uri": uri, "turn": one.turn}
 
 
+def _may_retry(page: ChatPage, one: Round) -> bool:
+    """Whether a turn is the last one, and has not finished."""
+    return one is page.transcript.rounds[-1] and one.state != "finished"
+
+
+def _of_conversation(
+    state: State, page: ChatPage
+) -> Iterator[tuple[str, protocol.Request, dict[str, object]]]:
+    """What can be chosen for all of a conversation: each a title, a request and its argument."""
+    session = page.session
+    mode = page.mode or state.settings.text(settings.MODE)
+    for other in (each.value for each in Mode if each.value != mode):
+        yield f"Switch to the mode {other}", protocol.CHAT_CHOOSE, {"session": session, "mode": other}
+    yield "Choose the model…", protocol.CHAT_SAY, {"session": session, "text": "/model"}
+    if page.transcript.rounds and page.transcript.running is None:
+        yield "Compact this conversation", protocol.CHAT_SAY, {"session": session, "text": "/compact"}
+
+
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """Above the place where the user writes *Send* or *Stop*; above a question its answers."""
     uri = params.text_document.uri
@@ -127,7 +153,9 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
 def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterator[lsp.CodeLens]:
     """Those above a part."""
     running = page.transcript.running
-    if key == ASK:
+    if key == TITLE:
+        yield from (lens(at, *each) for each in _of_conversation(state, page))
+    elif key == ASK:
         title = "Send" if running is None else "Send to the turn that runs"
         yield lens(at, title, protocol.CHAT_SEND, {"uri": uri})
         if running is not None:
@@ -141,6 +169,8 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
         yield from _above(at, _stops(state, page, call))
     elif key.startswith("you:") and running is None:
         one = page.shown_now.turns[key]
+        if not one.copied and _may_retry(page, one):
+            yield lens(at, RETRY, protocol.CHAT_RETRY, {"uri": uri, "turn": one.turn})
         if not one.copied:
             yield lens(at, "Send again…", *_again(one, uri))
 

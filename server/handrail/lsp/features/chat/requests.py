@@ -14,6 +14,7 @@ from handrail.agent.turn.session import Session
 from handrail.agent.turns import UnknownId
 from handrail.core import surfaces
 from handrail.core.conversation.label import label_of
+from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Line
 from handrail.lsp import protocol
 from handrail.lsp.chat import page as on_page
@@ -197,6 +198,38 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         if params.text is None:
             await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
     return await _document(other)
+
+
+async def fork(state: State, params: protocol.ChatTurnParams) -> protocol.ChatDocument:
+    """Begin a conversation that holds this one up to the end of a turn."""
+    page = await _page(state, params.uri, params.session)
+    one = _turn(page, params.turn)
+    if one.copied:
+        raise Wrong("this turn is a copy. Fork the conversation from which it was copied.")
+    if one.is_running:
+        raise Wrong("this turn still runs. Stop it, or wait for its end; then fork the conversation.")
+    return await _document(await state.chats.of_session(await state.host.fork(page.session, one.turn)))
+
+
+async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatSent:
+    """Send the message of the last turn once more."""
+    page = await _page(state, params.uri, params.session)
+    async with page.sending:
+        one = _turn(page, params.turn)
+        if page.transcript.running is not None:
+            raise Wrong("a turn runs in this conversation. Stop it, or wait for its end; then try again.")
+        if one is not page.transcript.rounds[-1] or one.copied:
+            raise Wrong("only the last turn can be tried again. Send an earlier message again instead.")
+        begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
+        await page.bring()
+    return protocol.ChatSent(session=page.session, turn=begun.turn)
+
+
+def _turn(page: ChatPage, turn: str) -> Round:
+    found = next((each for each in page.transcript.rounds if each.turn == turn), None)
+    if found is None:
+        raise UnknownId(f"The conversation has no turn {turn!r}.")
+    return found
 
 
 async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
