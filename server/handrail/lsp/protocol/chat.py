@@ -183,3 +183,14 @@ CHAT_RETRY = Request(
     result=ChatSent,
     does="Sends the message of the last turn once more, in the same conversation.",
 )
+
+DOCUMENT_REQUESTS = (
+    CHAT_OPEN,
+    CHAT_NEW,
+    CHAT_SEND,
+    CHAT_ASK,
+    CHAT_RESEND,
+    CHAT_RESTORE,
+    CHAT_FORK,
+    CHAT_RETRY,
+)

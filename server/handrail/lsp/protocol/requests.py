@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.lsp.protocol.chat import (
-    CHAT_ASK,
-    CHAT_FORK,
-    CHAT_NEW,
-    CHAT_OPEN,
-    CHAT_RESEND,
-    CHAT_RESTORE,
-    CHAT_RETRY,
-    CHAT_SEND,
-)
+from handrail.lsp.protocol import chat
 from handrail.lsp.protocol.conversation import CHAT_CHOOSE, CHAT_COMPLETE, CHAT_READ, CHAT_SAY, ChatChanged
 from handrail.lsp.protocol.events import (
     ApprovalEndedParams,
@@ -350,14 +341,7 @@ REQUESTS = (
     REVIEW_OPEN,
     REVIEW_COMMENT,
     REVIEW_SEND,
-    CHAT_OPEN,
-    CHAT_NEW,
-    CHAT_SEND,
-    CHAT_ASK,
-    CHAT_RESEND,
-    CHAT_RESTORE,
-    CHAT_FORK,
-    CHAT_RETRY,
+    *chat.DOCUMENT_REQUESTS,
     CHAT_READ,
     CHAT_SAY,
     CHAT_CHOOSE,
