@@ -48,6 +48,11 @@ export interface Requests {
   [protocol.FAILURE_DIFF]: [protocol.FailureDiffParams, protocol.FailureDiff];
   [protocol.FAILURE_DISMISS]: [protocol.FailureDismissParams, null];
   [protocol.MODEL_LIST]: [protocol.ModelListParams, protocol.ModelInfo[]];
+  [protocol.REVIEW_LIST]: [protocol.ReviewListParams, protocol.Hunk[]];
+  [protocol.REVIEW_BASE]: [protocol.ReviewBaseParams, protocol.ReviewBase];
+  [protocol.REVIEW_NEXT]: [protocol.ReviewStepParams, protocol.Hunk];
+  [protocol.REVIEW_PREVIOUS]: [protocol.ReviewStepParams, protocol.Hunk];
+  [protocol.REVIEW_OPEN]: [protocol.ReviewOpenParams, protocol.ServedDocument];
   [protocol.REVIEW_KEEP]: [protocol.ReviewKeepParams, protocol.ReviewKept];
   [protocol.REVIEW_UNDO]: [protocol.ReviewUndoParams, protocol.ReviewUndone];
   [protocol.SESSION_DELETE]: [protocol.SessionDeleteParams, null];
@@ -98,6 +103,7 @@ export class Connection implements Disposable {
   private readonly chatEmitter = new EventEmitter<protocol.ChatChanged>();
   private readonly diagnostics = new Diagnostics();
 
+  private readonly reviewEmitter = new EventEmitter<protocol.ReviewChanged>();
   private readonly subscription: Disposable;
 
   readonly onDidChangeState = this.stateEmitter.event;
@@ -105,6 +111,7 @@ export class Connection implements Disposable {
   readonly onQuestion = this.questionEmitter.event;
   readonly onQuestionEnd = this.questionEndEmitter.event;
   readonly onChatChanged = this.chatEmitter.event;
+  readonly onReviewChanged = this.reviewEmitter.event;
 
   constructor(
     private readonly context: ExtensionContext,
@@ -170,6 +177,7 @@ export class Connection implements Disposable {
     this.questionEndEmitter.dispose();
     this.chatEmitter.dispose();
     this.diagnostics.dispose();
+    this.reviewEmitter.dispose();
   }
 
   /** Makes a start the one that everyone waits for. */
@@ -229,6 +237,9 @@ export class Connection implements Disposable {
     });
     client.onNotification(protocol.CHAT_CHANGED, (change: protocol.ChatChanged) => {
       this.chatEmitter.fire(change);
+    });
+    client.onNotification(protocol.REVIEW_CHANGED, (change: protocol.ReviewChanged) => {
+      this.reviewEmitter.fire(change);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
     client.onRequest(protocol.CLIENT_DIAGNOSTICS, (params: protocol.DiagnosticsParams) => this.diagnostics.answer(params, client));

@@ -13,6 +13,7 @@ import { showFailure } from "./messages";
 import { createLog } from "./present";
 import { Questions } from "./questions";
 import { Restores } from "./restores";
+import { Review } from "./review/review";
 import { Status } from "./status";
 import { Texts } from "./texts";
 import { Turns } from "./turns";
@@ -31,9 +32,11 @@ export function activate(context: ExtensionContext): void {
   const kept = new Kept(server, log);
   const chat = new ChatView(context, server, restores, texts, log);
   questions.heed((session) => chat.shows(session), chat.onDidChangeSight);
+  const review = new Review(server, texts, log);
   connection = server;
 
-  const actions: Record<string, () => unknown> = {
+  const actions: Record<string, (...values: unknown[]) => unknown> = {
+    ...review.commands,
     "handrail.client.ask": () => turns.ask(),
     "handrail.client.applyClipboard": () => turns.applyClipboard(),
     "handrail.client.showChat": () => chat.show(),
@@ -55,9 +58,9 @@ export function activate(context: ExtensionContext): void {
     "handrail.client.menu": () => status.menu(),
   };
   for (const [name, action] of Object.entries(actions)) {
-    const shown = async () => {
+    const shown = async (...values: unknown[]) => {
       try {
-        return await action();
+        return await action(...values);
       } catch (thrown) {
         showFailure(log, `${name} failed`, thrown);
         return undefined;
@@ -65,7 +68,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat);
+  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review);
   void server.startShown();
 }
 

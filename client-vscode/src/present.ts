@@ -9,6 +9,7 @@ import {
   type CancellationToken,
   type InputBoxOptions,
   type LogOutputChannel,
+  MarkdownString,
   type MessageItem,
   type Progress,
   ProgressLocation,
@@ -63,6 +64,11 @@ export interface Waiting {
   text: string;
   link: string;
   command: string;
+}
+
+/** A hover that shows a text as code, whatever is in it: its fence is longer than any in the text, and it trusts nothing. */
+export function codeHover(text: string, language: string): MarkdownString {
+  return new MarkdownString().appendCodeblock(makeVisible(text), language);
 }
 
 /** Shows a notification until the promise is settled. It takes no keys, and nothing else takes it away for good. */

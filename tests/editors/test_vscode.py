@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from editors import four_patches, installed, review_story, waiting
+from editors import four_patches, installed, review_story, review_view, waiting
 from editors.four_patches import replace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -297,6 +297,13 @@ def test_changes_are_typed_in_undone_commented_on_and_committed(code: VSCode) ->
     }
     model = four_patches.write_script(code.folder / "script.json", review_story.MESSAGES)
     code.run("review", scenario=told, **code.own_server, **{"handrail.model": model})
+
+
+def test_changes_are_reviewed_in_the_views_and_editors_of_vscode(code: VSCode) -> None:
+    (code.workspace / "kinds.py").write_bytes(review_view.KINDS)
+    (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
+    model = four_patches.write_script(code.folder / "script.json", review_view.MESSAGES)
+    code.run("review_view", scenario=review_view.values(), **code.own_server, **{"handrail.model": model})
 
 
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:

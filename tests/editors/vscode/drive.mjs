@@ -48,6 +48,12 @@ const ACTIONS = {
   hover: (_page, place, role, name) => place.getByRole(role, { name }).first().hover(),
   press: (page, _place, key) => page.keyboard.press(key),
   type: (page, _place, text) => page.keyboard.type(text),
+  clickInRow: async (_page, place, text, title) => {
+    const row = place.locator(".monaco-list-row").filter({ hasText: text }).first();
+    await row.hover();
+    await row.locator(`a[aria-label^="${title}"]`).click();
+  },
+  clickTitle: (_page, place, title, at = 0) => place.locator(`a[aria-label^="${title}"]`).filter({ visible: true }).nth(at).click(),
   click: (_page, place, role, name, at = 0) => place.getByRole(role, { name }).nth(at).click(),
   clickText: (_page, place, text, exact = true) => place.getByText(text, { exact }).filter({ visible: true }).first().click(),
 };
@@ -87,6 +93,10 @@ async function audit(frame) {
   return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html }) => html.slice(0, 200)) }));
 }
 
+/** The texts that style sheets put behind elements. Runs in the page. */
+const textsBehind = (elements) =>
+  elements.map((element) => globalThis.getComputedStyle(element, "::after").content).filter((text) => text.startsWith('"')).map((text) => JSON.parse(text));
+
 /** The frame that has an element; a view that is just being loaded is waited for. */
 async function frameWith(page, selector) {
   for (const start = Date.now(); Date.now() - start < 20_000; ) {
@@ -103,7 +113,7 @@ async function frameWith(page, selector) {
  *
  * Returns the texts of what is visible of each CSS selector that the tests want to read.
  */
-async function beUser(page, { sees, lacks, does, reads, frame }, picture) {
+async function beUser(page, { sees, lacks, does, reads, behind, frame }, picture) {
   const place = frame ? await frameWith(page, frame) : page;
   const visible = (text) => place.getByText(text).or(place.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 });
@@ -111,6 +121,7 @@ async function beUser(page, { sees, lacks, does, reads, frame }, picture) {
   if (lacks) await visible(lacks).first().waitFor({ state: "detached", timeout: 5_000 });
   const texts = {};
   for (const [name, selector] of Object.entries(reads)) texts[name] = await place.locator(selector).filter({ visible: true }).allInnerTexts();
+  for (const [name, selector] of Object.entries(behind)) texts[name] = await place.locator(selector).evaluateAll(textsBehind);
   const returned = [];
   for (const [action, ...details] of does) returned.push(await ACTIONS[action](page, place, ...details));
   return { ...texts, alarms, returned };

@@ -23,17 +23,18 @@ async function until(what, ask) {
 
 /**
  * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
- * `["press", key]`, `["type", text]`, `["click", role, name, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
+ * `["press", key]`, `["clickInRow", text, title]`, `["type", text]`, `["click", role, name, which]`, `["clickTitle", title, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
  * `["drop", name, addresses]`, `["paste", name, file]`, `["look", isHere]`, `["post", messages]` and `["axe"]`; what they return is `returned`.
- * Returns the texts of the visible elements of each CSS selector in `reads`, by its name. All of that goes for the page, or
+ * Returns the texts of the visible elements of each CSS selector in `reads`, by its name; those of `behind` are what style sheets
+ * put behind elements. All of that goes for the page, or
  * for the frame that has an element: `frame` is its selector. `alarms` of what is returned are dialogs and requests to others.
  */
-async function user({ sees, lacks = "", does = [], reads = {}, picture = "", frame = "" }) {
+async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, picture = "", frame = "" }) {
   moments += 1;
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
   fs.rmSync(`${request}.done`, { force: true });
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, frame }));
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
   const { problem, texts } = JSON.parse(fs.readFileSync(`${request}.done`, "utf8"));

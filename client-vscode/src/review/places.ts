@@ -1,0 +1,57 @@
+/**
+ * Where a change is in a document, and what it is called.
+ */
+import { basename } from "node:path/posix";
+import { Range, type TextDocument, type Uri } from "vscode";
+
+import { makeVisible } from "../characters";
+import type { Hunk } from "../protocol";
+
+/** Rows of a text, without their ends. */
+export function rowsOf(text: string): string[] {
+  const rows = text.split(/\r\n|\r|\n/);
+  if (rows.at(-1) === "") rows.pop();
+  return rows;
+}
+
+/** `+3 −1`, as everywhere that the server shows a change. */
+export function sizeOf({ before, after }: Hunk): string {
+  return `+${rowsOf(after).length} −${rowsOf(before).length}`;
+}
+
+/** What a list calls a change: its line, and the first of its rows that has a letter. */
+export function titleOf(hunk: Hunk): string {
+  const line = hunk.range.start.line + 1;
+  if (hunk.kind === "created") return "Created";
+  if (hunk.kind === "deleted") return "Deleted";
+  if (hunk.kind === "renamed") return `Moved from ${basename(hunk.renamedFrom ?? "")}`;
+  if (hunk.kind === "whole") return "Changed as a whole";
+  const rows = rowsOf(hunk.after === "" ? hunk.before : hunk.after);
+  const row = rows.find((each) => /\p{L}|\p{N}/u.test(each)) ?? rows[0] ?? "";
+  return makeVisible(`${line}: ${row.trim()}`);
+}
+
+/** The first and the last line that a change is shown at: one that only removed is at the line after the gap. */
+export function linesOf({ range }: Hunk, lineCount: number): [first: number, last: number] {
+  const first = Math.min(range.start.line, Math.max(0, lineCount - 1));
+  return [first, Math.max(first, Math.min(range.end.line, lineCount) - 1)];
+}
+
+/** The change that a line has a part of. */
+export function hunkAt(hunks: readonly Hunk[], line: number, lineCount: number): Hunk | undefined {
+  return hunks.find((hunk) => {
+    const [first, last] = linesOf(hunk, lineCount);
+    return first <= line && line <= last;
+  });
+}
+
+/** The lines of a change as a range of whole lines. */
+export function rangeIn(document: TextDocument, hunk: Hunk): Range {
+  const [first, last] = linesOf(hunk, document.lineCount);
+  return new Range(first, 0, last, document.lineAt(last).text.length);
+}
+
+/** A file name. */
+export function nameOf(uri: Uri): string {
+  return basename(uri.path);
+}

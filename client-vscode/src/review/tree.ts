@@ -1,0 +1,119 @@
+/**
+ * The view "To Review": what is pending, by turn and document, with the number of changes on the view's icon.
+ */
+import { type Command, type Disposable, EventEmitter, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window, workspace } from "vscode";
+
+import { makeVisible } from "../characters";
+import { count } from "../messages";
+import type { Hunk } from "../protocol";
+import { sizeOf, titleOf } from "./places";
+import { keyOf, type Pending } from "./state";
+
+export const VIEW = "handrail.client.review";
+
+/** A row of the view, with the changes that are below it. `turn` is the turn that it is shown under. */
+export type Node =
+  | { kind: "turn"; turn: string; hunks: readonly Hunk[] }
+  | { kind: "document"; turn: string; uri: string; hunks: readonly Hunk[] }
+  | { kind: "change"; turn: string; hunks: readonly [Hunk] };
+
+/** What a list of nodes looks like, whoever made it: arguments of commands come from anywhere. */
+export function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "kind" in value && "hunks" in value && Array.isArray(value.hunks);
+}
+
+export class ReviewTree implements TreeDataProvider<Node>, Disposable {
+  private readonly emitter = new EventEmitter<void>();
+  private readonly view: TreeView<Node>;
+  private readonly subscription: Disposable;
+  /** What the rows say. */
+  private shown = "[]";
+
+  readonly onDidChangeTreeData = this.emitter.event;
+
+  constructor(private readonly pending: Pending) {
+    this.view = window.createTreeView<Node>(VIEW, { treeDataProvider: this, showCollapseAll: true });
+    this.subscription = pending.onDidChange(() => {
+      const shown = JSON.stringify([...pending.turns].map(([turn, hunks]) => [turn, pending.labelOf(turn), hunks.map(rowTexts)]));
+      if (shown === this.shown) return; // places have moved in the same lines, for example
+      this.shown = shown;
+      this.emitter.fire();
+      this.showCount();
+    });
+  }
+
+  getChildren(node?: Node): Node[] {
+    if (node === undefined) return [...this.pending.turns].map(([turn, hunks]) => ({ kind: "turn", turn, hunks }));
+    if (node.kind === "turn") return documentsOf(node.turn, node.hunks);
+    if (node.kind === "document") return node.hunks.map((hunk) => ({ kind: "change", turn: node.turn, hunks: [hunk] }));
+    return [];
+  }
+
+  getTreeItem(node: Node): TreeItem {
+    if (node.kind === "turn") return this.turnItem(node);
+    return node.kind === "document" ? documentItem(node) : changeItem(node.hunks[0]);
+  }
+
+  dispose(): void {
+    this.emitter.dispose();
+    this.view.dispose();
+    this.subscription.dispose();
+  }
+
+  private turnItem({ turn, hunks }: Node): TreeItem {
+    const label = makeVisible(this.pending.labelOf(turn)) || "An earlier turn";
+    const item = new TreeItem(label, TreeItemCollapsibleState.Expanded);
+    item.id = turn;
+    item.iconPath = new ThemeIcon("comment");
+    item.description = count(hunks.length, "change");
+    item.tooltip = `${label}\n${count(hunks.length, "change")} to review`;
+    item.contextValue = "turn";
+    return item;
+  }
+
+  private showCount(): void {
+    const value = this.pending.count;
+    this.view.badge = value === 0 ? undefined : { value, tooltip: `${count(value, "change")} to review` };
+  }
+}
+
+function documentsOf(turn: string, hunks: readonly Hunk[]): Node[] {
+  const documents = new Map<string, Hunk[]>();
+  for (const hunk of hunks) documents.set(hunk.uri, [...(documents.get(hunk.uri) ?? []), hunk]);
+  return [...documents].map(([uri, own]) => ({ kind: "document", turn, uri, hunks: own }));
+}
+
+function documentItem({ turn, hunks }: Node): TreeItem {
+  const uri = Uri.parse(hunks[0].uri);
+  const item = new TreeItem(uri, TreeItemCollapsibleState.Expanded);
+  item.id = `${turn} ${keyOf(uri)}`;
+  const folder = workspace.asRelativePath(uri).split("/").slice(0, -1).join("/");
+  item.description = makeVisible([folder, count(hunks.length, "change")].filter((part) => part !== "").join(" · "));
+  item.tooltip = makeVisible(workspace.asRelativePath(uri));
+  item.contextValue = "document";
+  return item;
+}
+
+function changeItem(hunk: Hunk): TreeItem {
+  const item = new TreeItem(titleOf(hunk), TreeItemCollapsibleState.None);
+  item.id = hunk.id;
+  item.iconPath = new ThemeIcon(iconOf(hunk));
+  item.description = hunk.editedByUser ? `${sizeOf(hunk)}, edited by you` : sizeOf(hunk);
+  item.tooltip = `${titleOf(hunk)}\n${sizeOf(hunk)}`;
+  item.contextValue = "change";
+  const open: Command = { title: "Open", command: "handrail.client.openChange", arguments: [{ kind: "change", turn: "", hunks: [hunk] }] };
+  item.command = open;
+  return item;
+}
+
+function rowTexts(hunk: Hunk): unknown[] {
+  return [hunk.uri, hunk.id, titleOf(hunk), sizeOf(hunk), hunk.editedByUser];
+}
+
+function iconOf({ kind, before, after }: Hunk): string {
+  if (kind === "created") return "diff-added";
+  if (kind === "deleted") return "diff-removed";
+  if (kind === "renamed") return "diff-renamed";
+  if (after === "" && before !== "") return "remove";
+  return before === "" && after !== "" ? "add" : "edit";
+}
