@@ -69,7 +69,6 @@ def joined(
     from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
-    from handrail.headless.summary import VERIFIER
     from handrail.lsp.edits.apply_edit import Patience
     from handrail.lsp.server import create_server
     from handrail.lsp.world import World
@@ -95,7 +94,7 @@ def joined(
         grants=GrantFile(state_folder(), lambda: folders.roots),
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         stamp=stamp,
-        diagnostics=_verifier(os.environ.get(VERIFIER)),
+        diagnostics=_verifier(),
         sandbox=_sandbox(os.environ.get(SANDBOX)),
         patience=Patience(
             answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s
@@ -139,9 +138,11 @@ def _log_failed_thread(failed: threading.ExceptHookArgs) -> None:
     logger.error("The thread %s has failed.", name, exc_info=told)
 
 
-def _verifier(value: str | None) -> bool | None:
+def _verifier() -> bool | None:
     """What the environment says of failure diagnostics: on, off, or nothing."""
-    return {"0": False, "1": True}.get((value or "").strip())
+    from handrail.headless.summary import VERIFIER
+
+    return {"0": False, "1": True}.get(os.environ.get(VERIFIER, "").strip())
 
 
 def _sandbox(value: str | None) -> Sandbox | None:
