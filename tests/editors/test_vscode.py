@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from editors import four_patches, installed, review_story, review_view, waiting
+from editors import four_patches, injections, installed, review_story, review_view, waiting
 from editors.four_patches import replace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,33 +52,16 @@ REPLY = """\
 I raised the tax and renamed the rest accordingly.
 
 prices.py
-<<<<<<< SEARCH
 TAX = 0.19
-=======
-TAX = 0.21
-# raised in January
->>>>>>> REPLACE
 
 shop.py
-<<<<<<< SEARCH
 print(total([10, 20]))
-=======
-print(f"{total([10, 20]):.2f}")
->>>>>>> REPLACE
 
 note.txt
-<<<<<<< SEARCH
 Gr\u00fc\u00dfe
-=======
-Viele Gr\u00fc\u00dfe
->>>>>>> REPLACE
 
 prices.py
-<<<<<<< SEARCH
     return sum(articles) + TAX * len(articles)
-=======
-    return round(sum(items) * (1 + TAX), 2)
->>>>>>> REPLACE
 """
 
 
@@ -309,6 +292,14 @@ def test_changes_are_reviewed_in_the_views_and_editors_of_vscode(code: VSCode) -
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:
     code.run("reloaded", scenario={}, **code.own_server)
     assert not (code.workspace / "ran.txt").exists()
+
+
+def test_hostile_texts_and_much_of_everything_in_the_chat_view(code: VSCode) -> None:
+    hostile = "<img src=x onerror=alert(1)> [fine](command:handrail-host-tests.harm).txt"
+    (code.workspace / hostile).write_bytes(b"one\n")
+    code.run(
+        "chat_abuse", scenario={"injections": injections.all_of_them(), "file": hostile}, **code.own_server
+    )
 
 
 def test_ways_in_the_chat_view(code: VSCode) -> None:

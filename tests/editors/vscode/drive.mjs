@@ -39,7 +39,9 @@ const ACTIONS = {
   drop: (_page, place, name, uris) => place.getByRole("textbox", { name }).evaluate(drop, uris),
   paste: (_page, place, name, file) => place.getByRole("textbox", { name }).evaluate(paste, file),
   look: (page, _place, isHere) => page.evaluate(look, isHere),
-  post: (_page, place, messages) => place.evaluate(post, messages),
+  post: (_page, place, messages) => place.parentFrame().evaluate(post, messages),
+  texts: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.textContent)), // in sight or not
+  html: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.outerHTML)),
   axe: (_page, place) => audit(place),
   select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
   mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
@@ -81,9 +83,9 @@ function look(isHere) {
   document.dispatchEvent(new Event("visibilitychange")); // VS Code asks anew whether it has the focus
 }
 
-/** Sends to the extension, as the script of a webview's page does; that script alone has the function for it. */
+/** Sends to the extension in the frame around a webview's page, by the function that the page's script is given as its API. */
 function post(messages) {
-  for (const message of messages) window.parent.postMessage({ channel: "onmessage", data: { message, transfer: [] } }, "*");
+  for (const message of messages) window.__vscode_post_message__("onmessage", { message }, undefined);
 }
 
 /** What axe-core finds in a frame: the rules that are broken, and where. */
