@@ -1,7 +1,5 @@
 """
 Twenty texts that want to run, load, lead elsewhere or hide, and how each of them must read.
-
-The view shows a text in three ways: *exact*, where a yes is given to it; *visible*, where it is a name; *readable*, elsewhere.
 """
 
 HARM = "command:handrail-host-tests.harm"
@@ -30,11 +28,8 @@ TEXTS = (
 
 
 def all_of_them() -> list[dict[str, str]]:
-    """Each text with the ways in which it must read."""
-    return [
-        {"text": text, "exact": _numbered(text), "visible": _numbered(text), "readable": _numbered(text)}
-        for text in TEXTS
-    ]
+    """Each text, and how it must read."""
+    return [{"text": text, "shown": _numbered(text)} for text in TEXTS]
 
 
 def _numbered(text: str) -> str:

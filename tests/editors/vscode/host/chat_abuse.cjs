@@ -49,27 +49,27 @@ module.exports = {
     );
     await inView({ sees: "New conversation", ...write(injections[5].text) });
     await inView({ sees: "The model asks:", picture: "asks" });
-    await inert(".question", injections.slice(2, 5).map(({ exact }) => exact));
+    await inert(".question", injections.slice(2, 5).map(({ shown }) => shown));
     await sound("The model asks:");
     await inView({ sees: "The model asks:", does: [["click", "button", "No answer"]] });
     await inView({ sees: "May this command run?", picture: "question" });
-    await inert(".question pre", injections.map(({ exact }) => exact));
+    await inert(".question pre", injections.map(({ shown }) => shown));
     await sound("May this command run?");
     await inView({ sees: "May this command run?", does: [["click", "button", "Allow once"]] });
     await until("the command has run", () => ran("ran.txt"));
     await inView({ sees: "All of it was shown.", picture: "shown" });
-    await inert(".todos", injections.map(({ visible }) => visible));
-    const printed = injections.map(({ readable }) => readable).filter((text) => !text.includes("\\x")); // escapes are taken out of output
+    await inert(".todos", injections.map(({ shown }) => shown));
+    const printed = injections.map(({ shown }) => shown).filter((text) => !text.includes("\\x")); // escapes are taken out of output
     await inert(".call pre", printed);
-    await inert(".prompt .said", [injections[5].readable]);
+    await inert(".prompt .said", [injections[5].shown]);
     await sound("All of it was shown.");
   },
   "a title that wants to run is a title": async () => {
-    for (const { text, visible } of injections.slice(0, 4)) {
+    for (const { text, shown } of injections.slice(0, 4)) {
       const renamed = command("handrail.client.renameChat");
       await user({ sees: "The new title", does: [["press", "Control+A"], ["type", text], ENTER] });
       await renamed;
-      await until("it is shown", async () => (await inView({ sees: "Send", reads: { title: "h1" } })).title[0]?.replace(/\s+/g, "") === visible.replace(/\s+/g, ""));
+      await until("it is shown", async () => (await inView({ sees: "Send", reads: { title: "h1" } })).title[0]?.replace(/\s+/g, "") === shown.replace(/\s+/g, ""));
     }
     assert.equal(harmed, false);
   },
