@@ -219,7 +219,9 @@ class Buffers:
             edits = [{**each, "newText": LINE_END.sub(eol, each["newText"])} for each in edits]
         document.past.append(document.text)
         # One that was under way when its document was closed is made in what is opened, as far as it fits.
-        is_any = self.profile.is_versionless or (self.profile.takes_version_0 and not named["version"])
+        is_any = self.profile.is_versionless or (
+            self.profile.takes_version_0 and not named.get("version", -1)
+        )
         document.edit(edits, self.encoding, blindly=is_any or was_closed)
 
     def edit_open(self, uri: str, edits: list[Json]) -> None:

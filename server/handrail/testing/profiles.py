@@ -162,3 +162,23 @@ READER = replace(VIM, name="reader", takes_no_edits=True)
 
 EDITORS = (VSCODE, NEOVIM, EMACS)
 EVERY_EDITOR = (*EDITORS, VIM)
+
+# Written from Helix's source, not recorded: it refuses an edit of another version.
+HELIX = ClientProfile(
+    name="helix",
+    recording="helix-from-source.json",
+    stale=Stale.REFUSE,
+    first_version=0,
+    tells_at_once=True,
+    opens_closed=True,
+)
+# A client without a user, such as a script: it holds texts byte by byte.
+HEADLESS = ClientProfile(
+    name="headless",
+    recording="headless-from-source.json",
+    stale=Stale.REFUSE,
+    first_version=1,
+    tells_at_once=True,
+    opens_closed=True,
+)
+PROFILES = (VSCODE, NEOVIM, EMACS, LSP_MODE, VIM, HELIX, HEADLESS)
