@@ -19,6 +19,7 @@ from functools import partial
 from handrail.agent.tools import patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
 from handrail.agent.tools.look import agreed, unless_stopped
+from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
@@ -31,6 +32,7 @@ from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
+from handrail.agent.turn.seen import Seen
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
@@ -101,13 +103,14 @@ class Executor:
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
-        self.feedback = Feedback(ports=self.ports)
+        self.feedback, self.seen = Feedback(ports=self.ports), Seen(ports=self.ports)
         self._edits = EditCalls(
             ports=self.ports,
             misses=self.misses,
             saver=self._saver,
             late=self._late,
             feedback=self.feedback,
+            seen=self.seen,
             is_stopped=self._stop.is_set,
             notice=lambda call, text: self._notice(call, text, is_warning=True),
         )
@@ -230,13 +233,15 @@ class Executor:
                 break
             still.append(await self._still(each))
         await self._finish([self._refused(each, order) for each in still if isinstance(each, Refused)], done)
-        ready = [each for each in still if isinstance(each, Ready)]
-        await self._finish(await self._batch(ready, order), done)
+        await self._finish(
+            await self._batch([each for each in still if isinstance(each, Ready)], order), done
+        )
 
     async def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
         """Tell of the outcomes of a batch, and keep its results."""
         found = [outcome for each in batch for outcome in each.outcomes]
         self.outcomes += found
+        self.seen.note(found)
         self.settle(found)
         for each in batch:
             for outcome in each.outcomes:
@@ -263,8 +268,6 @@ class Executor:
             with suppress(CheckpointError):
                 if await self.ports.checkpoints.withdraw(self.checkpoint):
                     self.checkpoint = None
-
-    # ---- Before anything runs ---------------------------------------------------------------------
 
     async def _judge(self, ready: Ready | Refused) -> Ready | Refused | Questioned:
         if isinstance(ready, Refused):
@@ -311,8 +314,7 @@ class Executor:
         return [*filter(None, ran), *await self._edit(edits, order)]
 
     def _started(self, ready: Ready) -> None:
-        call = ready.call
-        self.observe(CallStarted(call=call.id, tool=call.name, title=ready.action.title))
+        self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
 
     async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""
@@ -326,6 +328,8 @@ class Executor:
 
     async def _look(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits | Command | Inquiry)
+        if isinstance(ready.action, ReadFile):
+            await self.seen.read(ready.places.values())
         if not isinstance(ready.action, Visit):
             looking = ready.action.run(ready.places, self.ports)
         else:
@@ -358,6 +362,7 @@ class Executor:
         known = {each.mutation.id for each in self.outcomes}
         found = [each for each in self._made(call, effects, order) if each.mutation.id not in known]
         self.outcomes += found
+        self.seen.note(found)
         self.settle(found)
         for outcome in found:
             self.observe(outcome)
@@ -382,13 +387,13 @@ class Executor:
         """Some of *found* show after they were told not to, or before they are told at all."""
         told = {outcome.mutation.id: at for at, outcome in enumerate(self.outcomes)}
         self._early += [each for each in found if each.mutation.id not in told]
-        known = [each for each in found if each.mutation.id in told]
-        better = [each for each in known if each.is_news(self.outcomes[told[each.mutation.id]])]
+        better = [e for e in found if e.mutation.id in told and e.is_news(self.outcomes[told[e.mutation.id]])]
         if not better:
             return
         for outcome in better:
             self.outcomes[told[outcome.mutation.id]] = outcome
         self.misses.update(ledger.missed(self.misses, better))
+        self.seen.note(better)
         self.correct(better)
 
     def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:

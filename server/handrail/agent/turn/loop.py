@@ -113,7 +113,7 @@ async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Sessio
     if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
         await wishes.keep(session.withdrawn())
         return GiveUp(reason=why, answer="")
-    session = session.steered(wishes.steered())
+    session = session.steered([*wishes.steered(), *await executor.seen.changes()])
     return await _fitted(session, executor, wishes.facts(), full=False) or session
 
 

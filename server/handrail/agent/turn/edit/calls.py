@@ -15,6 +15,7 @@ from handrail.agent.turn.edit.plan import Planner
 from handrail.agent.turn.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready
+from handrail.agent.turn.seen import Seen
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolResult
 from handrail.core.ledger import ledger, report
@@ -39,6 +40,7 @@ class EditCalls:
         misses: How many calls in a row have failed to edit each document.
         late: Told of edits that show late.
         feedback: Says what the edits broke.
+        seen: Says what has changed since the model read it.
         notice: Warns the user of a call.
         follow: Whether more edits of the same answer follow: problems are asked for after the last.
     """
@@ -48,6 +50,7 @@ class EditCalls:
     saver: Saver
     late: Listener
     feedback: Feedback
+    seen: Seen
     is_stopped: Callable[[], bool]
     notice: Callable[[ToolCall, str], None]
     follow: bool = False
@@ -62,6 +65,8 @@ class EditCalls:
             for ready, action in zip(batch, actions, strict=True)
             for patch in action.patches
         )
+        places = [place.identity for ready in batch for place in ready.places.values()]
+        notes = await self.seen.changes(places)
         calls = []
         for ready, action in zip(batch, actions, strict=True):
             planner = Planner(self.ports.editor, ready.places, mutation(ready.call))
@@ -74,8 +79,10 @@ class EditCalls:
         if self.follow or self.is_stopped():
             self.feedback.note(found)
         elif done and (told := await self.feedback.after(found)):
-            last = done[-1]
-            done[-1] = replace(last, result=replace(last.result, text=f"{last.result.text}\n{told}"))
+            notes.append(told)
+        if done and notes:
+            result = done[-1].result
+            done[-1] = replace(done[-1], result=replace(result, text="\n".join((result.text, *notes))))
         return Edited(done=done, checkpoint=made.checkpoint)
 
     def _done(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
