@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from handrail.adapters.commands import shell_parser
+from handrail.agent.tools import TOOLS
 from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.policy import grants, place, rules, shell, verdict
@@ -17,6 +18,7 @@ from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.containment import Available, Contained, Need, Sandbox, needs
 from handrail.core.policy.shell import ParsedCommand
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import screen
 from spec import Case, cases
 
@@ -52,6 +54,7 @@ def test_policy(case: Case) -> None:
     )
     request = verdict.Request(
         tool=tool,
+        kind=TOOLS[tool].kind if tool in TOOLS else ToolKind.READ,
         places=tuple(places),
         written=written,
         command=command,
@@ -110,7 +113,8 @@ def test_rules(case: Case) -> None:
         return
     said = ""
     for path in case["paths"].splitlines():
-        decision = rules.of_path(found, case.get("paths", "tool", "patch"), path)
+        tool = case.get("paths", "tool", "patch")
+        decision = rules.of_path(found, tool, TOOLS[tool].kind, path)
         said += f"{path}: {decision or 'nothing'}\n"
     case.check(says=said)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from handrail.core.policy import wildcard
 from handrail.core.policy.rules import Decision, Rule, of_path
+from handrail.core.policy.tool_kind import ToolKind
 
 PIECES = st.lists(st.sampled_from(["a", "b", "/", "*", "**", "**/", "/**", "?", "ab", "."]), max_size=8)
 TEXTS = st.text("ab/.", max_size=12)
@@ -53,6 +54,9 @@ def test_texts(pattern: str, text: str) -> None:
 @pytest.mark.parametrize("text", ["a" * 4_000, "a/" * 2_000, "a " * 2_000])
 def test_no_pattern_takes_long(pattern: str, text: str) -> None:
     began = time.process_time()
-    assert of_path([Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", text) is None
+    assert (
+        of_path([Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", ToolKind.READ, text)
+        is None
+    )
     assert not wildcard.of_text(pattern).fullmatch(text)
     assert time.process_time() - began < 10

@@ -16,7 +16,7 @@ from pathlib import Path
 from handrail import __version__
 from handrail.adapters.state.config_file import OWN, ConfigError, read
 from handrail.core.policy.environment import LOGIN
-from handrail.core.policy.rules import GROUPS
+from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.core.results.redact import KEY_NAME
 from handrail.lsp import settings
 from handrail.lsp.settings import APPROVALS, SETTINGS, Setting, Wrong
@@ -123,7 +123,7 @@ def rule_of(given: str) -> dict[str, str]:
     from handrail.agent.tools import TOOLS
 
     tool, _, pattern = given.partition(":")
-    if tool not in (known := ["*", *GROUPS, *TOOLS]):
+    if tool not in (known := ["*", *RULE_GROUPS, *TOOLS]):
         near = difflib.get_close_matches(tool, known, 1, LIKE)
         hint = f"did you mean `{near[0]}`" if near else f"tools are {', '.join(sorted(known))}"
         raise ConfigError(

@@ -9,6 +9,7 @@ import pytest
 
 from handrail.adapters.workspace.folders import Folders
 from handrail.adapters.workspace.protected import PROTECTIONS, protection_of
+from handrail.agent.tools import TOOLS
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.verdict import Allow, Ask, Request, verdict
@@ -44,9 +45,13 @@ def test_what_runs_later_is_can_be_read_and_not_written(tmp_path: Path, path: st
         assert isinstance(place, Place)
         assert (place.standing, bool(place.why)) == (Standing.RUNS_LATER, True), spelled
         for tool in ("write_file", "patch"):
-            assert isinstance(verdict(Request(tool=tool, places=(place,)), Rights()), Ask)
+            assert isinstance(
+                verdict(Request(tool=tool, kind=TOOLS[tool].kind, places=(place,)), Rights()), Ask
+            )
         for tool in ("read_file", "search", "list_files"):
-            assert isinstance(verdict(Request(tool=tool, places=(place,)), Rights()), Allow)
+            assert isinstance(
+                verdict(Request(tool=tool, kind=TOOLS[tool].kind, places=(place,)), Rights()), Allow
+            )
 
 
 @pytest.mark.parametrize("path", PLAIN)

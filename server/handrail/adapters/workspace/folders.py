@@ -38,6 +38,7 @@ from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 
@@ -135,7 +136,7 @@ class Folders:
             return ()
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
         ground = reached.Ground(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
-        said = [each for each in self._rules() if each.is_for(READING)]
+        said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
         try:
             found = ground.reached(real, reals[home[0]], below)
             if any(each.decision is not Decision.ALLOW for each in said) and real.is_dir():
@@ -144,7 +145,7 @@ class Folders:
                     real,
                     reals[home[0]],
                     below,
-                    lambda path: rules.of_path(said, READING, shown_path(path, reals, names)),
+                    lambda path: rules.of_path(said, READING, ToolKind.READ, shown_path(path, reals, names)),
                 )
         except reached.TooManyError:
             return None

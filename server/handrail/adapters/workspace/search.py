@@ -19,6 +19,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
 from handrail.ports import Document
 
@@ -44,9 +45,11 @@ class Ground:
 
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
-        said = [rules.of_path(self.rules, tool, place.path) for tool in ("read_file", "search")]
+        said = [
+            rules.of_path(self.rules, tool, ToolKind.READ, place.path) for tool in ("read_file", "search")
+        ]
         if Decision.ASK in said and Decision.BLOCK not in said and within is not None:
-            return rules.of_path(self.rules, "search", within.path) is not Decision.ASK
+            return rules.of_path(self.rules, "search", ToolKind.READ, within.path) is not Decision.ASK
         return Decision.BLOCK in said or Decision.ASK in said
 
     def is_internal(self, name: str) -> bool:

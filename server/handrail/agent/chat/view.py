@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from handrail.agent import tools
 from handrail.agent.chat.transcript import (
     Call,
     Item,
@@ -21,11 +22,11 @@ from handrail.agent.chat.transcript import (
     Waiting,
     Words,
 )
-from handrail.agent.tools import CHANGING
 from handrail.core import surfaces
 from handrail.core.conversation import todo
 from handrail.core.conversation.message import ToolResult, Usage
 from handrail.core.documents.page import Part
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 
 ASK = "ask"  # the part below which the user writes
@@ -37,9 +38,7 @@ TITLE_CHARS = 120
 SUMMARY_CHARS = 200
 LIMIT_ROWS = 15  # of what a call has printed; all of it is shown on demand
 LIMIT_CHARS = 6_000  # of it
-COMMANDS = frozenset({"terminal", "read_output", "stop"})  # of which the end says most
 KINDS: dict[type[object], str] = {Waiting: "asked", Remark: "remark"}  # of which no journal tells
-SHORT = frozenset({"read_file", "list_files", "search"})  # of which a line says enough
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 RUN = re.compile(r"`+")
 OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\s*$)")
@@ -212,8 +211,8 @@ class View:
         yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
         if call.output:  # it goes on in the background
             yield from self._printed(call.output, is_end=True)
-        elif more and ((call.tool not in SHORT and not call.todos) or failed):
-            yield from self._printed(more, is_end=call.tool in COMMANDS)
+        elif more and ((not needs_one_line(call.tool) and not call.todos) or failed):
+            yield from self._printed(more, is_end=ends_with_the_point(call.tool))
 
     def _printed(self, text: str, *, is_end: bool) -> Iterator[str]:
         text = self.redact(text).strip("\n")
@@ -331,7 +330,17 @@ def heading(parts: Sequence[Part], key: str) -> str:
     return surfaces.line(said[0], TITLE_CHARS) if said else ""
 
 
+def needs_one_line(tool: str) -> bool:
+    """Whether the title of a call of *tool* says enough, without its result."""
+    return tools.kind_of(tool) is ToolKind.READ
+
+
+def ends_with_the_point(tool: str) -> bool:
+    """Whether the end of what *tool* gives matters most, as with everything that programs print."""
+    return tools.kind_of(tool) in (ToolKind.COMMAND, ToolKind.OUTPUT)
+
+
 def may_have_changed(one: Round) -> bool:
     """Whether a turn may have changed documents."""
     calls = (each for each in one.items if isinstance(each, Call))
-    return any(each.tool in CHANGING and each.result is not None for each in calls)
+    return any(tools.changes(each.tool) and each.result is not None for each in calls)

@@ -1,4 +1,8 @@
-"""The tools that a model can call; `TOOLS` is the only registry."""
+"""
+The tools that a model can call; `TOOLS` is the only registry.
+
+To add a tool, write a module with a `TOOL` and name it below. All else follows from its `kind`.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ from handrail.agent.tools import (
     write_file,
 )
 from handrail.agent.tools.call import Tool
+from handrail.core.policy.tool_kind import ToolKind
 
-CHANGING = frozenset({"write_file", "patch", "terminal", "stop"})  # offered only where documents may change
 TOOLS: Mapping[str, Tool] = {
     tool.offer.name: tool
     for tool in (
@@ -36,3 +40,15 @@ TOOLS: Mapping[str, Tool] = {
         todo.TOOL,
     )
 }
+
+
+def kind_of(name: str) -> ToolKind | None:
+    """The kind of the tool called *name*; None if there is no such tool."""
+    tool = TOOLS.get(name)
+    return tool.kind if tool is not None else None
+
+
+def changes(name: str) -> bool:
+    """Whether the tool called *name* may change something."""
+    kind = kind_of(name)
+    return kind is not None and kind.changes

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import DENY
 
 LIMIT_CHOICES = 6
@@ -31,6 +32,7 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.TALK,
     offer=call.offer(
         "ask_user",
         "Ask the user what you cannot find out and only they can decide. Calls that only read do "

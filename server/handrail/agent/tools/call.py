@@ -22,6 +22,7 @@ from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained, Need
 from handrail.core.policy.place import Place
 from handrail.core.policy.shell import Appeared
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
 
 Arguments = Mapping[str, object]
@@ -206,17 +207,39 @@ class Command:
 Action = Look | Visit | Edits | Inquiry | Command
 
 
+def is_of(kind: ToolKind, action: Action) -> bool:
+    """
+    Whether a call of a tool of that *kind* may turn into *action*.
+
+    The user's rules and the turn's mode know a tool by its kind, so a tool that says that it reads must not
+    change anything.
+    """
+    match action:
+        case Edits():
+            return kind is ToolKind.EDIT
+        case Command() | Visit(stops=True):
+            return kind is ToolKind.COMMAND
+        case Visit():
+            return kind in (ToolKind.COMMAND, ToolKind.OUTPUT)
+        case Inquiry():
+            return kind is ToolKind.TALK
+        case _:
+            return kind not in (ToolKind.EDIT, ToolKind.COMMAND)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """
     A tool.
 
     Attributes:
+        kind: What it does. Rules, modes and scheduling follow from it; see `is_of`.
         offer: What the model sees of it.
         parse: Reads its arguments.
         needs: What the editor must offer (`Languages.offers`), or the tool is not there; empty for nothing.
     """
 
+    kind: ToolKind
     offer: ToolOffer
     parse: Callable[[Arguments], Action | Failure]
     needs: str = ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import search
 from handrail.ports import Ports
 
@@ -46,6 +47,7 @@ def parse(arguments: call.Arguments) -> ListFiles | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.READ,
     offer=call.offer(
         "list_files",
         "List the files of a folder and of all folders below it. Ignored files (.gitignore) are left out. "

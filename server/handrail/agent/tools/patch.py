@@ -16,6 +16,7 @@ from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import notations as notation
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
+from handrail.core.policy.tool_kind import ToolKind
 
 NAMED_FILE = re.compile(
     r"^(?:[ \t]*\*\*\* ?(?:Add|Update|Delete) File:[ \t]*|\+\+\+ (?:b/)?)(\S.*?)\s*$",
@@ -146,6 +147,7 @@ DESCRIPTION = "\n".join(
 )
 
 TOOL = call.Tool(
+    kind=ToolKind.EDIT,
     offer=call.offer(
         "patch",
         DESCRIPTION,

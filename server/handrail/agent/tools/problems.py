@@ -13,6 +13,7 @@ from handrail.core.ledger import problems
 from handrail.core.ledger.problems import Found
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
 from handrail.ports.languages import PROBLEMS, Report, Unwatched
@@ -61,7 +62,7 @@ async def _all(ports: Ports) -> list[Found]:
     for uri, known in (await ports.languages.known_problems()).items():
         place = ports.workspace.resolve(uri)
         if isinstance(place, Place) and isinstance(
-            verdict(Request(tool=READ, places=(place,)), rights), Allow
+            verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights), Allow
         ):
             found.append(Found(path=place.path, problems=_in_order(known)))
     return sorted(found, key=lambda each: each.path)
@@ -78,6 +79,7 @@ def parse(arguments: call.Arguments) -> Problems | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.READ,
     offer=call.offer(
         PROBLEMS,
         "List the errors and warnings that the editor's language servers report.",

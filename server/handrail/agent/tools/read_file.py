@@ -19,6 +19,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching import indent
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
 
 LIMIT_LINES = 2_000
@@ -138,6 +139,7 @@ def parse(arguments: call.Arguments) -> ReadFile | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.READ,
     offer=call.offer(
         "read_file",
         "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each line "

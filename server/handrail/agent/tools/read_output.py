@@ -13,6 +13,7 @@ from handrail.agent.tools import call
 from handrail.agent.tools.call import Visit
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import truncate
 from handrail.core.results.search import Page
 from handrail.ports import Ports
@@ -95,6 +96,7 @@ def parse(arguments: call.Arguments) -> ReadOutput | Visit | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.OUTPUT,
     offer=call.offer(
         "read_output",
         "Read an output that was too long for a result: page by page, or only the lines that match. Or look "

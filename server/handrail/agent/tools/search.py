@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import search
 from handrail.ports import Ports
 
@@ -64,6 +65,7 @@ def parse(arguments: call.Arguments) -> Searching | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.READ,
     offer=call.offer(
         "search",
         "Search files line by line for a regular expression, unsaved text included. Ignored files "

@@ -7,6 +7,7 @@ from __future__ import annotations
 from handrail.agent.tools import call
 from handrail.agent.tools.call import Visit
 from handrail.core.failure import Failure
+from handrail.core.policy.tool_kind import ToolKind
 
 
 def parse(arguments: call.Arguments) -> Visit | Failure:
@@ -18,6 +19,7 @@ def parse(arguments: call.Arguments) -> Visit | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.COMMAND,
     offer=call.offer(
         "stop",
         "End a background command and all that it has started; says what it printed last and changed.",

@@ -16,6 +16,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.place import Place
 from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 from handrail.ports import Ports
 
@@ -206,6 +207,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.COMMAND,
     offer=call.offer(
         "terminal",
         "Run a command line with bash and read what it prints, such as "

@@ -11,6 +11,7 @@ from handrail.agent.tools import call
 from handrail.core.conversation import todo
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
 
 
@@ -43,6 +44,7 @@ def parse(arguments: call.Arguments) -> Todo | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.TALK,
     offer=call.offer(
         todo.NAME,
         "Keep a todo list for work of several steps; the user sees it. Give the whole list "

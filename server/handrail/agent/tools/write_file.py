@@ -9,6 +9,7 @@ from __future__ import annotations
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
 from handrail.core.patches.notations import FilePatch, Operation
+from handrail.core.policy.tool_kind import ToolKind
 
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:
@@ -25,6 +26,7 @@ def parse(arguments: call.Arguments) -> call.Edits | Failure:
 
 
 TOOL = call.Tool(
+    kind=ToolKind.EDIT,
     offer=call.offer(
         "write_file",
         "Create a file with its folders, or replace all text of one that exists. Give the complete text and "

@@ -110,7 +110,7 @@ class Approvals:
             subject=", ".join(paths),
             detail="A command reads the disk, and would see these documents without your unsaved changes.",
             choices=(DENY, ALLOW, FOR_SESSION),
-            rules=(SAVING.in_words,),
+            rules=(SAVING.in_words(None),),
         )
         answer = await self._ask(question)
         if answer == FOR_SESSION:
@@ -164,7 +164,7 @@ class Approvals:
             detail=ask.detail,
             choices=LEAVE if ask.lasts else (DENY, ALLOW),
             folder=request.places[0].path if request.command is not None else "",
-            rules=tuple(sorted(grant.in_words for grant in ask.grants)) if ask.lasts else (),
+            rules=tuple(sorted(grant.in_words(request.kind) for grant in ask.grants)) if ask.lasts else (),
             diff=diff,
         )
 

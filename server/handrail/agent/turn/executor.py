@@ -4,8 +4,7 @@ The one executor: every tool call of every turn takes this road, in this order.
 Resolve, judge, put into batches; then for each batch plan the edits and make them (`landing`). What is asked
 about is in no batch until the user allows it; calls that only read go on meanwhile. A call that is not
 allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
-When the turn is cancelled, a command is ended, and what may change something is awaited, so that nothing is
-edited after the cancellation has been answered; what only reads is left alone.
+A cancelled turn ends its command and awaits what may change something; what only reads is left alone.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from handrail.agent.tools import patch
+from handrail.agent.tools import kind_of, patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
 from handrail.agent.tools.look import agreed, unless_stopped
 from handrail.agent.tools.read_file import ReadFile
@@ -44,6 +43,7 @@ from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import CheckpointError, Ports
 
@@ -289,7 +289,7 @@ class Executor:
         if ready is not None and isinstance(ready.action, Edits):
             mutation = self._mutation(ready.call, order)
             found = tuple(output.untried(mutation, place, failure) for place in ready.places.values())
-        elif ready is None and refused.call.name in ("patch", "write_file"):
+        elif ready is None and kind_of(refused.call.name) is ToolKind.EDIT:
             named = patch.named_in(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
             meant = place if isinstance(place, Place) and place.standing is Standing.INSIDE else None

@@ -14,6 +14,7 @@ from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
 
@@ -100,7 +101,7 @@ async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
         place = ports.workspace.resolve(name)
         if isinstance(place, Failure) or place.identity in found:
             continue
-        judged = verdict(Request(tool=READ, places=(place,)), rights)
+        judged = verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights)
         if not isinstance(judged, Allow):
             if await ports.editor.read_bytes(place.uri) is not None:
                 left_out[_why_not(name, place, judged)] = None

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from handrail.agent.tools import CHANGING, TOOLS
+from handrail.agent.tools import TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
@@ -58,8 +58,8 @@ class Wishes:
 
 def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
     """The tools that a model may call in *mode*, with what the editor offers."""
-    there = {name: tool for name, tool in TOOLS.items() if tool.needs in ("", *ports.languages.offers)}
-    return tuple(tool.offer for name, tool in there.items() if mode is Mode.EDIT or name not in CHANGING)
+    there = (tool for tool in TOOLS.values() if tool.needs in ("", *ports.languages.offers))
+    return tuple(tool.offer for tool in there if mode is Mode.EDIT or not tool.kind.changes)
 
 
 async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Command, Edits, Inquiry, Visit
+from handrail.agent.tools.call import Action, Command, Edits, Inquiry, Visit, is_of
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
@@ -23,6 +23,7 @@ from handrail.core.policy.containment import NOTHING_AVAILABLE, Sandbox, needs
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
 from handrail.core.policy.schedule import Touch
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request
 from handrail.ports import Document, Ports
 
@@ -81,13 +82,15 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
         action = await _meant(action, ports)
     if isinstance(action, Failure):
         return Refused(call=call, failure=action)
+    if not is_of(tool.kind, action):
+        return Refused(call=call, failure=_of_another_kind(call.name, tool.kind))
     places: dict[str, Place] = {}
     for path in _paths(action):
         place = ports.workspace.resolve(path)
         if isinstance(place, Failure):
             return Refused(call=call, failure=place)
         places[path] = place
-    request = Request(tool=call.name, places=tuple(places.values()))
+    request = Request(tool=call.name, kind=tool.kind, places=tuple(places.values()))
     ready = Ready(call=call, action=action, places=places, request=request)
     return await _command(ready, action, ports) if isinstance(action, Command) else ready
 
@@ -157,6 +160,7 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
     known = needs(part.words for part in found.parsed.parts)
     request = Request(
         tool=ready.call.name,
+        kind=ready.request.kind,
         places=(folder, *found.places),
         written=found.written,
         command=found.parsed,
@@ -211,6 +215,14 @@ def _not_offered(name: str) -> Failure:
         code=Code.BLOCKED,
         message=f"The tool {name} is not offered in this turn, in which nothing may be changed.",
         steps=("Answer from what you can read.",),
+    )
+
+
+def _of_another_kind(name: str, kind: ToolKind) -> Failure:
+    return Failure(
+        code=Code.BLOCKED,
+        message=f"The tool {name} is of kind {kind.value!r} and would do something else. Nothing was done.",
+        steps=("Use another tool. This is a fault of handrail.",),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.tools import CHANGING, TOOLS
+from handrail.agent import tools
 from handrail.core.conversation import compact, todo
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.guard import Trail
@@ -187,7 +187,7 @@ class Session:
         came = [
             result.failure is None
             for call, result in zip(calls, results.results, strict=True)
-            if call.name in CHANGING or call.name not in TOOLS
+            if tools.changes(call.name) or call.name not in tools.TOOLS
         ]
         return replace(
             self,

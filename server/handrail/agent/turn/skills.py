@@ -15,6 +15,7 @@ from handrail.core.conversation.prompt import Skill
 from handrail.core.failure import Failure
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
 
@@ -47,7 +48,7 @@ async def _found(ports: Ports) -> list[Skill]:
             file = ports.workspace.resolve(path)
             if isinstance(file, Failure) or file.identity in found:
                 continue
-            if isinstance(verdict(Request(tool=READ, places=(file,)), rights), Allow):
+            if isinstance(verdict(Request(tool=READ, kind=ToolKind.READ, places=(file,)), rights), Allow):
                 document = await ports.editor.read(file.uri)
                 if not isinstance(document, Failure):
                     found[file.identity] = _skill(path, document.text.content)

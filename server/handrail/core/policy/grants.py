@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from handrail.core.policy import rules
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.rules import Rule
+from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
 
 SAVES = "save"  # no tool: what the user allows before commands
 WEAK_WORK = "weak-work"  # in place of the profile, where Landlock contains what the line writes
@@ -26,17 +26,15 @@ class Grant:
     tool: str
     subject: str
 
-    @property
-    def in_words(self) -> str:
-        """What it allows, for people."""
+    def in_words(self, kind: ToolKind | None) -> str:
+        """What it allows, for people; *kind* is its tool's, None for what is not a tool."""
         if self.tool == SAVES:
             return "documents may be saved before a command"
         if not self.subject:
             return f"{self.tool} may be used"
         subject, *held = self.subject.split(OPENED_MARK)
         folder, is_command, line = subject.partition("\n")
-        takes_paths = any(self.tool in tools for tools in rules.GROUPS.values())  # which may have line ends
-        if is_command and not takes_paths:
+        if is_command and kind not in RULE_GROUPS:  # those take paths, which may have line ends
             return f"{self.tool} may run, in {folder}{_in_words(held)}, exactly: {line}"
         return f"{self.tool} may be used on {self.subject}"
 

@@ -16,11 +16,8 @@ from functools import lru_cache
 
 from handrail.core.policy import wildcard
 from handrail.core.policy.shell import ParsedCommand, Part
+from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
 
-GROUPS: dict[str, frozenset[str]] = {
-    "read": frozenset({"read_file", "search", "list_files", "problems"}),
-    "edit": frozenset({"write_file", "patch"}),
-}
 BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes
 LIMIT_RULES = 500
 LIMIT_PATTERN_CHARS = 1_000
@@ -40,7 +37,7 @@ class Rule:
     One rule.
 
     Attributes:
-        tool: A tool, `read` or `edit` for all that do this, or `*`.
+        tool: A tool, one of `RULE_GROUPS` for all tools of that kind, or `*` for all.
         match: A pattern for the path, or for a part of the command.
     """
 
@@ -48,9 +45,9 @@ class Rule:
     match: str
     decision: Decision
 
-    def is_for(self, tool: str) -> bool:
-        """Whether the rule says something of *tool*."""
-        return self.tool in ("*", tool) or tool in GROUPS.get(self.tool, ())
+    def is_for(self, tool: str, kind: ToolKind) -> bool:
+        """Whether the rule says something of *tool*, which is of that *kind*."""
+        return self.tool in ("*", tool) or (self.tool == kind and kind in RULE_GROUPS)
 
 
 def read(value: object) -> tuple[Rule, ...] | str:
@@ -73,15 +70,15 @@ def read(value: object) -> tuple[Rule, ...] | str:
     return tuple(rules)
 
 
-def of_path(rules: Sequence[Rule], tool: str, path: str) -> Decision | None:
+def of_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
     """What the rules say of a tool's use on *path*, relative to its folder or absolute outside all."""
     for rule in reversed(rules):
-        if rule.is_for(tool) and _path_pattern(rule.match).fullmatch(path):
+        if rule.is_for(tool, kind) and _path_pattern(rule.match).fullmatch(path):
             return rule.decision
     return None
 
 
-def of_part(rules: Sequence[Rule], tool: str, part: Part) -> Decision | None:
+def of_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Decision | None:
     """
     What the rules say of one part of a command.
 
@@ -90,7 +87,7 @@ def of_part(rules: Sequence[Rule], tool: str, part: Part) -> Decision | None:
     """
     written, spellings = _blank(part.text), _spellings(part)
     for rule in reversed(rules):
-        if not rule.is_for(tool):
+        if not rule.is_for(tool, kind):
             continue
         pattern = _text_pattern(rule.match)
         if rule.decision is Decision.ALLOW:
@@ -101,7 +98,7 @@ def of_part(rules: Sequence[Rule], tool: str, part: Part) -> Decision | None:
     return None
 
 
-def of_line(rules: Sequence[Rule], tool: str, command: ParsedCommand) -> Decision | None:
+def of_line(rules: Sequence[Rule], tool: str, kind: ToolKind, command: ParsedCommand) -> Decision | None:
     """
     What the rules say of a whole line.
 
@@ -110,7 +107,7 @@ def of_line(rules: Sequence[Rule], tool: str, command: ParsedCommand) -> Decisio
     """
     line = _blank(command.line)
     for rule in reversed(rules):
-        if not rule.is_for(tool):
+        if not rule.is_for(tool, kind):
             continue
         if rule.decision is Decision.ALLOW:
             matches = rule.match.strip() == command.line.strip() and "*" not in rule.match

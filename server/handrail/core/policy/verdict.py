@@ -31,6 +31,7 @@ from handrail.core.policy.grants import OPENED_MARK, WEAK_WORK, Grant, Rights
 from handrail.core.policy.place import ASKED, Place, Standing, is_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
+from handrail.core.policy.tool_kind import ToolKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,7 @@ class Request:
 
     Attributes:
         tool: The tool that is called.
+        kind: What that tool does.
         places: All that it reads or changes; for a command all that it seems to name.
         written: Those among them that a command's redirects write.
         command: The command line, if it is one.
@@ -56,6 +58,7 @@ class Request:
     """
 
     tool: str
+    kind: ToolKind
     places: tuple[Place, ...] = ()
     written: tuple[Place, ...] = ()
     command: ParsedCommand | None = None
@@ -137,10 +140,10 @@ def verdict(request: Request, rights: Rights) -> Verdict:
         return _of_command(request, request.command, rights)
     asked: list[Place] = []
     for place in request.places:
-        match rules.of_path(rights.rules, request.tool, place.path):
+        match rules.of_path(rights.rules, request.tool, request.kind, place.path):
             case Decision.BLOCK:
                 return Block(failure=_blocked(f"{request.tool} on {place.path}", place.uri))
-            case None if is_asked(place, is_written=request.tool not in rules.GROUPS["read"]):
+            case None if is_asked(place, is_written=request.kind is not ToolKind.READ):
                 asked.append(place)
             case Decision.ASK:
                 asked.append(place)
@@ -208,7 +211,7 @@ OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER, Standing.OU
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
     """A call that names no path: only a rule for the tool as a whole says something of it."""
-    match rules.of_path(rights.rules, request.tool, ""):
+    match rules.of_path(rights.rules, request.tool, request.kind, ""):
         case Decision.BLOCK:
             return Block(failure=_blocked(request.tool, ""))
         case Decision.ASK:
@@ -222,8 +225,8 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
 
 
 def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Verdict:
-    parts = [rules.of_part(rights.rules, request.tool, part) for part in command.parts]
-    line = rules.of_line(rights.rules, request.tool, command)
+    parts = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in command.parts]
+    line = rules.of_line(rights.rules, request.tool, request.kind, command)
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_blocked(command.line, ""))
@@ -347,10 +350,10 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     if request.script is None:
         return
     words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]
-    found = [rules.of_part(rights.rules, request.tool, part) for part in words]
+    found = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in words]
     if request.script.is_read_only:
         read = (*request.places, *request.beneath)
-        found += [rules.of_path(rights.rules, "read_file", place.path) for place in read]
+        found += [rules.of_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read]
     yield from (each for each in found if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 

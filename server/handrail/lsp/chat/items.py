@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.chat.transcript import Call, Item, Remark, Round, Told, Transcript, Waiting, Words
-from handrail.agent.chat.view import COMMANDS, SHORT, Answer, headline, may_have_changed
+from handrail.agent.chat.view import (
+    Answer,
+    ends_with_the_point,
+    headline,
+    may_have_changed,
+    needs_one_line,
+)
 from handrail.core.results import sanitize
 from handrail.lsp import protocol
 from handrail.lsp.protocol import ChatItem
@@ -175,9 +181,8 @@ class Items:
 
     def _call(self, name: str, one: Round, call: Call, beside: Beside) -> protocol.ChatCall:
         summary, output = self._came_to(call)
-        shown = (
-            output[-LIMIT_CHARS:] if call.result is None or call.tool in COMMANDS else output[:LIMIT_CHARS]
-        )
+        from_end = call.result is None or ends_with_the_point(call.tool)
+        shown = output[-LIMIT_CHARS:] if from_end else output[:LIMIT_CHARS]
         failure = None if call.result is None else call.result.failure
         done = "failed" if failure is not None else "lost" if call.result is None else "done"
         todos = [
@@ -211,7 +216,7 @@ class Items:
         first, more = headline(call.result, self.redact)
         if call.output:  # it goes on in the background
             return first, self.redact(call.output).strip("\n")
-        says_enough = call.result.failure is None and (call.tool in SHORT or bool(call.todos))
+        says_enough = call.result.failure is None and (needs_one_line(call.tool) or bool(call.todos))
         return first, "" if says_enough else more.strip("\n")
 
 

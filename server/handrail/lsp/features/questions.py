@@ -6,6 +6,7 @@ from lsprotocol import types as lsp
 
 from handrail.agent import outputs, rules
 from handrail.agent.questions import OpenQuestion
+from handrail.agent.tools import kind_of
 from handrail.core import surfaces
 from handrail.lsp import protocol
 from handrail.lsp.features import actions
@@ -95,7 +96,7 @@ async def list_rules(state: State, params: protocol.RuleListParams) -> list[prot
     return [
         protocol.RuleInfo(
             id=each.id,
-            text=each.grant.in_words,
+            text=each.grant.in_words(kind_of(each.grant.tool)),
             tool=each.grant.tool,
             scope="session" if each.session is not None else "workspace",
             session=each.session,

@@ -1,0 +1,75 @@
+"""
+Each kind of thing is declared once: a dummy of each is added to its one table, and nothing else is touched.
+
+Where files are made from the table, the gate says how to make them again.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import Bench
+from handrail.agent import tools
+from handrail.agent.tools import call as tool_call
+from handrail.agent.turn import loop
+from handrail.core.conversation.prompt import Mode
+from handrail.core.documents.change import Status
+from handrail.core.failure import Failure
+from handrail.core.patches.hunk import FilePatch, Operation
+from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.tool_kind import ToolKind
+from handrail.ports import Terms
+from handrail.testing import answer, call, lay_out
+
+
+def dummy(kind: ToolKind) -> tool_call.Tool:
+    """A tool that removes a file, whatever its *kind* says."""
+
+    def parse(arguments: tool_call.Arguments) -> tool_call.Edits | Failure:
+        path = tool_call.path(arguments)
+        if isinstance(path, Failure):
+            return path
+        return tool_call.Edits(title="Remove", patches=(FilePatch(path=path, operation=Operation.DELETE),))
+
+    offer = tool_call.offer("remove_file", "Remove a file.", {"path": {"type": "string"}}, ("path",))
+    return tool_call.Tool(kind=kind, offer=offer, parse=parse)
+
+
+def add_tool(monkeypatch: pytest.MonkeyPatch, kind: ToolKind) -> None:
+    monkeypatch.setitem(tools.TOOLS, "remove_file", dummy(kind))  # type: ignore[arg-type]  # a dict
+
+
+async def test_a_tool_is_one_entry(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
+    add_tool(monkeypatch, ToolKind.EDIT)
+    assert "remove_file" in {offer.name for offer in loop.offers(Mode.EDIT, bench.ports())}
+    assert "remove_file" not in {offer.name for offer in loop.offers(Mode.ASK, bench.ports())}
+    lay_out(bench.root, {"a.py": b"x\n"})
+    bench.says(answer("", call("remove_file", path="a.py")), answer("Done."))
+    report = await bench.turn()
+    assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
+    assert not (bench.root / "a.py").exists()
+
+
+@pytest.mark.parametrize("group", ["edit", "*", "remove_file"])
+async def test_a_rule_for_a_group_holds_for_a_new_tool(
+    group: str, monkeypatch: pytest.MonkeyPatch, bench: Bench
+) -> None:
+    add_tool(monkeypatch, ToolKind.EDIT)
+    lay_out(bench.root, {"a.py": b"x\n"})
+    rule = Rule(tool=group, match="*", decision=Decision.BLOCK)
+    bench.terms = Terms(rules=(rule,))
+    bench.says(answer("", call("remove_file", path="a.py")), answer("Done."))
+    await bench.turn()
+    assert (bench.root / "a.py").read_bytes() == b"x\n"
+    assert bench.results() == [("c1-1", "blocked")]
+
+
+async def test_a_tool_does_nothing_but_what_its_kind_says(
+    monkeypatch: pytest.MonkeyPatch, bench: Bench
+) -> None:
+    add_tool(monkeypatch, ToolKind.READ)
+    lay_out(bench.root, {"a.py": b"x\n"})
+    bench.says(answer("", call("remove_file", path="a.py")), answer("Done."))
+    await bench.turn()
+    assert (bench.root / "a.py").read_bytes() == b"x\n"
+    assert "of kind 'read'" in bench.texts()[0]
