@@ -1,8 +1,9 @@
 """
 Make what is derived from the protocol and the settings: documentation, JSON schema, TypeScript, manifest.
 
-`handrail.lsp.protocol` and `handrail.lsp.settings` are the only sources. Without arguments the files are
-written; with `--check` nothing is, and the exit code says whether they are what they should be.
+`handrail.lsp.protocol`, `handrail.lsp.settings` and `handrail.core.failure` are the only sources. Without
+arguments the files are written; with `--check` nothing is, and the exit code says whether they are what they
+should be.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import inspect
 import json
 import re
 import sys
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -60,7 +62,7 @@ def main(argv: list[str]) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(wanted, encoding="utf-8", newline="\n")
     for name in stale:
-        print(f"{name}: {'out of date; run scripts/generate.py' if check else 'written'}")
+        print(f"{name}: {'out of date; run `python3 scripts/generate.py`' if check else 'written'}")
     return 1 if stale and check else 0
 
 
@@ -352,6 +354,35 @@ saving cannot take the lock, it must refuse to overwrite a file that changed sin
 """
 
 
+def failures_md() -> str:
+    """The failure codes for people."""
+    out = [f"<!-- {FAILURES_NOTE}. -->", "", "# Failure codes", ""]
+    out += [*FAILURES_INTRODUCTION.strip().splitlines(), ""]
+    for code in Code:
+        out += [f"## {code.value}", "", *_wrapped(code.page), ""]
+    return "\n".join(out)
+
+
+def _wrapped(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.split("\n\n")):
+        yield from [""] * bool(number)
+        yield from textwrap.wrap(paragraph, 120, break_long_words=False, break_on_hyphens=False)
+
+
+FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
+FAILURES_INTRODUCTION = """
+What can go wrong with an edit or another call, and what to do. The code stands in the diagnostic, in the
+turn's report and in what the model is told; it never changes its meaning. A failed edit has changed nothing
+unless its page says otherwise.
+
+A failure is shown until its text comes to its place, until a later edit lands there, until the document is
+rewritten, until its turn is restored, or until you dismiss it. If all occurrences were to be replaced, it
+is shown while any is left. Each quick fix says which line goes and which comes; *Show the change* opens all
+of it as a diff, and what the edit looks for beside what stands there. If you undo a quick fix, its failure
+is shown again.
+"""
+
+
 def _linked(kind: Any) -> str:
     inner = typing.get_args(kind)[0] if typing.get_origin(kind) is list else kind
     many = "[]" if inner is not kind else ""
@@ -426,6 +457,7 @@ def _property(setting: settings.Setting) -> dict[str, Any]:
 
 
 FILES: dict[str, Callable[[], str]] = {
+    "docs/failures.md": failures_md,
     "docs/protocol.md": protocol_md,
     "docs/protocol.schema.json": protocol_schema,
     "docs/settings.md": settings_md,

@@ -6,6 +6,11 @@ Where files are made from the table, the gate says how to make them again.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 from bench import Bench
@@ -14,12 +19,17 @@ from handrail.agent.tools import call as tool_call
 from handrail.agent.turn import loop
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.change import Status
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Operation
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
+from handrail.lsp import protocol, settings
+from handrail.lsp.settings import Scope, Setting
 from handrail.ports import Terms
 from handrail.testing import answer, call, lay_out
+
+sys.path.append(str(Path(__file__).parents[1] / "scripts"))
+import generate  # found by the line above
 
 
 def dummy(kind: ToolKind) -> tool_call.Tool:
@@ -73,3 +83,45 @@ async def test_a_tool_does_nothing_but_what_its_kind_says(
     await bench.turn()
     assert (bench.root / "a.py").read_bytes() == b"x\n"
     assert "of kind 'read'" in bench.texts()[0]
+
+
+def test_a_failure_code_is_one_entry(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    added = SimpleNamespace(value="out-of-ink", page="The pen is empty. Fill it.")
+    monkeypatch.setattr(generate, "Code", [*Code, added])
+    assert "## out-of-ink\n\nThe pen is empty. Fill it.\n" in generate.failures_md()
+    assert '| "out-of-ink"' in generate.protocol_ts()
+    assert generate.main(["--check"]) == 1
+    told = capsys.readouterr().out
+    assert "docs/failures.md: out of date; run `python3 scripts/generate.py`" in told
+    assert "client-vscode/src/protocol.ts: out of date" in told
+
+
+def test_every_failure_code_has_a_page() -> None:
+    assert not [code for code in Code if not code.page.endswith(".")]
+
+
+def test_a_setting_is_one_entry(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    added = Setting(
+        name="ink.colour", default="blue", scope=Scope.WINDOW, choices=("blue", "red"), does="Ink."
+    )
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, added))
+    assert settings.settle({"ink.colour": "red"}, None, None).text(added) == "red"
+    assert settings.settle({"ink.colour": "green"}, None, None).problems
+    assert '"handrail.ink.colour"' in generate.manifest()
+    assert "`handrail.ink.colour`" in generate.settings_md()
+    assert generate.main(["--check"]) == 1
+    told = capsys.readouterr().out
+    assert "docs/settings.md: out of date; run `python3 scripts/generate.py`" in told
+
+
+@pytest.mark.parametrize("make", [generate.protocol_ts, generate.protocol_md])
+def test_a_request_is_documented_from_its_entry(
+    make: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added = protocol.Request(
+        name="ink.fill", params=protocol.TurnWaitParams, result=None, does="Fills the pen."
+    )
+    monkeypatch.setattr(protocol, "REQUESTS", (*protocol.REQUESTS, added))
+    assert "Fills the pen." in make()

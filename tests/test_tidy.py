@@ -81,7 +81,13 @@ def test_every_failure_code_has_a_help_page() -> None:
 
 
 def test_every_request_of_the_protocol_is_answered() -> None:
-    assert {request for request, _ in HANDLERS} == set(protocol.REQUESTS)
+    answered = {request for request, _ in HANDLERS}
+    assert not {request.name for request in protocol.REQUESTS if request not in answered}, (
+        "name who answers this request: add it to HANDLERS in server/handrail/lsp/server.py"
+    )
+    assert not {request.name for request in answered if request not in protocol.REQUESTS}, (
+        "add this request to REQUESTS in server/handrail/lsp/protocol/requests.py"
+    )
 
 
 def test_generated_files_are_what_they_should_be() -> None:
