@@ -37,7 +37,7 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
     turnUpdates: true,
     approvals: true,
     untrusted: !workspace.isTrusted,
-    services: ["save", "chat", "review", "diagnostics", ...(offersModels() ? ["model"] : [])],
+    services: ["save", "secret", "chat", "review", "diagnostics", ...(offersModels() ? ["model"] : [])],
   };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),

@@ -23,6 +23,7 @@ import { count, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import * as protocol from "./protocol";
 import { answerSave } from "./save";
+import { answerSecret } from "./secrets";
 import { findServer } from "./server";
 
 /** The requests that this client sends: params and result by method. */
@@ -61,6 +62,8 @@ export interface Requests {
   [protocol.SESSION_LIST]: [protocol.SessionListParams, protocol.SessionInfo[]];
   [protocol.RULES_LIST]: [protocol.RuleListParams, protocol.RuleInfo[]];
   [protocol.RULES_REMOVE]: [protocol.RuleRemoveParams, null];
+  [protocol.TURN_APPLY]: [protocol.TurnApplyParams, protocol.TurnApplied];
+  [protocol.MODEL_FORGET]: [protocol.ModelForgetParams, null];
   [protocol.WORKSPACE_TRUST]: [protocol.WorkspaceTrustParams, null];
 }
 
@@ -154,10 +157,11 @@ export class Connection implements Disposable {
   }
 
   /** Sends a request, starting the server first if needed. Throws what the server answers as an error. */
-  async request<M extends keyof Requests>(method: M, params: Requests[M][0]): Promise<Requests[M][1]> {
+  async request<M extends keyof Requests>(method: M, params: Requests[M][0], token?: CancellationToken): Promise<Requests[M][1]> {
     const client = await this.start();
     try {
-      return await client.sendRequest<Requests[M][1]>(method, params);
+      if (token === undefined) return await client.sendRequest<Requests[M][1]>(method, params);
+      return await client.sendRequest<Requests[M][1]>(method, params, token);
     } catch (thrown) {
       if (client.state === State.Running) throw thrown;
       throw new UserError("The server ended before it answered. What it did until then is in the last checkpoint.");
@@ -243,6 +247,7 @@ export class Connection implements Disposable {
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
     client.onRequest(protocol.CLIENT_DIAGNOSTICS, (params: protocol.DiagnosticsParams) => this.diagnostics.answer(params, client));
+    client.onRequest(protocol.CLIENT_SECRET, (params: protocol.SecretParams) => answerSecret(this.context.secrets, params));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
       answerModel(params, token, (delta) => {
         void client.sendProgress(MODEL_TEXT, params.partialResultToken, { delta });

@@ -14,8 +14,10 @@ import { createLog } from "./present";
 import { Questions } from "./questions";
 import { Restores } from "./restores";
 import { Review } from "./review/review";
+import { setKey } from "./secrets";
 import { Status } from "./status";
 import { Texts } from "./texts";
+import { offerTools } from "./tools";
 import { Turns } from "./turns";
 import { ANSWER_COMMAND } from "./words";
 
@@ -51,6 +53,7 @@ export function activate(context: ExtensionContext): void {
     [ANSWER_COMMAND]: () => questions.answer(),
     "handrail.client.showOutput": () => questions.showOutput(),
     "handrail.client.removeRule": () => questions.removeRule(),
+    "handrail.client.setKey": () => setKey(context.secrets, server),
     "handrail.client.restartServer": () => server.restart(),
     "handrail.client.showLog": () => {
       log.show();
@@ -69,6 +72,8 @@ export function activate(context: ExtensionContext): void {
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
   context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review);
+  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat);
+  context.subscriptions.push(offerTools(server));
   void server.startShown();
 }
 

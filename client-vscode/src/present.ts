@@ -33,9 +33,18 @@ export function escapeLabel(text: string): string {
   return makeVisible(text).replace(/\$\((?=[A-Za-z0-9-]+(?:~[A-Za-z]+)?\))/g, "\\$(");
 }
 
-/** Escapes a text for a log, which would make a link of an address: what is put in has no width. */
+/** Keys that no log may show. */
+const hidden = new Set<string>();
+
+/** Keeps a key out of all logs from now on. */
+export function hideInLogs(key: string): void {
+  if (key !== "") hidden.add(key).add(JSON.stringify(key).slice(1, -1));
+}
+
+/** Escapes a text for a log, which would make a link of an address: what is put in has no width. Keys are left out. */
 export function escapeLog(text: string): string {
-  return makeVisible(text).replace(/(https?|file):(?=\/\/)/gi, "$1:\u2060");
+  const keyless = [...hidden].reduce((rest, key) => rest.replaceAll(key, "[key]"), text);
+  return makeVisible(keyless).replace(/(https?|file):(?=\/\/)/gi, "$1:\u2060");
 }
 
 /** Shows a notification; resolves to the button that was chosen, as it was given. */

@@ -385,3 +385,8 @@ def results(state: Path) -> list[str]:
         for row in journal.read_text("utf-8").splitlines():
             look(json.loads(row))
     return list(found.values())
+
+
+def test_edits_of_other_agents_and_a_key_that_the_editor_keeps(code: VSCode) -> None:
+    (code.workspace / "list.txt").write_bytes(b"one\ntwo\nthree\n")
+    code.run("tools", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)

@@ -1,0 +1,63 @@
+/**
+ * Keys of models, kept in the editor's secret storage.
+ *
+ * A key goes to the server when the server asks for it, and nowhere else: no settings file has it, and logs leave it out.
+ */
+import type { SecretStorage } from "vscode";
+
+import type { Connection } from "./connection";
+import { tell } from "./messages";
+import { BACK, pick } from "./pick";
+import { hideInLogs, showInput } from "./present";
+import { MODEL_FORGET, type SecretParams, type SecretResult } from "./protocol";
+
+const PREFIX = "key.";
+
+/** Names under which the server asks for keys. */
+const NAMES = [
+  { label: "OpenAI", description: "OPENAI_API_KEY" },
+  { label: "Anthropic", description: "ANTHROPIC_API_KEY" },
+  { label: "Ollama", description: "OLLAMA_API_KEY" },
+  { label: "Another name…", description: "" },
+] as const;
+
+/** Answers the server, which asks for a key by its name. */
+export async function answerSecret(secrets: SecretStorage, { name }: SecretParams): Promise<SecretResult> {
+  const value = await secrets.get(PREFIX + name);
+  if (value === undefined) return {};
+  hideInLogs(value);
+  return { value };
+}
+
+/** Lets the person give a key, which takes the place of an earlier one; an empty one removes it. */
+export async function setKey(secrets: SecretStorage, connection: Connection): Promise<void> {
+  const name = await chooseName();
+  if (name === undefined) return;
+  const value = await showInput({
+    title: "Handrail: Set Key",
+    prompt: `The key ${name}. VS Code keeps it encrypted. Leave the box empty to remove the key.`,
+    password: true,
+    ignoreFocusOut: true,
+  });
+  if (value === undefined) return;
+  const key = value.trim();
+  if (key === "") await secrets.delete(PREFIX + name);
+  else {
+    hideInLogs(key);
+    await secrets.store(PREFIX + name, key);
+  }
+  if (connection.isRunning && connection.offers(MODEL_FORGET)) await connection.request(MODEL_FORGET, {});
+  tell(key === "" ? `the key ${name} is removed.` : `the key ${name} is kept. It counts from the next turn on.`);
+}
+
+async function chooseName(): Promise<string | undefined> {
+  const chosen = await pick(NAMES, { title: "Handrail: Set Key", placeholder: "Whose key is it?" });
+  if (chosen === undefined || chosen === BACK) return undefined;
+  if (chosen.description !== "") return chosen.description;
+  const name = await showInput({
+    title: "Handrail: Set Key",
+    prompt: "The name of the key, as in the setting handrail.keyName",
+    validateInput: (text) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? undefined : "Use letters, digits and underscores only."),
+  });
+  return name === undefined || name === "" ? undefined : name;
+}
