@@ -52,16 +52,33 @@ REPLY = """\
 I raised the tax and renamed the rest accordingly.
 
 prices.py
+<<<<<<< SEARCH
 TAX = 0.19
+=======
+TAX = 0.21
+# raised in January
+>>>>>>> REPLACE
 
 shop.py
+<<<<<<< SEARCH
 print(total([10, 20]))
+=======
+print(f"{total([10, 20]):.2f}")
+>>>>>>> REPLACE
 
 note.txt
+<<<<<<< SEARCH
 Gr\u00fc\u00dfe
+=======
+Viele Gr\u00fc\u00dfe
+>>>>>>> REPLACE
 
 prices.py
+<<<<<<< SEARCH
     return sum(articles) + TAX * len(articles)
+=======
+    return round(sum(items) * (1 + TAX), 2)
+>>>>>>> REPLACE
 """
 
 
