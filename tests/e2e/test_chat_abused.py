@@ -111,3 +111,14 @@ async def test_a_message_may_repeat_an_earlier_one_or_the_models_words(stage: St
     text = await shows(editor, uri, "It is missing in `get`.")
     assert body(text).count(said) == 2
     assert body(text).count(answered) == 2
+
+
+@every_editor
+async def test_a_message_of_many_equal_rows(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "row\n" * 50_000)
+    await shows(editor, uri, "One.")
+    await says(editor, uri, "And now?\n")
+    text = await shows(editor, uri, "Two.")
+    assert text.split("\n").count("row") == 50_000

@@ -9,6 +9,7 @@ there is ours. What a line says counts only where it is the copy of one of ours.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -176,10 +177,9 @@ def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
         there.setdefault(_plain(line.text, is_code=line.is_code), []).append(number)
     found = list[Line]()
     for number, row in enumerate(now):
-        same = [
-            n for code in (True, False) if (said := _plain(row, is_code=code)) for n in there.get(said, ())
-        ]
-        first = next((each for each in sorted(same) if each >= at), None)
+        same = [there.get(said, []) for code in (True, False) if (said := _plain(row, is_code=code))]
+        later = [numbers[place] for numbers in same if (place := bisect_left(numbers, at)) < len(numbers)]
+        first = min(later, default=None)
         if first is not None:
             at = first + 1
             found.append(replace(before[first], text=row))
