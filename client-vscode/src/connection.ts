@@ -54,6 +54,8 @@ export interface Requests {
   [protocol.REVIEW_NEXT]: [protocol.ReviewStepParams, protocol.Hunk];
   [protocol.REVIEW_PREVIOUS]: [protocol.ReviewStepParams, protocol.Hunk];
   [protocol.REVIEW_OPEN]: [protocol.ReviewOpenParams, protocol.ServedDocument];
+  [protocol.REVIEW_COMMENT]: [protocol.ReviewCommentParams, protocol.ReviewPlace];
+  [protocol.REVIEW_SEND]: [protocol.ReviewSendParams, protocol.ReviewSent];
   [protocol.REVIEW_KEEP]: [protocol.ReviewKeepParams, protocol.ReviewKept];
   [protocol.REVIEW_UNDO]: [protocol.ReviewUndoParams, protocol.ReviewUndone];
   [protocol.SESSION_DELETE]: [protocol.SessionDeleteParams, null];

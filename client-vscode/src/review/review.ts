@@ -7,6 +7,7 @@ import type { Connection } from "../connection";
 import type { Texts } from "../texts";
 import { ReviewActions } from "./actions";
 import { Bases } from "./base";
+import { isReply, ReviewComments } from "./comments";
 import { Decorations } from "./decorations";
 import { Pending } from "./state";
 import { ReviewTree } from "./tree";
@@ -20,8 +21,13 @@ export class Review implements Disposable {
 
   constructor(connection: Connection, texts: Texts, log: LogOutputChannel) {
     this.pending = new Pending(connection, log);
-    this.commands = new ReviewActions(connection, this.pending, texts, log).commands;
-    this.parts = [new Bases(connection, this.pending), new Decorations(this.pending), new ReviewTree(this.pending), this.pending];
+    const threads = new ReviewComments(connection, this.pending, log);
+    this.commands = {
+      ...new ReviewActions(connection, this.pending, texts, log).commands,
+      "handrail.client.addComment": (reply) => (isReply(reply) ? threads.add(reply) : undefined),
+      "handrail.client.sendComments": () => threads.send(),
+    };
+    this.parts = [threads, new Bases(connection, this.pending), new Decorations(this.pending), new ReviewTree(this.pending), this.pending];
   }
 
   dispose(): void {

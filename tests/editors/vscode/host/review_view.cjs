@@ -121,6 +121,19 @@ module.exports = {
     await user({ sees: "two", picture: "document" });
     await command("workbench.action.closeActiveEditor");
   },
+  "a comment is begun at the lines of a change, and is in the review document": async () => {
+    const editor = await show("list.txt");
+    editor.selection = new vscode.Selection(0, 0, 0, 0);
+    await until("a comment can be begun", async () => {
+      await command("workbench.action.addComment");
+      return user({ sees: "What should the agent do differently?", picture: "comment" }).then(() => true, () => false);
+    });
+    await user({ sees: "What should", does: [["type", "Please say one."], ["clickText", "Add Comment"]] });
+    await user({ sees: "your comment is in the review document", does: [["click", "button", "Open Review Document"]], picture: "added" });
+    await until("it is there", () => vscode.window.activeTextEditor?.document.getText().includes("\nPlease say one.\n"));
+    await command("workbench.action.closeActiveEditor");
+    await command("notifications.clearAll");
+  },
   "what was typed in a change is a conflict that shows both texts": async () => {
     const editor = await show("list.txt");
     await editor.edit((edit) => edit.insert(new vscode.Position(0, 3), " and more"));
