@@ -20,6 +20,7 @@ from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.report import CallOutput, Event, Notice, State
 from handrail.core.policy.place import Place
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import DENY, Ports, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -44,7 +45,7 @@ def parse(arguments: tool.Arguments) -> tool.Command | Failure:
 def shell(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tool `shell`, which runs any command line."""
     offer = tool.offer("shell", "Runs a command line.", {"line": {"type": "string"}}, ("line",))
-    monkeypatch.setitem(TOOLS, "shell", tool.Tool(offer=offer, parse=parse))
+    monkeypatch.setitem(TOOLS, "shell", tool.Tool(kind=ToolKind.COMMAND, offer=offer, parse=parse))
 
 
 async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench) -> None:
