@@ -27,7 +27,18 @@ from handrail.testing import answer, script
 
 STEPS = int(os.environ.get("HANDRAIL_CHAT_STEPS", "40"))
 TURNS = 400  # of one session, at most
-KINDS = ("type", "type", "type inside", "send", "send", "send and go on", "undo", "reopen", "restart")
+KINDS = (
+    "type",
+    "type",
+    "type inside",
+    "send",
+    "send",
+    "send and go on",
+    "undo",
+    "reopen",
+    "restart",
+    "remove",
+)
 
 
 @cache
@@ -93,6 +104,16 @@ class Player:
         self.editor.desk.rewrite(self.uri, head + new)
         self.editor.desk.tell()
 
+    def remove_heading(self) -> None:
+        """The last heading goes, with the blank line below it; what is typed next stands in its place."""
+        head, _, draft = self.text.rpartition("## You\n\n")
+        self.editor.desk.rewrite(self.uri, head + draft)
+        self.editor.desk.tell()
+        word = next(self.words)
+        self.typed.append(word)
+        self.editor.desk.rewrite(self.uri, self.text + word)
+        self.editor.desk.tell()
+
     async def step(self, kind: str) -> None:
         if kind in ("send", "send and go on"):
             if not self.draft.strip() or self.turns >= TURNS - 1:
@@ -115,6 +136,8 @@ class Player:
             self.editor.desk.save(self.uri)
             self.editor.desk.close(self.uri)
             self.editor.desk.open(self.uri)
+        elif kind == "remove":
+            self.remove_heading()
         elif kind == "restart":
             self.held = self.text
             await self.stop()

@@ -80,6 +80,15 @@ def test_a_part_that_goes_stays_while_something_is_written_below_it() -> None:
     assert brought(on_page.without(page, on_page.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
 
 
+def test_a_part_of_which_only_a_line_is_left_that_was_typed_over_returns() -> None:
+    """No line of the part is there as it was, but one that the user has changed."""
+    ask = part("ask", "## You", "")
+    page = typed(shown(TOP, ask), shown(TOP).text + "## You")
+    page = typed(page, shown(TOP).text + "## Me")
+    assert [line.over and line.over.part for line in page.lines if line.part is None] == ["ask"]
+    assert brought(page, TOP, ask).text == shown(TOP).text + "## You\n## Me\n\n"
+
+
 def test_blank_lines_keep_no_part() -> None:
     page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "\n\n" + shown(TWO).text)
     assert brought(page, TOP, TWO).text == shown(TOP, TWO).text

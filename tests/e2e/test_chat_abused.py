@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import body, every_editor, opened, says, shows, vscode, write
@@ -122,3 +126,74 @@ async def test_a_message_of_many_equal_rows(stage: Stage, habits: Habits) -> Non
     await says(editor, uri, "And now?\n")
     text = await shows(editor, uri, "Two.")
     assert text.split("\n").count("row") == 50_000
+
+
+HEADING = "## You\n\n"
+
+
+def _without_heading(text: str) -> str:
+    return text.removesuffix(HEADING)
+
+
+def _replaced(_: str) -> str:
+    return ""
+
+
+@every_editor
+@pytest.mark.parametrize("left", [_without_heading, _replaced], ids=["the heading", "the whole document"])
+@pytest.mark.parametrize("is_updated", [False, True], ids=["sent at once", "sent after an update"])
+async def test_what_is_typed_in_place_of_the_last_heading_is_the_draft(
+    stage: Stage, habits: Habits, left: Callable[[str], str], *, is_updated: bool
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    before = await shows(editor, uri, f"One.\n\n{HEADING}")
+    editor.desk.rewrite(uri, left(before))
+    editor.desk.tell()
+    write(editor, uri, "Second.\n\nIn two ")
+    write(editor, uri, "parts.\n")
+    if is_updated:
+        await editor.request("chat.open")
+        assert editor.desk[uri] == f"{before}Second.\n\nIn two parts.\n"
+    begun = await editor.request("chat.send", uri=uri)
+    await editor.request("turn.wait", turn=begun["turn"])
+    text = await shows(editor, uri, "Two.")
+    assert body(text) == (
+        "\n\nFirst.\n\n## handrail\n\nOne.\n\n## You\n\nSecond.\n\nIn two parts.\n\n"
+        f"## handrail\n\nTwo.\n\n{HEADING}"
+    )
+
+
+@vscode
+async def test_what_is_typed_over_the_last_heading_is_sent(stage: Stage, habits: Habits) -> None:
+    """The line and its text are replaced in one change; an update comes while the turn runs."""
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    for said, answered in (("First.", "One."), ("Second.", "Two.")):
+        head = editor.desk[uri].removesuffix(HEADING)
+        editor.desk.rewrite(uri, f"{head}{said}\n\n")
+        editor.desk.tell()
+        begun = await editor.request("chat.send", uri=uri)
+        await editor.request("turn.wait", turn=begun["turn"])
+        text = await shows(editor, uri, f"{answered}\n\n{HEADING}")
+    assert body(text) == (
+        f"\n\nFirst.\n\n## handrail\n\nOne.\n\n## You\n\nSecond.\n\n## handrail\n\nTwo.\n\n{HEADING}"
+    )
+
+
+@vscode
+async def test_a_last_heading_that_was_taken_off_letter_by_letter_returns_once(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    before = await shows(editor, uri, f"One.\n\n{HEADING}")
+    for left in ("## You\n", "## You", "## Yo", "## Y"):
+        editor.desk.rewrite(uri, before.removesuffix(HEADING) + left)
+        editor.desk.tell()
+    await editor.request("chat.open")
+    assert editor.desk[uri] == before
+    await says(editor, uri, "Second.\n")
+    assert "## You\n\nSecond.\n\n## handrail\n\nTwo." in await shows(editor, uri, "Two.")

@@ -105,6 +105,10 @@ class ServedPage(ABC):
         """The page without those lines of the user's that are done with."""
         return page
 
+    def assign(self, page: Page) -> Page:
+        """Correct whose the lines of a page are, where the comparison of texts cannot tell."""
+        return page
+
     @abstractmethod
     def as_json(self) -> str:
         """What else is to be kept of it."""
@@ -285,7 +289,8 @@ class ServedPage(ABC):
         if page is None or page.rows != rows:
             latest = [*self._sent, *list(self._states.values())[-RECENT:]]
             saved = [] if self._saved is None else [self._saved]
-            page = pages.likest([self.page, *latest, *saved], rows, owns_copies=self.owns_copies)
+            likest = pages.likest([self.page, *latest, *saved], rows, owns_copies=self.owns_copies)
+            page = self.assign(likest)
         self.page = page
         self._remember(page)
 

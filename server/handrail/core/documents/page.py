@@ -292,7 +292,7 @@ def _ordered(
             above = next((each for each in reversed(there[:at]) if each in wanted and each in order), None)
             order.insert(0 if above is None else order.index(above) + 1, key)
     kept = [key for key in there if key in written]
-    slots = [at for at, key in enumerate(order) if key in written]
+    slots = [at for at, key in enumerate(order) if key in written and key in ours]
     for at, key in zip(slots, kept, strict=True):
         order[at] = key
     return [wanted[key] for key in order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from handrail.agent.chat.before import Before
 from handrail.agent.chat.transcript import Round, Transcript
@@ -21,6 +21,7 @@ from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
+PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
 KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
 
 
@@ -87,6 +88,19 @@ class ChatPage(ServedPage):
         """A message that the user has changed stays as it is, until it is sent again or restored."""
         changed = self._changed_messages(page)
         return [_left(part, changed[part.key]) if part.key in changed else part for part in self.parts]
+
+    def assign(self, page: Page) -> Page:
+        """Without our last heading, what was typed below our last line is the draft, blank lines included."""
+        return page if _has_heading(page.lines) else _with_own_draft(page)
+
+    def cleaned(self, page: Page) -> Page:
+        """The page with our last heading above the draft, even if the user has removed it."""
+        at = _below(page.lines)
+        is_there = _has_heading(page.lines)
+        if is_there or (at == len(page.lines) and not any(map(_is_last_heading, page.lines))):
+            return page
+        above = (line for line in page.lines[:at] if line.part != ASK and not _is_last_heading(line))
+        return Page(lines=(*above, *PLACE.lines, *page.lines[at:]))
 
     @property
     def tells_itself(self) -> bool:
@@ -243,7 +257,7 @@ class ChatPage(ServedPage):
         """Whether what the user writes begins at a line, counted from 0."""
         rows = self._page.lines
         first = _below(rows)
-        return first < line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
+        return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
 
     def changed_message(self) -> Round | None:
         """The first turn whose message has other words by now than those that were sent."""
@@ -291,9 +305,9 @@ def _left(part: Part, there: Sequence[Line]) -> Part:
 
 def _owned(page: Page) -> Iterator[tuple[str, Line]]:
     """Each line with the key of the part that it is in, or is written in."""
-    key = ""
-    for line in page.lines:
-        key = line.part or (line.over.part if line.over is not None else None) or key
+    key, below = "", _below(page.lines)
+    for at, line in enumerate(page.lines):
+        key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
         yield key, line
 
 
@@ -319,15 +333,45 @@ def with_draft(page: Page, text: str) -> Page:
     """The page with *text* at the end of what the user writes."""
     lines = page.lines
     if not any(line.part == ASK for line in lines):  # nothing is written yet
-        lines = (*lines, Line(text=f"{YOU}\n", part=ASK), Line(text="\n", part=ASK, number=1))
+        lines = (*lines, *PLACE.lines)
     written = any(line.part is None and line.text.strip() for line in lines[_below(lines) :])
     rows = ["", *text.split("\n")] if written else text.split("\n")
     return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
 
 
 def _below(lines: Sequence[Line]) -> int:
-    """Where the user's lines begin below our last heading."""
-    return next((at for at, line in enumerate(lines) if line.part == ASK), len(lines))
+    """Where the user's lines begin below our last heading; if it is gone, below our last line."""
+    heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
+    if heading is not None:
+        return heading + 1
+    ours = (
+        at for at, line in enumerate(lines) if _is_last_heading(line) or (line.part and line.text.strip())
+    )
+    last = max(ours, default=-1)
+    typed = (at for at, line in enumerate(lines) if at > last and line.text.strip())
+    return next(typed, len(lines))
+
+
+def _has_heading(lines: Sequence[Line]) -> bool:
+    """Whether our last heading stands as it was written."""
+    return any(line.part == ASK and line.text.strip() for line in reversed(lines))
+
+
+def _is_last_heading(line: Line) -> bool:
+    """Whether a line is what the user has left of our last heading, with nothing typed in it."""
+    over = line.over
+    is_of_it = line.part is None and over is not None and over.part == ASK and not over.number
+    return is_of_it and bool(line.text.strip()) and not line.typed
+
+
+def _with_own_draft(page: Page) -> Page:
+    """The page with every line of the draft as the user's, including blank ones that were ours."""
+    at = _below(page.lines)
+    draft = (
+        line if line.part is None and line.over is None else replace(line, part=None, over=None)
+        for line in page.lines[at:]
+    )
+    return Page(lines=(*page.lines[:at], *draft))
 
 
 def restored(page: Page, part: Part) -> Page:
