@@ -15,6 +15,8 @@ import { Questions } from "./questions";
 import { Restores } from "./restores";
 import { Review } from "./review/review";
 import { setKey } from "./secrets";
+import { trySample } from "./start/sample";
+import { Sources } from "./start/sources";
 import { Status } from "./status";
 import { Texts } from "./texts";
 import { offerTools } from "./tools";
@@ -39,6 +41,9 @@ export function activate(context: ExtensionContext): void {
 
   const actions: Record<string, (...values: unknown[]) => unknown> = {
     ...review.commands,
+    ...new Sources(server, context.secrets).commands,
+    "handrail.client.getStarted": () => commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#getStarted`, false),
+    "handrail.client.trySample": () => trySample(server, log),
     "handrail.client.ask": () => turns.ask(),
     "handrail.client.applyClipboard": () => turns.applyClipboard(),
     "handrail.client.showChat": () => chat.show(),
@@ -72,7 +77,6 @@ export function activate(context: ExtensionContext): void {
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
   context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review);
-  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat);
   context.subscriptions.push(offerTools(server));
   void server.startShown();
 }

@@ -33,21 +33,31 @@ export async function answerSecret(secrets: SecretStorage, { name }: SecretParam
 export async function setKey(secrets: SecretStorage, connection: Connection): Promise<void> {
   const name = await chooseName();
   if (name === undefined) return;
-  const value = await showInput({
-    title: "Handrail: Set Key",
-    prompt: `The key ${name}. VS Code keeps it encrypted. Leave the box empty to remove the key.`,
-    password: true,
-    ignoreFocusOut: true,
-  });
-  if (value === undefined) return;
-  const key = value.trim();
+  const key = await showKeyInput(`The key ${name}. VS Code keeps it encrypted. Leave the box empty to remove the key.`);
+  if (key === undefined) return;
+  await keep(secrets, connection, name, key);
+  tell(key === "" ? `the key ${name} is removed.` : `the key ${name} is kept. It counts from the next turn on.`);
+}
+
+/** Asks for the key of that name. An empty box leaves an earlier key as it is. Returns false if the person cancels. */
+export async function askKey(secrets: SecretStorage, connection: Connection, name: string): Promise<boolean> {
+  const key = await showKeyInput(`The key ${name}. VS Code keeps it encrypted. Leave the box empty to use the key that you have set already.`);
+  if (key === undefined) return false;
+  if (key !== "") await keep(secrets, connection, name, key);
+  return true;
+}
+
+async function showKeyInput(prompt: string): Promise<string | undefined> {
+  return (await showInput({ title: "Handrail: Set Key", prompt, password: true, ignoreFocusOut: true }))?.trim();
+}
+
+async function keep(secrets: SecretStorage, connection: Connection, name: string, key: string): Promise<void> {
   if (key === "") await secrets.delete(PREFIX + name);
   else {
     hideInLogs(key);
     await secrets.store(PREFIX + name, key);
   }
   if (connection.isRunning && connection.offers(MODEL_FORGET)) await connection.request(MODEL_FORGET, {});
-  tell(key === "" ? `the key ${name} is removed.` : `the key ${name} is kept. It counts from the next turn on.`);
 }
 
 async function chooseName(): Promise<string | undefined> {

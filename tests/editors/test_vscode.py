@@ -407,3 +407,8 @@ def results(state: Path) -> list[str]:
 def test_edits_of_other_agents_and_a_key_that_the_editor_keeps(code: VSCode) -> None:
     (code.workspace / "list.txt").write_bytes(b"one\ntwo\nthree\n")
     code.run("tools", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)
+
+
+def test_the_walkthrough_leads_from_a_model_to_a_restore(code: VSCode) -> None:
+    code.run("get_started", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)
+    assert list(code.workspace.iterdir()) == []

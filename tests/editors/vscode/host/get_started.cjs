@@ -1,0 +1,122 @@
+// The walkthrough: each way to choose where answers come from, the sample, and the way back; VS Code ticks the steps off.
+const assert = require("node:assert/strict");
+const http = require("node:http");
+const vscode = require("vscode");
+const { command, ready, scenario, until, user } = require("./kit.cjs");
+const { model, settings } = require("./model.cjs");
+
+const ENTER = ["press", "Enter"];
+const CHECKED = { done: ".step-list-container .codicon-getting-started-step-checked" };
+const chosen = () => settings().inspect("model").globalValue;
+const asked = [];
+let server;
+let sample;
+let before;
+
+/** Lists models as OpenAI and Ollama do. */
+function list(request, response) {
+  asked.push([request.url, request.headers.authorization]);
+  const found = request.url === "/api/tags" ? { models: [{ name: "small:1b", model: "small:1b" }] } : { data: [{ id: "gpt-tests" }] };
+  response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
+}
+
+/** Runs a command, and is the user that it asks. */
+async function withUser(name, ...moments) {
+  const done = command(name);
+  for (const moment of moments) await user(moment);
+  return done;
+}
+
+/** Waits until VS Code has ticked off so many steps. */
+const ticked = (steps, sees, picture) =>
+  until(`${steps} steps are ticked off`, async () => (await user({ sees, reads: CHECKED, picture })).done.length === steps);
+
+module.exports = {
+  "the command opens the walkthrough, with nothing done": async () => {
+    await ready();
+    await command("handrail.client.getStarted");
+    await ticked(0, "Choose where answers come from", "walkthrough");
+  },
+  "beside a step stands what it is about": async () => {
+    await command("workbench.action.closeSidebar");
+    await user({ sees: "what you need", frame: "td", picture: "media" });
+  },
+  "without models in VS Code, one is told where they come from": async () => {
+    assert.equal(await command("handrail.client.useEditorModels"), undefined);
+    await user({ sees: "VS Code has no language model yet", picture: "no-models" });
+    assert.equal(chosen(), undefined);
+    await command("notifications.clearAll");
+  },
+  "pasted replies, by a click in the walkthrough": async () => {
+    await user({ sees: "Use Pasted Replies", does: [["click", "button", "Use Pasted Replies"]] });
+    await until("replies are pasted", () => chosen() === "paste");
+    await ticked(1, "then run “Apply Reply from Clipboard”", "pasted");
+  },
+  "a model of VS Code": async () => {
+    vscode.lm.registerLanguageModelChatProvider("handrail-host-tests", model);
+    await withUser("handrail.client.useEditorModels", { sees: "Parrot", does: [["type", "Parrot"], ENTER], picture: "editor" });
+    assert.equal(chosen(), "editor:parrot");
+  },
+  "a key, then a model of its owner's list": async () => {
+    server = http.createServer(list).listen(0, "127.0.0.1");
+    await until("the models' server listens", () => server.listening);
+    await settings().update("baseUrl", `http://127.0.0.1:${server.address().port}/v1`, vscode.ConfigurationTarget.Global);
+    await withUser(
+      "handrail.client.useKey",
+      { sees: "Whose models should answer?", does: [["type", "OpenAI"], ENTER] },
+      { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
+      { sees: "openai:gpt-tests", does: [ENTER], picture: "key" },
+    );
+    assert.equal(chosen(), "openai:gpt-tests");
+    assert.deepEqual(asked, [["/v1/models", `Bearer ${scenario.key}`]]);
+  },
+  "a model of Ollama, by way of the list of all ways": async () => {
+    await withUser(
+      "handrail.client.chooseSource",
+      { sees: "Models that run on your own computer", does: [["type", "Ollama"], ENTER], picture: "sources" },
+      { sees: "ollama:small:1b", does: [ENTER], picture: "ollama" },
+    );
+    assert.equal(chosen(), "ollama:small:1b");
+  },
+  "an Ollama that does not answer is told, and the model stays": async () => {
+    server.close();
+    server.closeAllConnections();
+    assert.equal(await command("handrail.client.useOllama"), undefined);
+    await user({ sees: "Ollama did not answer", picture: "no-ollama" });
+    assert.equal(chosen(), "ollama:small:1b");
+    await command("notifications.clearAll");
+  },
+  "a provider that lists no models takes a typed name": async () => {
+    await withUser(
+      "handrail.client.useKey",
+      { sees: "Whose models should answer?", does: [["type", "Anthropic"], ENTER] },
+      { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
+      { sees: "Type the name of the model, as Anthropic spells it", does: [["type", "claude-tests"], ENTER], picture: "name" },
+    );
+    assert.equal(chosen(), "anthropic:claude-tests");
+    await command("notifications.clearAll");
+  },
+  "the reply lands in the sample, whichever model is chosen": async () => {
+    const { state, outcomes } = await command("handrail.client.trySample");
+    assert.deepEqual([state, ...outcomes.map(({ status }) => status)], ["finished", "landed", "landed"]);
+    sample = vscode.window.activeTextEditor.document;
+    assert.equal(sample.uri.scheme, "untitled");
+    assert.match(sample.getText(), /^TAX = 0\.21$[^]*return f"Total: \{total\(prices\):\.2f\}"/m);
+    before = sample.getText().replace("TAX = 0.21", "TAX = 0.19").replace('f"Total: {total(prices):.2f}"', '"Total: " + str(total(prices))');
+    await user({ sees: "2 edits landed in 1 document.", does: [["click", "button", "Review"]], picture: "sample" });
+  },
+  "the changes can be reviewed, and a restore takes them back": async () => {
+    assert.equal((await command("handrail.review.list", {})).length, 2);
+    await user({ sees: "Try Handrail on a sample", picture: "to-review" });
+    await withUser(
+      "handrail.client.restore",
+      { sees: "Bring documents back to how they were before a turn", does: [ENTER], picture: "restore" },
+      { sees: "Restore these documents", does: [ENTER] },
+    );
+    assert.equal(sample.getText(), before);
+  },
+  "VS Code has ticked off all three steps": async () => {
+    await command("handrail.client.getStarted");
+    await ticked(3, "Review and restore", "done");
+  },
+};
