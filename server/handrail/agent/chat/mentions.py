@@ -10,16 +10,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-SELECTION, PROBLEMS, DIFF = "selection", "problems", "diff"
+SELECTION, PROBLEMS, DIFF, SESSION = "selection", "problems", "diff", "session"
 NAMES = {
     SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
     DIFF: "the changes that are pending",
+    SESSION: "the latest other conversation; session:ID or a title for another one",
 }
 LIMIT = 50  # of one message
 
-_MENTION = re.compile(r'(?<![^\s(\["\'])@(?:"([^"\n]+)"((?::\d+(?:-\d+)?)?)|([^\s"@]+))')
-_OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]*))$')
+_MENTION = re.compile(
+    r'(?<![^\s(\["\'])@(?:"((?:\\["\\]|\\(?!["\\])|[^"\n\\])+)"((?::\d+(?:-\d+)?)?)|([^\s"@]+))'
+)
+_OPEN = re.compile(
+    r'(?<![^\s(\["\'`])@(?:"(?P<quoted>(?:\\["\\]|\\(?!["\\])|[^"\n\\])*)|(?P<plain>[^\s"@]*))$'
+)
+_ESCAPED = re.compile(r'\\(["\\])')  # in quotes
 _LINES = re.compile(r":([1-9]\d{0,6})(?:-([1-9]\d{0,6}))?$")
 _ENDING = re.compile(r"\.\w")
 _AFTER = ".,;:!?)]'*_"  # what a sentence may put behind a path
@@ -57,7 +63,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 def _found(text: str) -> Iterator[Mention]:
     for quoted, lines, plain in _MENTION.findall(_without_code(text)):
-        full = quoted or plain.rstrip(_AFTER)
+        full = _ESCAPED.sub(r"\1", quoted) or plain.rstrip(_AFTER)
         if not full:
             continue
         range_ = _LINES.search(lines if quoted else full)
@@ -84,12 +90,15 @@ def unfinished(before: str) -> tuple[str, int] | None:
     if found is None:
         return None
     quoted = found["quoted"]
-    return (found["plain"], len(found[0])) if quoted is None else (quoted, len(found[0]))
+    return found["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted), len(found[0])
 
 
 def written(path: str) -> str:
     """A path as it is named."""
-    return f'@"{path}"' if re.search(r"\s", path) or path.endswith(tuple(_AFTER)) else f"@{path}"
+    if re.search(r'[\s"@]', path) is None and not path.endswith(tuple(_AFTER)):
+        return f"@{path}"
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'@"{quoted}"'
 
 
 def matches(paths: tuple[str, ...], typed: str, limit: int) -> list[str]:

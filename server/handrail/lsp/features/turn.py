@@ -15,12 +15,14 @@ from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import binary
 from handrail.core.failure import Failure
 from handrail.core.patches import reply
+from handrail.core.results.redact import redact
 from handrail.lsp import chosen, convert, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State, Wrong
 from handrail.ports import ModelChoice
 
 LIMIT_IMAGES = 20
+LIMIT_EXCERPTS_CHARS = 100_000  # of all that one prompt points at, as of what `read_file` gives
 PASTE = "paste"  # the model that makes the edits of its prompt
 NOTATIONS = (
     "a V4A patch (*** Begin Patch), SEARCH/REPLACE blocks below the path of their file, or a unified diff"
@@ -49,7 +51,7 @@ async def _begin(
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what to do, or paste a reply with edits.")
-    excerpts = (*await _excerpts(state, params.context or ()), *more)
+    excerpts = _shown(state, (*await _excerpts(state, params.context or ()), *more))
     pictures = (*await _pictures(state, params.images or ()), *await _pointed_at(state, params.context or ()))
     mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
@@ -153,6 +155,18 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     if len(raw) > LIMIT_PICTURE_BYTES:
         raise Wrong(f"{where}: {name} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.")
     return Picture(path=name, media=media, data=(await asyncio.to_thread(b64encode, raw)).decode("ascii"))
+
+
+def _shown(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+    """Excerpts without keys, and no longer than a prompt can take; of each, what is left out is counted."""
+    room, shown, secrets = LIMIT_EXCERPTS_CHARS, list[Excerpt](), state.secrets()
+    for each in excerpts:
+        text = redact(each.text, secrets)
+        if (missing := len(text) - room) > 0:
+            text = f"{text[:room].rstrip()}\n({missing:,} more characters are not shown.)\n".lstrip("\n")
+        room = max(0, room - len(text))
+        shown.append(replace(each, text=text))
+    return tuple(shown)
 
 
 async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Excerpt, ...]:

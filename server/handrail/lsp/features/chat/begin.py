@@ -33,7 +33,7 @@ async def _with_mentions(
         await configuration.settled(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.Pointed()
-    found = await mentioned.pointed_at(state, params.prompt)
+    found = await mentioned.pointed_at(state, params.prompt, params.session)
     there = list(params.context or ())
     there += [each for each in found.context if each not in there]
     return replace(params, context=there or None), found

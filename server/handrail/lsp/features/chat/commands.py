@@ -41,7 +41,10 @@ async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
 async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
     own = [(name, f"what {path} says") for name, path in await own_commands.names(state)]
     names = [f"- `/{name}`: {does}" for name, does in (*slash.NAMES.items(), *own[:LIMIT_OWN])]
-    return [*names, "- `@path`, `@path:10-20`, `@selection`, `@problems`, `@diff`: show that to the model"]
+    return [
+        *names,
+        "- `@path`, `@path:10-20`, `@selection`, `@problems`, `@diff`, `@session`: show that to the model",
+    ]
 
 
 async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from lsprotocol import types as lsp
 
 from handrail.agent.chat import mentions, slash
-from handrail.agent.chat.mentions import DIFF, PROBLEMS, SELECTION, Mention
+from handrail.agent.chat.mentions import DIFF, PROBLEMS, SELECTION, SESSION, Mention
 from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.place import Place
+from handrail.core.policy.place import Place, Standing
 from handrail.lsp import convert, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts
-from handrail.lsp.features.chat import own_commands
+from handrail.lsp.features.chat import earlier, own_commands
 from handrail.lsp.state import State
 
 LIMIT_PROBLEMS = 50
@@ -40,8 +40,13 @@ class Pointed:
     problems: list[str] = field(default_factory=list)
 
 
-async def pointed_at(state: State, text: str) -> Pointed:
-    """What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong."""
+async def pointed_at(state: State, text: str, session: str | None = None) -> Pointed:
+    """
+    What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong.
+
+    Args:
+        session: The conversation that the text is part of, if it has begun.
+    """
     found, body = Pointed(), ""
     if (command := await own_commands.named(state, text)) is not None:
         found.excerpts.append(command.excerpt)
@@ -49,6 +54,8 @@ async def pointed_at(state: State, text: str) -> Pointed:
     for each in dict.fromkeys((*mentions.mentions(text), *mentions.mentions(body))):
         if (other := OTHERS.get(each.full)) is not None:
             why = await other(state, found)
+        elif earlier.is_named(each.full):
+            why = await _session(state, each.full, session, found)
         else:
             why = await _document(state, each, found)
         if why:
@@ -72,12 +79,19 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
     return await _why(state, named.name) if named.is_path else ""
 
 
+_HIDDEN = {
+    Standing.OUTSIDE: "it is outside the workspace.",
+    Standing.VERSION_CONTROL: "it belongs to version control.",
+    Standing.OWN: "it belongs to handrail.",
+}
+
+
 async def _why(state: State, path: str) -> str:
     place = state.workspace.resolve(path)
     if not isinstance(place, Place):
         return f"is not shown to the model: {place.message}"
     if place.standing not in prompts.SENT_FROM:
-        return "is not shown to the model: it is protected, or outside the workspace."
+        return f"is not shown to the model: {_HIDDEN.get(place.standing, 'it is protected.')}"
     problem = await state.editor.read(place.uri)
     if not isinstance(problem, Failure):
         return ""
@@ -119,6 +133,14 @@ async def _diff(state: State, found: Pointed) -> str:
     if not texts:
         return "stands for nothing: no change is pending."
     found.excerpts.append(Excerpt(path="Changes that are pending", first_line=1, text="\n".join(texts)))
+    return ""
+
+
+async def _session(state: State, name: str, current: str | None, found: Pointed) -> str:
+    excerpt = await earlier.shown(state, name, current)
+    if isinstance(excerpt, str):
+        return excerpt
+    found.excerpts.append(excerpt)
     return ""
 
 
@@ -186,10 +208,11 @@ async def offered(state: State, before: str, *, is_first: bool) -> Offers | None
         return None
     typed, size = typing
     found = mentions.matches(await state.chats.paths.all(), typed, LIMIT_OFFERED)
+    sessions = await earlier.offered(state, typed) if typed.startswith(f"{SESSION}:") else []
     return Offers(
         typed=before[len(before) - size :],
         name=f"@{typed}",
-        names=_named("@", mentions.NAMES, f"@{typed}"),
+        names=[*_named("@", mentions.NAMES, f"@{typed}"), *sessions],
         paths=[mentions.written(path) for path in found],
     )
 
@@ -209,11 +232,12 @@ def _listed(offers: Offers, start: int, params: lsp.CompletionParams) -> lsp.Com
             detail=does or None,
             kind=lsp.CompletionItemKind.File if not does else lsp.CompletionItemKind.Keyword,
             sort_text=f"{number:04}",
-            filter_text=offers.name
-            if not does
-            else name,  # what matches a path in its middle is offered as well
+            # What matches a path in its middle, or the title of a conversation, is offered as well.
+            filter_text=name if does and name.startswith(offers.name) else offers.name,
             text_edit=lsp.TextEdit(range=here, new_text=name),
         )
         for number, (name, does) in enumerate([*offers.names, *((path, "") for path in offers.paths)])
     ]
-    return lsp.CompletionList(is_incomplete=bool(offers.paths), items=items)
+    return lsp.CompletionList(
+        is_incomplete=bool(offers.paths) or earlier.is_named(offers.name[1:]), items=items
+    )

@@ -1,0 +1,78 @@
+"""
+An earlier conversation as a model is shown it: what the user asked, and how each turn was answered.
+
+Nothing else of it is shown: no tool calls, no results, and no turns that were taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from handrail.core.conversation.journal import Begun, Entry, Over, Said, standing
+from handrail.core.conversation.message import AssistantMessage, UserMessage
+
+LIMIT_PART_CHARS = 4_000  # of a prompt, or of an answer
+LIMIT_CHARS = 20_000  # of all; older turns are left out first
+NO_ANSWER = "(no answer)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    prompt: str
+    answer: str = ""
+
+
+def told(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
+    """
+    What the turns of a journal said, oldest first, within `LIMIT_CHARS`.
+
+    Args:
+        redact: Takes the values of keys out of a text; used before anything is cut,
+            so that no part of a key stays.
+
+    Returns:
+        The text; empty if no turn counts any more.
+    """
+    texts = [_text(each, redact) for each in _rounds(entries)]
+    room, kept = LIMIT_CHARS, list[str]()
+    for text in reversed(texts):
+        room -= len(text)
+        if room < 0 and kept:
+            break
+        kept.insert(0, text)
+    if left := len(texts) - len(kept):
+        turns = "1 earlier turn is" if left == 1 else f"{left} earlier turns are"
+        kept.insert(0, f"({turns} not shown.)\n")
+    return "\n".join(kept)
+
+
+def _rounds(entries: Iterable[Entry]) -> list[_Round]:
+    rounds = list[_Round]()
+    is_copied = False  # what a fork has of another session is one turn of many messages
+    for entry in standing(entries):
+        match entry:
+            case Begun(is_copied=True):
+                is_copied = True
+            case Begun(prompt=prompt):
+                rounds.append(_Round(prompt))
+            case Said(message=UserMessage(text=text)) if is_copied:
+                rounds.append(_Round(text))
+            case Said(message=AssistantMessage(text=text)) if rounds and text.strip():
+                rounds[-1] = replace(rounds[-1], answer=text)
+            case Over():
+                is_copied = False
+            case _:
+                pass
+    return rounds
+
+
+def _text(one: _Round, redact: Callable[[str], str]) -> str:
+    prompt, answer = (_cut(redact(each).strip()) for each in (one.prompt, one.answer))
+    return f"User:\n{prompt}\n\nAnswer:\n{answer or NO_ANSWER}\n"
+
+
+def _cut(text: str) -> str:
+    if len(text) <= LIMIT_PART_CHARS:
+        return text
+    return f"{text[:LIMIT_PART_CHARS]}\n({len(text) - LIMIT_PART_CHARS:,} more characters are not shown.)"

@@ -1,0 +1,96 @@
+"""Earlier conversations that a message names: `@session`, or `@session:` with an ID or a title."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from handrail.agent.chat import earlier
+from handrail.agent.chat.mentions import SESSION
+from handrail.core import surfaces
+from handrail.core.conversation.message import Excerpt
+from handrail.core.results.redact import redact
+from handrail.lsp.state import State
+from handrail.ports.sessions import SessionInfo
+
+LIMIT_NAMED = 3  # of those that may be meant
+LIMIT_OFFERED = 20
+LIMIT_LOOKED_AT = 1_000  # the newest
+TITLE_CHARS = 80
+ID_CHARS = 3  # the least of an ID that names its conversation; all begin with `s-`
+
+
+def is_named(name: str) -> bool:
+    """Whether what stands behind an `@` means a conversation."""
+    return name == SESSION or name.startswith(f"{SESSION}:")
+
+
+async def shown(state: State, name: str, current: str | None) -> Excerpt | str:
+    """
+    What the model is shown of a conversation.
+
+    Args:
+        name: What stands behind the `@`.
+        current: The conversation that the message is part of; it is never meant.
+
+    Returns:
+        The excerpt; or why there is none, as the end of a sentence.
+    """
+    wanted = name.removeprefix(SESSION).removeprefix(":").strip()
+    others = await _others(state, current)
+    found = _meant(others, wanted) if wanted else others[:1]
+    if not found:
+        if not wanted:
+            return "stands for nothing: there is no other conversation."
+        return "stands for nothing: no other conversation has such an ID or title. `/sessions` lists them."
+    if len(found) > 1:
+        return (
+            f"is not shown to the model: it may mean {_listed(found)}. Write @{SESSION}:ID for one of them."
+        )
+    (one,) = found
+    title = _title(state, one)
+    text = earlier.told(
+        await state.host.archive.journals.load(one.id) or (), partial(redact, secrets=state.secrets())
+    )
+    if not text:
+        return f"stands for nothing: the conversation {one.id} has no turn."
+    return Excerpt(path=f"Earlier conversation {one.id}, {title}", first_line=1, text=text)
+
+
+async def offered(state: State, typed: str) -> list[tuple[str, str]]:
+    """Conversations that may be meant by an unfinished `@session:…`, newest first, each with its title."""
+    wanted = typed.removeprefix(f"{SESSION}:").casefold()
+    found = [
+        each
+        for each in await _others(state, None)
+        if each.id.startswith(wanted) or wanted in each.title.casefold()
+    ]
+    return [(f"@{SESSION}:{each.id}", _title(state, each)) for each in found[:LIMIT_OFFERED]]
+
+
+async def _others(state: State, current: str | None) -> list[SessionInfo]:
+    await state.host.archive.journals.written()
+    return [each for each in await state.host.archive.journals.list(LIMIT_LOOKED_AT) if each.id != current]
+
+
+def _meant(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:
+    """Those that a name may mean: that has this ID, else an ID, this title or a title that begins so."""
+    title = wanted.casefold()
+    ways = (
+        [each for each in known if each.id == wanted],
+        [each for each in known if len(wanted) >= ID_CHARS and each.id.startswith(wanted)],
+        [each for each in known if each.title.casefold() == title],
+        [each for each in known if each.title.casefold().startswith(title)],
+    )
+    return next((found for found in ways if found), [])
+
+
+def _listed(found: Sequence[SessionInfo]) -> str:
+    named = [each.id for each in found[:LIMIT_NAMED]]
+    if more := len(found) - len(named):
+        named.append(f"{more} more")
+    return " or ".join(named)
+
+
+def _title(state: State, one: SessionInfo) -> str:
+    return surfaces.line(redact(one.title, state.secrets()), TITLE_CHARS)

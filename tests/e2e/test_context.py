@@ -1,0 +1,178 @@
+"""What a prompt names with `@`, and its commands: what the model is sent, byte for byte, by each way in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from adapters.model_server import Call, ModelServer, Say, model_server
+from e2e.client import Editor
+from e2e.conftest import Stage
+from e2e.habits import VSCODE
+from e2e.test_chat import opened, says
+from e2e.test_chat_ask import between
+from e2e.test_chat_commands import offered
+
+KEY = "sk-very-secret-key-0123456789"
+Door = Callable[[Editor, str], Awaitable[None]]
+
+
+async def document(editor: Editor, prompt: str) -> None:
+    """Write at the end of a conversation, and send it."""
+    await says(editor, await opened(editor, "chat.new"), f"{prompt}\n")
+
+
+async def turn_start(editor: Editor, prompt: str) -> None:
+    """Begin a turn as any client does."""
+    begun = await editor.request("turn.start", prompt=prompt)
+    await editor.request("turn.wait", turn=begun["turn"])
+
+
+every_door = pytest.mark.parametrize("door", [document, turn_start], ids=lambda door: door.__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """An editor whose conversation has changed `a.txt`, failed at it once, and selected in it."""
+
+    editor: Editor
+    model: ModelServer
+    session: str
+
+    @property
+    def sent(self) -> str:
+        """What the model was sent last, as the user's."""
+        found = [each for each in self.model.asked[-1]["messages"] if each["role"] == "user"]
+        ((part,),) = [each["content"] for each in found[-1:]]
+        text: str = part["text"]
+        return text
+
+    @property
+    def told(self) -> list[str]:
+        """What the user was told."""
+        return [each.message for each in self.editor.messages]
+
+
+def edit(old: str, new: str) -> Call:
+    return Call(name="patch", arguments=json.dumps({"path": "a.txt", "old_string": old, "new_string": new}))
+
+
+@asynccontextmanager
+async def scene(stage: Stage, turns: int) -> AsyncIterator[Scene]:
+    """A scene in which the model answers so many turns more."""
+    stage.put("a.txt", "one\ntwo\nthree\n")
+    async with model_server(
+        Say(calls=(edit("one", "ONE"),), finish="tools"),
+        Say(calls=(edit("six", "SIX"),), finish="tools"),
+        Say(text=f"Half of it. {KEY}"),
+        *(Say(text="Seen.") for _ in range(turns)),
+    ) as server:
+        settings = {"model": "openai:m", "baseUrl": server.url("openai-chat"), "keyName": "MY_KEY"}
+        editor = await stage.start(VSCODE, settings=settings, environment={"MY_KEY": KEY})
+        report = await editor.turn("Change it.")
+        a = editor.desk.open(stage.root / "a.txt")
+        await editor.quick_fixes(a, between(editor, a, 4, 7))
+        yield Scene(editor=editor, model=server, session=report["session"])
+
+
+FORMS = {
+    "@session": "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
+    "@session:{session}": "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
+    '@"session:CHANGE I"': "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
+    "@a.txt": "a.txt, from line 1:\n```\nONE\ntwo\nthree\n```",
+    "@a.txt:2-3": "a.txt, from line 2:\n```\ntwo\nthree\n```",
+    "@a.txt:3": "a.txt, from line 3:\n```\nthree\n```",
+    r'@"say \"hi\" now.txt":2': 'say "hi" now.txt, from line 2:\n```\nthere\n```',
+    "@node/key.txt": "node/key.txt, from line 1:\n```\nkey = [key removed by handrail]\n```",
+    "@selection": "a.txt, from line 2:\n```\ntwo\n```",
+    "@problems": "Problems that handrail shows, from line 1:\n```\n"
+    "a.txt: no-match: The search text is not in the document.\n```",
+    "@diff": "Changes that are pending, from line 1:\n```\na.txt:1\n-one\n+ONE\n```",
+}
+
+
+@every_door
+async def test_what_is_named_is_sent_to_the_model(stage: Stage, door: Door) -> None:
+    stage.put('say "hi" now.txt', "hi\nthere\n")
+    stage.put("node/key.txt", f"key = {KEY}\n")
+    async with scene(stage, len(FORMS)) as here:
+        sent, wanted = dict[str, str](), dict[str, str]()
+        for form, shown in FORMS.items():
+            prompt = f"See {form.format(session=here.session)} now."
+            await door(here.editor, prompt)
+            sent[form] = here.sent
+            wanted[form] = f"{prompt}\n\n{shown.format(session=here.session)}"
+        assert sent == wanted
+        assert here.told == []
+
+
+BAD = {
+    "@raw.bin": "is not shown to the model: The file is not valid utf-8",
+    "@big/": "is not shown to the model: big is a folder, not a file.",
+    "@.env": "is not shown to the model: it is protected",
+    "@../outside.txt": "is not shown to the model: it is outside the workspace",
+    "@away.txt": "is not shown to the model: it is outside the workspace",
+    "@no/such.py": "is not shown to the model: there is no such file.",
+    '@"no such"': "is not shown to the model: there is no such file.",
+    "@session:none": "stands for nothing: no other conversation has such an ID or title.",
+    "@session:see": "is not shown to the model: it may mean s-",
+}
+
+
+@every_door
+async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
+    stage.put("raw.bin", b"\x00\xff\xfe\x00")
+    stage.put(".env", "KEY=hush-hush\n")
+    stage.put("big/a.txt", "a\n")
+    (stage.folder / "outside.txt").write_text("hush-hush\n")
+    (stage.root / "away.txt").symlink_to(stage.folder / "outside.txt")
+    async with scene(stage, len(BAD)) as here:
+        for form, why in BAD.items():
+            count = len(here.told)
+            await door(here.editor, f"See {form} now.")
+            assert here.sent == f"See {form} now."
+            (told,) = here.told[count:]
+            assert told.startswith(f"handrail: {form.replace(chr(34), '')} {why}")
+        assert "hush-hush" not in json.dumps(here.model.asked)
+
+
+@every_door
+async def test_names_of_people_and_code_are_left_alone(stage: Stage, door: Door) -> None:
+    prompt = "Ask @someone about `@a.txt` and me@a.txt."
+    async with scene(stage, 1) as here:
+        await door(here.editor, prompt)
+        assert here.sent == prompt
+        assert here.told == []
+
+
+@every_door
+async def test_what_is_large_is_cut(stage: Stage, door: Door) -> None:
+    """All that a prompt names together is bounded, and what is left out is told."""
+    stage.put("huge.txt", "four\n" * 1_000_000)
+    async with scene(stage, 1) as here:
+        await door(here.editor, "See @huge.txt and @a.txt now.")
+        _, huge, a = here.sent.split("\n\n")
+        assert huge == (
+            "huge.txt, from line 1:\n```\n"
+            + "four\n" * 20_000
+            + "(4,900,000 more characters are not shown.)\n```"
+        )
+        assert a == "a.txt, from line 1:\n```\n(14 more characters are not shown.)\n```"
+
+
+@pytest.mark.parametrize("typed", ["@session:", "@session:s-", "@session:chan"])
+async def test_conversations_are_completed(stage: Stage, typed: str) -> None:
+    async with scene(stage, 0) as here:
+        found = await offered(here.editor, await opened(here.editor, "chat.new"), f"See {typed}")
+        assert {label: item["detail"] for label, item in found.items()} == {
+            f"@session:{here.session}": "Change it."
+        }
+        complete = await here.editor.request("chat.complete", session=here.session, before=f"See {typed}")
+        assert complete["offers"] == [{"name": f"@session:{here.session}", "does": "Change it."}]
