@@ -74,6 +74,17 @@ def test_what_can_be_seen_stays(text: str) -> None:
     assert surfaces.visible(plain) == plain
 
 
+@pytest.mark.parametrize("text", ["", " \n\t", "\u200b", "\ufeff \u2060\u00a0\r\n", "\u3164\u2800"])
+def test_a_text_of_which_nothing_can_be_seen_is_blank(text: str) -> None:
+    assert surfaces.is_blank(text)
+    assert not surfaces.is_blank(f"{text}.{text}")
+
+
+@pytest.mark.parametrize("text", ["0", "\u2764\ufe0f", "\ue0b0", "\U0001f468\u200d\U0001f469"])
+def test_a_text_of_which_something_can_be_seen_is_not_blank(text: str) -> None:
+    assert not surfaces.is_blank(text)
+
+
 def test_one_mark_too_many_is_a_number() -> None:
     assert surfaces.visible("e\u0301") == "e\u0301"
     assert surfaces.visible("e" + "\u0301" * 4) == "e\u0301\u0301\\u0301\\u0301"

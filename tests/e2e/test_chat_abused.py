@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from e2e.client import refused
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.test_chat import body, every_editor, opened, says, shows, vscode, write
+from e2e.test_chat import INVALID_PARAMS, actions, body, every_editor, opened, says, shows, vscode, write
 from handrail.testing import answer
 
 
@@ -197,3 +198,15 @@ async def test_a_last_heading_that_was_taken_off_letter_by_letter_returns_once(
     assert editor.desk[uri] == before
     await says(editor, uri, "Second.\n")
     assert "## You\n\nSecond.\n\n## handrail\n\nTwo." in await shows(editor, uri, "Two.")
+
+
+@every_editor
+async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
+    uri = await opened(editor)
+    write(editor, uri, "\u200b \ufeff\n\t\u2060\n")
+    assert "Send" not in await actions(editor, uri, "## You")
+    with refused(INVALID_PARAMS, "nothing is written"):
+        await editor.request("chat.send", uri=uri)
+    await says(editor, uri, "Say yes.\n")
+    await shows(editor, uri, "Yes.")

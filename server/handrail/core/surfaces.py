@@ -26,6 +26,7 @@ PICTURE = (
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f?[\U0001f3fb-\U0001f3ff]?"
 )
 EMOJI = re.compile(f"{PICTURE}(?:\u200d{PICTURE})*|[0-9#*]\ufe0f\u20e3")
+BLANK = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of characters that show nothing
 LIMIT_MARKS = 2  # combining marks on one character; more of them cover the lines around it
 
 # VS Code makes links of `[text](target)` and icons of `$(name)` in messages, progress and quick picks; other
@@ -55,6 +56,13 @@ def visible(text: str) -> str:
         is_plain = character in "\n\t" or (character.isprintable() and not UNSEEN.match(character))
         shown.append(character if is_plain and marks <= LIMIT_MARKS else _number(character))
     return "".join(shown)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of *text* can be seen: blanks, line ends, and characters without a shape or a width."""
+    return not any(
+        unicodedata.category(character) not in BLANK and not UNSEEN.match(character) for character in text
+    )
 
 
 def prose(text: str) -> str:

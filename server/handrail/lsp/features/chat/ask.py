@@ -21,12 +21,12 @@ LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read
 
 async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAsked:
     """Write at the end of a conversation, or say something in it."""
-    if params.uri is None and not (params.text or "").strip():
+    if params.uri is None and surfaces.is_blank(params.text or ""):
         raise Wrong("give `text`, or the `uri` of the document that it is about.")
     await configuration.settled(state)
     await state.chats.settled()
     said = [await _quoted(state, params)] if params.uri is not None else []
-    said += [params.text.strip("\n")] if params.text and params.text.strip() else []
+    said += [params.text.strip("\n")] if params.text and not surfaces.is_blank(params.text) else []
     text = "\n\n".join(said)
     page = await requests.latest(state, params.session)
     turn: str | None = None

@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 
 from handrail.agent.chat.transcript import Call, Round
 from handrail.agent.chat.view import ASK, TITLE, heading, may_have_changed
+from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Page
 from handrail.core.failure import Failure
@@ -33,7 +34,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     key, _ = page.page.part_at(params.range.start.line)
     found = [*_answers(state, page, key)]
     running = page.transcript.running
-    if any(line.text.strip() for line in page.draft):
+    if not all(surfaces.is_blank(line.text) for line in page.draft):
         title = "Send" if running is None else "Send to the turn that runs"
         found.append(action(title, protocol.CHAT_SEND, {"uri": params.text_document.uri}))
     if running is not None:

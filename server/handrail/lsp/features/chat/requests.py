@@ -88,14 +88,14 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         await page.ready()
         sent = page.draft
         text = "\n".join(line.text.rstrip("\r\n") for line in sent).strip("\n")
-        command = slash.parse(text) if text.strip() else None
+        command = None if surfaces.is_blank(text) else slash.parse(text)
         if isinstance(command, slash.Command):
             return await _ran(state, page, command, sent)
         if command is not None and await own_commands.named(state, text) is None:
             raise Wrong(command)
         if (changed := page.changed_message()) is not None:
             raise _offered(state, page, changed)
-        if not text.strip():
+        if surfaces.is_blank(text):
             raise Wrong(f"nothing is written. Write below the last `{YOU}` of the document, then send.")
         begun = await say(state, page, text, params.mode)
         page.taken(sent)
@@ -182,7 +182,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         if params.turn not in turns:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
         text = page.message(params.turn) if params.text is None else params.text
-        if not text.strip():
+        if surfaces.is_blank(text):
             raise Wrong("the message is empty. Write the new message in its place, then send it again.")
         at = turns.index(params.turn)
         if rounds[at].copied:

@@ -10,6 +10,7 @@ from itertools import product
 from handrail.agent.chat import slash
 from handrail.agent.chat.transcript import Call
 from handrail.agent.compacting import filled
+from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.policy.place import Place
 from handrail.core.results.redact import redact
@@ -43,7 +44,7 @@ async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid
     """Say something in a conversation, and leave its document's draft alone."""
     page = await requests.latest(state, params.session)
     text = params.text.strip("\n")
-    if not text.strip():
+    if surfaces.is_blank(text):
         raise Wrong("params.text must not be empty.")
     async with page.sending:
         page.queued = {turn: said for turn, said in page.queued.items() if said[1]}
