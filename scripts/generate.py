@@ -31,6 +31,7 @@ from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
 from handrail.lsp.protocol import (  # noqa: E402  # as above
     chat,
+    checkpoints,
     conversation,
     events,
     languages,
@@ -38,7 +39,9 @@ from handrail.lsp.protocol import (  # noqa: E402  # as above
     prompts,
     questions,
     review,
+    services,
     values,
+    view,
 )
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
@@ -74,11 +77,28 @@ def aliases() -> dict[str, Any]:
     return {name: value for name, value in vars(values).items() if typing.get_origin(value) is Literal}
 
 
+# In the order of the documentation.
+PROTOCOL_MODULES = (
+    values,
+    params,
+    checkpoints,
+    questions,
+    review,
+    chat,
+    conversation,
+    view,
+    prompts,
+    languages,
+    events,
+    services,
+)
+
+
 def value_types() -> list[type]:
     """The value types of the protocol, in the order of its modules."""
     return [
         value
-        for module in (values, params, questions, review, chat, conversation, prompts, languages, events)
+        for module in PROTOCOL_MODULES
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     ]
@@ -122,7 +142,24 @@ def described(value: Any) -> str:
 
 
 def attributes(value: Any) -> dict[str, str]:
-    """What the docstring says of each field, by its name on the wire."""
+    """
+    Returns the description of each field by its name on the wire.
+
+    Inherited fields keep the description of the class that has them. A `kind` that can only be one thing
+    describes itself.
+    """
+    found: dict[str, str] = {}
+    for each in reversed(value.__mro__):
+        found |= _documented(each)
+    for field in fields_of(value):
+        if field.name == "kind" and typing.get_origin(field.kind) is Literal:
+            choices = typing.get_args(field.kind)
+            found |= {"kind": f"Always `{choices[0]}`."} if len(choices) == 1 else {}
+    return found
+
+
+def _documented(value: Any) -> dict[str, str]:
+    """Returns what the docstring of one class says of its fields."""
     found: dict[str, str] = {}
     names: list[str] = []
     for line in docstring(value).partition("Attributes:")[2].splitlines():
@@ -132,6 +169,16 @@ def attributes(value: Any) -> dict[str, str]:
         elif line.strip():
             found |= {name: f"{found[name]} {line.strip()}" for name in names}
     return found
+
+
+def undescribed() -> list[str]:
+    """Returns the fields of the protocol that no docstring describes, as `Class.field`."""
+    return [
+        f"{value.__name__}.{field.name}"
+        for value in value_types()
+        for field in fields_of(value)
+        if not attributes(value).get(field.name)
+    ]
 
 
 # ---- Kinds ----------------------------------------------------------------------------------------
@@ -232,11 +279,14 @@ def protocol_schema() -> str:
     """The values as JSON Schema, one definition each."""
     defs = {}
     for value in value_types():
-        found = list(fields_of(value))
+        found, notes = list(fields_of(value)), attributes(value)
         defs[value.__name__] = {
             "description": described(value),
             "type": "object",
-            "properties": {field.name: schema(field.kind) for field in found},
+            "properties": {
+                field.name: {**schema(field.kind), "description": notes.get(field.name, "")}
+                for field in found
+            },
             "required": [field.name for field in found if not field.optional],
         }
     whole = {

@@ -6,10 +6,13 @@ Where files are made from the table, the gate says how to make them again.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Literal
 
 import pytest
 
@@ -125,3 +128,48 @@ def test_a_request_is_documented_from_its_entry(
     )
     monkeypatch.setattr(protocol, "REQUESTS", (*protocol.REQUESTS, added))
     assert "Fills the pen." in make()
+
+
+def test_every_field_of_the_protocol_is_described() -> None:
+    missing = generate.undescribed()
+    assert not missing, f"describe in the `Attributes:` of its class: {', '.join(missing)}"
+
+
+def test_a_field_without_a_description_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Ink:
+        """
+        What a pen writes with.
+
+        Attributes:
+            colour: Its colour.
+        """
+
+        kind: Literal["ink"]
+        colour: str
+        millilitres_left: int
+
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class RedInk(Ink):
+        """
+        Red ink.
+
+        Attributes:
+            shade: Which red.
+        """
+
+        shade: str
+        price: float
+
+    for added in (Ink, RedInk):
+        added.__module__ = protocol.values.__name__
+        monkeypatch.setattr(protocol.values, added.__name__, added, raising=False)
+    assert generate.undescribed() == ["Ink.millilitresLeft", "RedInk.millilitresLeft", "RedInk.price"]
+
+
+def test_a_description_reaches_all_that_is_made_from_it() -> None:
+    told = "Seconds until the question ends as a no."
+    definition = json.loads(generate.protocol_schema())["$defs"]["ApprovalRequestParams"]
+    assert definition["properties"]["secondsLeft"] == {"type": "number", "description": told}
+    for made in (generate.protocol_ts(), generate.protocol_md()):
+        assert made.count(told) == 2  # with the question, and with the request that asks it

@@ -41,1235 +41,1538 @@ export type ApprovalEnd = "answered" | "timedOut" | "withdrawn";
 
 export type RuleScope = "session" | "workspace";
 
-/** LSP's position, in the negotiated encoding. */
+/** An LSP position. */
 export interface Position {
+  /** The line, counted from 0. */
   line: number;
+  /** The offset in the line, counted from 0 in the negotiated encoding. */
   character: number;
 }
 
-/** LSP's range, in the negotiated encoding. */
+/** An LSP range. */
 export interface Range {
+  /** Where it begins. */
   start: Position;
+  /** Where it ends; the character at this position is not part of it. */
   end: Position;
 }
 
-/** A place where a failed edit may have been meant to go; `score` is from 0 to 1. */
+/** A place where a failed edit may have been meant to go. */
 export interface Candidate {
+  /** The lines of the document that the edit would replace. */
   range: Range;
+  /** How similar these lines are to the text that the edit looked for, from 0 to 1. */
   score: number;
 }
 
-/** An edit, or another call, that did not happen. */
+/** An edit or another tool call that failed. */
 export interface Failure {
-  /** Names it in `failure.apply` and `failure.dismiss`. */
+  /** Identifies it in `failure.apply`, `failure.diff` and `failure.dismiss`. */
   id: string;
   /** The class of failure. */
   code: FailureCode;
-  /** What happened and where. */
+  /** What happened, and where. */
   message: string;
   /** What to do next, the most useful first. */
   steps: string[];
-  /** The document; empty where there is none. */
+  /** URI of the document; empty if the failure is not about a document. */
   uri: string;
-  /** The nearest place, if any. */
+  /** The most similar place in the document; null if there is none. */
   range: Range | null;
-  /** All places offered, best first. */
+  /** Places where the edit could be made instead, best first; empty for a change of a whole document. */
   candidates: Candidate[];
-  /** How often it was tried. */
+  /** How often the edit was tried. */
   attempts: number;
-  /** The turn that tried it. */
+  /** Id of the turn that tried it. */
   turn: string;
 }
 
-/** What came of one mutation. */
+/** The result of one attempted change. */
 export interface Outcome {
+  /** The outcome's id; if the change failed, also the id of the failure. */
   id: string;
+  /** URI of the document. */
   uri: string;
+  /** Id of the tool call that tried the change. */
   call: string;
+  /** Name of the tool that was called. */
   tool: string;
-  /** Its number in the patch, counted from 1; null for a whole document. */
+  /** Number of the hunk in its patch, counted from 1; null for a change of a whole document. */
   hunk: number | null;
-  /** *denied* if the user said no or the question timed out; such an edit is not an open failure. */
+  /** `landed`: the change was made. `already`: the document had it before. `failed`: it could not be made. `denied`: the user said no or did not answer in time; a denied change is not an open failure. */
   status: Status;
-  /** How exactly it matched, if it landed. */
+  /** How exactly the searched text matched; null if the change did not land or needed no search. */
   tier?: Tier;
-  /** Why it did not land, or was denied. */
+  /** Why the change failed or was denied; null otherwise. */
   failure?: Failure;
-  /** The change that landed, as a unified diff for people. */
+  /** The change that landed, as a unified diff for people to read. */
   diff?: string;
-  /** Why no checkpoint can take it back, if it landed without one. */
+  /** Why no checkpoint can undo the change, if it landed without one. */
   uncovered?: string;
-  /** What was put right or adapted to make it, and what the editor changed of it, in sentences. */
+  /** What handrail corrected or adapted to make the change, and what the editor altered in it, one sentence each. */
   notes?: string[];
 }
 
-/** Tokens and price over a number of model calls; the price is null where it is not known. */
+/** Tokens and price, summed over a number of model calls. */
 export interface Usage {
+  /** How many model calls are included. */
   steps: number;
+  /** Tokens that were sent to the model. */
   inputTokens: number;
+  /** Tokens that the model wrote. */
   outputTokens: number;
+  /** Tokens of the input that the provider read from its cache. */
   cachedTokens: number;
+  /** The price in US dollars; null if the price of any call is unknown. */
   costUsd: number | null;
 }
 
-/** What a turn came to. */
+/** The result of a turn. */
 export interface TurnReport {
+  /** The session's id. */
   session: string;
+  /** The turn's id. */
   turn: string;
-  /** *finished* the model gave its answer; *stopped* a guard or a limit ended it; *cancelled* by the user; *failed* the provider or the editor was lost. */
+  /** `finished`: the model gave its answer. `stopped`: a guard or a limit ended the turn. `cancelled`: the user stopped it. `failed`: the connection to the model or the editor was lost. */
   state: TurnState;
-  /** The model's own text, nothing added. */
+  /** The model's own text, with nothing added. */
   answer: string;
+  /** Every change that was tried, in order. */
   outcomes: Outcome[];
-  /** Its id, if anything was changed. */
+  /** Id of the turn's checkpoint; null if nothing was changed. */
   checkpoint: string | null;
+  /** What this turn used. */
   usage: Usage;
+  /** What all turns of the session have used so far, this one included. */
   sessionUsage: Usage;
-  /** Why it is not finished. */
+  /** Why the turn did not finish; null if it did. */
   reason?: string;
-  /** The ids of its changes that are neither kept nor undone yet; see `review.list`. */
+  /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];
 }
 
-/** What became of edits. */
+/** The result of edits that another program wrote. */
 export interface TurnApplied {
-  /** For a model: what landed, what did not and why, and what to do next. */
+  /** The result in words for a model: which edits landed, which failed and why, and what to do next. */
   text: string;
+  /** The report of the turn that applied the edits. */
   report: TurnReport;
 }
 
-/** One step of a checkpoint; its id can be restored as well: this step and what follows. */
+/** One step of a checkpoint. */
 export interface CheckpointStep {
+  /** Identifies the step in `checkpoint.restore`, which undoes this step and all later steps of the turn. */
   id: string;
+  /** The paths that the step changed, spelled as in the checkpoint's `paths`. */
   paths: string[];
 }
 
-/** One path of a checkpoint, relative to the root or absolute outside it, and what became of it. */
+/** A path that a turn changed. */
 export interface CheckpointPath {
+  /** URI of the file. */
   uri: string;
+  /** The path as people read it: relative to its workspace folder, with `/`, or absolute outside the workspace. */
   path: string;
+  /** What the turn did to the file. */
   change: PathChange;
 }
 
-/** What documents held before a turn changed them; `time` is RFC 3339. */
+/** What documents held before a turn changed them. */
 export interface Checkpoint {
+  /** The checkpoint's id, which is the id of its turn. */
   id: string;
+  /** The session's id; empty for a quick fix and for changes undone in a review. */
   session: string;
+  /** Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their own. */
   turn: string;
+  /** A short title for people, such as the first line of the turn's prompt. */
   label: string;
+  /** When the checkpoint was begun, as an RFC 3339 time. */
   time: string;
+  /** Absolute path of the first workspace folder; empty if there was none. */
   root: string;
+  /** The steps of the turn that changed something, in order. */
   steps: CheckpointStep[];
+  /** Every path that the turn changed. */
   paths: CheckpointPath[];
 }
 
-/** A turn of a session; a state of null is a turn that did not come to its end. */
+/** A turn of a session. */
 export interface SessionTurn {
+  /** The turn's id. */
   turn: string;
+  /** What the user asked for. */
   prompt: string;
+  /** How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because the server was killed. */
   state?: string;
 }
 
-/** The session is there again, and turns can be begun in it. */
+/** A session that was resumed; new turns can begin in it. */
 export interface SessionResumeResult {
+  /** The session's id. */
   session: string;
+  /** The turns of its conversation, oldest first. */
   turns: SessionTurn[];
 }
 
-/** A document that a restore left as it is, and why; `diff` leads from it to what the checkpoint has. */
+/** A document that a restore left unchanged. */
 export interface RestoreConflict {
+  /** URI of the document. */
   uri: string;
+  /** Why the document was not restored, in a sentence. */
   reason: string;
+  /** A unified diff from the current text to the text in the checkpoint; null if there is none to show. */
   diff?: string;
 }
 
-/** A document that was restored in part, and why not as a whole; `diff` has what is missing. */
+/** A document that was restored only in part. */
 export interface RestorePart {
+  /** URI of the document. */
   uri: string;
+  /** Why not all of it was restored, in a sentence. */
   reason: string;
+  /** What is still missing: a unified diff from the current text to the text in the checkpoint; null if there is none to show. */
   diff?: string;
 }
 
-/** What a restore came to: each document stands in one of the first five. */
+/** The result of a restore. Each document is listed in exactly one of the first five fields. */
 export interface RestoreReport {
+  /** URIs of the documents that hold their earlier contents again. */
   restored: string[];
+  /** URIs of the documents that needed no change. */
   unchanged: string[];
+  /** URIs of the documents that were deleted because they did not exist before. */
   deleted: string[];
+  /** Documents that were left unchanged. */
   conflicts: RestoreConflict[];
-  /** Of which the editor took only a part of the restore: neither as before nor as the checkpoint. */
+  /** Documents of which only a part was restored, so that they match neither their earlier state nor the checkpoint. */
   partial: RestorePart[];
-  /** Taken before it, null if it had nothing to do; restoring that takes the restore back. */
+  /** Id of a checkpoint taken just before, which undoes this restore; null if there was nothing to restore. */
   checkpoint: string | null;
-  /** The session that went back as well, with the turns that it has now. */
+  /** The session that was rolled back too, with its remaining turns; null if only documents were restored. */
   conversation?: SessionResumeResult;
 }
 
-/** Something the user points at: a document, or a range of it. */
+/** A document, or a part of one, that the user points at. */
 export interface TurnContext {
+  /** URI of the document. A document that cannot be read is left out. */
   uri: string;
+  /** The part that the model is shown; null for the whole document. */
   range?: Range;
 }
 
-/** A picture that the model is shown: a PNG, JPEG, GIF or WebP of 3.5 MB at most. */
+/** A picture for the model: a PNG, JPEG, GIF or WebP of at most 3.5 MB. Give either `uri` or `data`. */
 export interface TurnImage {
-  /** Of its file. */
+  /** URI of the picture's file. */
   uri?: string;
-  /** Its bytes in base64, if it has no file. */
+  /** The picture's bytes in base64, if it has no file. */
   data?: string;
-  /** What it is called then. */
+  /** A name for a picture given as `data`; by default `picture`. */
   name?: string;
 }
 
-/** Begin a turn: in a new session unless one is named. Images are for models that see, 20 at most. */
+/** The turn to begin. */
 export interface TurnStartParams {
+  /** What the user asks for; it must not be empty. */
   prompt: string;
+  /** Id of the session to continue; without it, a new session begins. */
   session?: string;
+  /** What the turn may do; by default the setting `handrail.mode`. */
   mode?: Mode;
+  /** Documents, or parts of them, to show to the model. */
   context?: TurnContext[];
+  /** Pictures to show to the model, 20 at most. The model must be able to see pictures. */
   images?: TurnImage[];
 }
 
-/** The turn has begun; its end is had by `turn.wait`. */
+/** The turn that has begun or waits to begin; `turn.wait` answers when it has ended. */
 export interface TurnStartResult {
+  /** The session's id. */
   session: string;
+  /** The turn's id. */
   turn: string;
 }
 
-/** Make edits that somebody else has written, such as another agent of the editor. */
+/** Edits that another program wrote, such as another agent in the editor. */
 export interface TurnApplyParams {
-  /** In a notation of replies: V4A, SEARCH/REPLACE blocks, a unified diff, or whole files. */
+  /** A V4A patch, SEARCH/REPLACE blocks, a unified diff, or whole files. */
   edits: string;
-  /** What the turn and its checkpoint are called. */
+  /** The title of the turn and of its checkpoint. */
   title?: string;
 }
 
-/** Names the turn whose end is awaited. */
+/** The turn to wait for. */
 export interface TurnWaitParams {
+  /** The turn's id. */
   turn: string;
 }
 
-/** Say something to a running turn. */
+/** A message to a running turn. */
 export interface TurnSteerParams {
+  /** The turn's id. */
   turn: string;
+  /** The message; it must not be empty. */
   text: string;
 }
 
-/** Which models: those of the chosen model's server, or of the server of the model `like`. */
+/** Which server's models to list. */
 export interface ModelListParams {
+  /** A model, as in the setting `handrail.model`, whose server is asked; by default the setting's own. */
   like?: string;
 }
 
-/** A model. */
+/** A model that can be chosen. */
 export interface ModelInfo {
-  /** What the setting `handrail.model` is for it. */
+  /** The value of the setting `handrail.model` that chooses it. */
   model: string;
-  /** As people know it, if the server tells. */
+  /** Its name for people; null if the server gives none. */
   title?: string;
-  /** How many tokens it reads, if the server tells. */
+  /** The size of its context in tokens; null if the server does not say. */
   window?: number;
-  /** Whether it is the one of the setting. */
+  /** Whether it is the chosen model, or the one given as `like`. */
   current?: boolean;
 }
 
-/** Nothing is needed. */
+/** This request takes no params. */
 export type ModelForgetParams = Record<string, never>;
 
-/** Sessions of the workspace: the newest `limit` of them, else all. */
+/** Which sessions of the workspace to list. */
 export interface SessionListParams {
+  /** List only this many, the newest; null lists all. */
   limit?: number;
 }
 
-/** A session. */
+/** A session of the workspace. */
 export interface SessionInfo {
+  /** The session's id. */
   session: string;
-  /** As the user has named it, else the first line of its first prompt. */
+  /** The title that the user gave it, or else the first line of its first prompt. */
   title: string;
-  /** When it was last written to, RFC 3339. */
+  /** When it was last written to, as an RFC 3339 time. */
   time: string;
-  /** How many turns it has. */
+  /** The number of its turns. */
   turns: number;
 }
 
-/** Names the session to take up again. */
+/** The session to resume. */
 export interface SessionResumeParams {
+  /** The session's id. */
   session: string;
 }
 
-/** A new session with the conversation up to the end of a turn. */
+/** The session to copy, and how much of it. */
 export interface SessionForkParams {
+  /** Id of the session to copy. */
   session: string;
+  /** Id of the last turn to include. */
   turn: string;
 }
 
 /** The new session. */
 export interface SessionForkResult {
+  /** The new session's id. */
   session: string;
 }
 
-/** Give a session another title. */
+/** The session's new title. */
 export interface SessionRenameParams {
+  /** The session's id. */
   session: string;
+  /** The new title; it must not be empty. */
   title: string;
 }
 
-/** Remove the conversation of a session for good; checkpoints of its turns stay. */
+/** The session to delete. */
 export interface SessionDeleteParams {
+  /** The session's id. */
   session: string;
 }
 
-/** Names the turn to stop. */
+/** The turn to stop. */
 export interface TurnCancelParams {
+  /** The turn's id. */
   turn: string;
 }
 
-/** Which failures: of one document, or all. */
+/** Which open failures to list. */
 export interface FailureListParams {
+  /** Only failures in this document; null lists those in all documents. */
   uri?: string;
 }
 
-/** Close one failure, or all. */
+/** Which open failures to close. One of the two fields must be given. */
 export interface FailureDismissParams {
+  /** Id of the failure to close. */
   failure?: string;
+  /** Whether to close all open failures. */
   all?: boolean;
 }
 
-/** Make a failed edit at one of its candidates (an index into them). */
+/** The failed edit, and where to make it. */
 export interface FailureApplyParams {
+  /** The failure's id. */
   failure: string;
+  /** Index of the place in the failure's `candidates`, counted from 0. */
   candidate: number;
 }
 
-/** Show what a failed edit would change at one of its candidates (an index into them), or at each. */
+/** The failed edit to show. */
 export interface FailureDiffParams {
+  /** The failure's id. */
   failure: string;
+  /** Index of the place in the failure's `candidates`, counted from 0; null shows the edit at each of them. */
   candidate?: number;
 }
 
-/** A unified diff, and the document that shows it: virtual, or a file where a client lacks those. */
+/** What a failed edit would change. */
 export interface FailureDiff {
+  /** URI of a document that shows the diff: a virtual document, or a file if the client does not support those. */
   uri: string;
+  /** The unified diff. */
   text: string;
 }
 
-/** Which checkpoints: of one session, or all. */
-export interface CheckpointListParams {
-  session?: string;
-  /** Only those that have this document; it is the only one of their `paths` then. */
-  uri?: string;
-}
-
-/** Compare a checkpoint. */
-export interface CheckpointDiffParams {
-  /** The id of a turn or a step; the diff begins with what was there before it. */
-  checkpoint: string;
-  /** Another checkpoint, before which the diff ends, or `now`; without it, what the turn left. */
-  against?: string;
-  /** The only document to look at. */
-  uri?: string;
-}
-
-/** A unified diff, and the document that shows it: virtual, or a file where a client lacks those. */
-export interface CheckpointDiff {
-  uri: string;
-  text: string;
-}
-
-/** Take a turn, or a step and what follows it, back. */
-export interface CheckpointRestoreParams {
-  /** Its id; with `conversation`, any turn of a session, even if it changed no document. */
-  checkpoint: string;
-  /** Only these documents. */
-  uris?: string[];
-  /** The session goes back as well, to before the turn or the step; what came later in it is out of the conversation, and stays in the session's journal. */
-  conversation?: boolean;
-  /** All later turns as well. */
-  following?: boolean;
-  /** Restore documents; `false`, with `conversation`, leaves them all as they are. */
-  files?: boolean;
-  /** In the one document of `uris` as it is now: only what the turn changed in these lines. */
-  range?: Range;
-}
-
-/** Remove these checkpoints, whatever the limits say; without any, what the limits do not allow. */
-export interface CheckpointPruneParams {
-  checkpoints?: string[];
-}
-
-/** The checkpoints that are gone, and what the others take on the disk. */
-export interface CheckpointPruned {
-  removed: string[];
-  bytesUsed: number;
-}
-
-/** Nothing is needed. */
-export type CheckpointVerifyParams = Record<string, never>;
-
-/** How many checkpoints were read, and what is wrong; nothing if `problems` is empty. */
-export interface CheckpointSoundness {
-  checkpoints: number;
-  problems: string[];
-}
-
-/** Nothing is needed. */
+/** This request takes no params. */
 export type WorkspaceTrustParams = Record<string, never>;
 
-/** What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
+/** What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
 export interface ClientOptions {
-  /** Send `handrail/turn/update`. */
+  /** Whether the server sends `handrail/turn/update`. */
   turnUpdates?: boolean;
-  /** Ask by `handrail/approval/request`, and send `handrail/approval/ended`. */
+  /** Whether the server asks with `handrail/approval/request` and sends `handrail/approval/ended`. */
   approvals?: boolean;
-  /** Nobody is there: a question that the client does not answer at once ends as a no. */
+  /** Whether no user is present: a question that the client does not answer at once counts as a no. */
   unattended?: boolean;
-  /** The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask, and nothing of the workspace is obeyed: no settings, instructions, skills or commands. */
+  /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
   untrusted?: boolean;
-  /** What the client does for the server: "save", "model", "secret", "review"; "chat": it shows the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes on what other language servers report. */
+  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report. */
   services?: string[];
-  /** Settings by name without `handrail.`, dotted or nested; machine settings may come here. */
+  /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
   settings?: Record<string, unknown>;
 }
 
-/** An open question. Everything in it is text of a model, a file or a command: show it, never interpret it. */
-export interface Approval {
-  /** *command* may this line run; *file* may the tool use these files; *outside* the same outside the workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved; *appeared* may these files stay, which appeared while a command ran. */
-  kind: ApprovalKind;
-  /** Names it in `approval.answer` and `approval.show`. */
-  id: string;
-  session: string;
-  turn: string;
-  call: string;
-  tool: string;
-  /** All of what it is about: the command line, the paths, or the question itself. */
-  subject: string;
-  /** Why it is asked. */
-  detail: string;
-  /** What can be answered. The first is "deny": no, or no answer to the model's own question. Then "allow", "session" (also for the rest of this session), "always" (also in this workspace for good); or the model's own choices. */
-  choices: string[];
-  /** When it was asked, RFC 3339. */
-  askedAt: string;
-  /** How long it still waits; then it ends as a no. */
-  secondsLeft: number;
-  /** The folder in which a command runs, as people read it. */
-  folder?: string;
-  /** What "session" and "always" add, each rule in words. */
-  rules?: string[];
-  /** What would be written, as a unified diff. */
-  diff?: string;
-  /** Whether any other text is an answer, too: it is so for the model's own question. */
-  takesText?: boolean;
+/** Which checkpoints to list. */
+export interface CheckpointListParams {
+  /** Only checkpoints of this session; null lists those of all sessions. */
+  session?: string;
+  /** Only checkpoints that contain this document; `paths` then lists no other. */
+  uri?: string;
 }
 
-/** All open questions. */
-export type ApprovalListParams = Record<string, never>;
-
-/** Answer an open question with one of its choices, or in other words if it takes text. */
-export interface ApprovalAnswerParams {
-  approval: string;
-  choice: string;
+/** What to compare. */
+export interface CheckpointDiffParams {
+  /** Id of a turn or a step; the diff starts from the state before it. */
+  checkpoint: string;
+  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. */
+  against?: string;
+  /** Compare only this document. */
+  uri?: string;
 }
 
-/** Show an open question in full; without `approval`, the one that was asked first. */
-export interface ApprovalShowParams {
-  approval?: string;
-}
-
-/** A document that the server has written, and its text. */
-export interface ServedDocument {
+/** The differences. */
+export interface CheckpointDiff {
+  /** URI of a document that shows the diff: a virtual document, or a file if the client does not support those. */
   uri: string;
+  /** The unified diff. */
   text: string;
 }
 
-/** Which command's output to show: that of a tool call; without `call`, the last one. */
+/** What to restore. */
+export interface CheckpointRestoreParams {
+  /** Id of the turn to undo, or of the step to undo together with all later steps of its turn. With `conversation`, it may be any turn of a session, even one that changed no document. */
+  checkpoint: string;
+  /** Restore only these documents; null restores all. */
+  uris?: string[];
+  /** Whether to roll back the session too, to the point before the turn or step. What came later leaves the conversation but stays in the session's journal. */
+  conversation?: boolean;
+  /** Whether to undo all later turns too. */
+  following?: boolean;
+  /** Whether to restore documents. It may be false only with `conversation` and without `uris`. */
+  files?: boolean;
+  /** Undo only what the turn changed in these lines of the current text; `uris` must then name exactly one document. */
+  range?: Range;
+}
+
+/** Which checkpoints to remove. */
+export interface CheckpointPruneParams {
+  /** Ids of the checkpoints to remove, even if the limits allow them; null removes those that exceed the limits. */
+  checkpoints?: string[];
+}
+
+/** The result of the removal. */
+export interface CheckpointPruned {
+  /** Ids of the checkpoints that were removed. */
+  removed: string[];
+  /** How much disk space the remaining checkpoints use, in bytes. */
+  bytesUsed: number;
+}
+
+/** This request takes no params. */
+export type CheckpointVerifyParams = Record<string, never>;
+
+/** The result of the check. */
+export interface CheckpointSoundness {
+  /** How many checkpoints were read. */
+  checkpoints: number;
+  /** What is damaged, one sentence each; empty if everything can be read. */
+  problems: string[];
+}
+
+/** An open question. Its texts may come from a model, a file or a command: show them, never interpret them. */
+export interface Approval {
+  /** `command`: may this command line run. `file`: may the tool use these files. `outside`: the same for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user something. `saving`: may these documents be saved. `appeared`: may these files, which appeared while a command ran, stay. */
+  kind: ApprovalKind;
+  /** Identifies the question in `approval.answer` and `approval.show`. */
+  id: string;
+  /** The session's id. */
+  session: string;
+  /** Id of the turn that waits for the answer. */
+  turn: string;
+  /** Id of the tool call that asks. */
+  call: string;
+  /** Name of the tool that was called. */
+  tool: string;
+  /** What the question is about, in full: the command line, the paths, or the model's question. */
+  subject: string;
+  /** Why handrail asks. */
+  detail: string;
+  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also for the rest of the session) and `always` (also in this workspace from now on), or the model's own choices. */
+  choices: string[];
+  /** When it was asked, as an RFC 3339 time. */
+  askedAt: string;
+  /** Seconds until the question ends as a no. */
+  secondsLeft: number;
+  /** The folder in which the command would run, as people read it; null if the question is not about a command. */
+  folder?: string;
+  /** The rules that `session` and `always` would add, in words. */
+  rules?: string[];
+  /** What would be written, as a unified diff. */
+  diff?: string;
+  /** Whether any other text is an answer too, as it is for the model's own questions. */
+  takesText?: boolean;
+}
+
+/** This request takes no params. */
+export type ApprovalListParams = Record<string, never>;
+
+/** The answer to an open question. */
+export interface ApprovalAnswerParams {
+  /** The question's id. */
+  approval: string;
+  /** One of the question's `choices`, or any text if it has `takesText`. */
+  choice: string;
+}
+
+/** The question to show. */
+export interface ApprovalShowParams {
+  /** The question's id; by default the question that was asked first. */
+  approval?: string;
+}
+
+/** A document that the server has written. */
+export interface ServedDocument {
+  /** URI of the document. */
+  uri: string;
+  /** Its whole text. */
+  text: string;
+}
+
+/** Which command's output to show. */
 export interface OutputShowParams {
+  /** Id of the tool call that ran the command; by default the last command. */
   call?: string;
 }
 
-/** The background commands of a session; without `session`, those of all. */
+/** Which background commands to list. */
 export interface CommandListParams {
+  /** Only those of this session; null lists those of all sessions. */
   session?: string;
 }
 
-/** A command that runs in the background, or has run there. */
+/** A command that runs, or ran, in the background. */
 export interface BackgroundCommand {
-  /** Its id, as the model knows it. */
+  /** The command's id, which the model uses too. */
   command: string;
+  /** Id of the session that it belongs to. */
   session: string;
+  /** Id of the turn that started it. */
   turn: string;
-  /** The tool call that began it. */
+  /** Id of the tool call that started it. */
   call: string;
   /** The command line. */
   line: string;
-  /** Where it runs, for people. */
+  /** The folder in which it runs, as people read it. */
   folder: string;
-  /** Whether it runs. */
+  /** Whether it is still running. */
   running: boolean;
-  /** How it is, in a sentence. */
+  /** Its state in a sentence. */
   state: string;
 }
 
-/** End a background command. */
+/** The background command to end. */
 export interface CommandStopParams {
+  /** The command's id. */
   command: string;
 }
 
-/** End a command that a turn waits for; the turn goes on. */
+/** The command to end. The turn that waits for it goes on. */
 export interface CommandInterruptParams {
+  /** Id of the session whose turn waits. */
   session: string;
-  /** The tool call that runs it. */
+  /** Id of the tool call that runs the command. */
   call: string;
 }
 
-/** All rules that an answer has added. */
+/** This request takes no params. */
 export type RuleListParams = Record<string, never>;
 
 /** A rule that an answer to a question has added. */
 export interface RuleInfo {
-  /** Names it in `rules.remove`. */
+  /** Identifies the rule in `rules.remove`. */
   id: string;
-  /** What it allows, in words. */
+  /** What the rule allows, in words. */
   text: string;
+  /** Name of the tool that it applies to. */
   tool: string;
-  /** Whether it holds for one session, or in this workspace for good. */
+  /** Whether it applies to one session, or to this workspace from now on. */
   scope: RuleScope;
-  /** The session it holds for. */
+  /** Id of the session that it applies to; null if its scope is the workspace. */
   session?: string;
 }
 
-/** Remove a rule that an answer has added, so that handrail asks again. */
+/** The rule to remove, so that handrail asks again. */
 export interface RuleRemoveParams {
+  /** The rule's id. */
   rule: string;
 }
 
-/** A change of the agent's that is neither kept nor undone. */
+/** A change by the agent that is neither kept nor undone. */
 export interface Hunk {
-  /** `changed`: some rows. `created`, `deleted`, `renamed`: a document. `whole`: a file without text. */
+  /** `changed`: some lines. `created`, `deleted`, `renamed`: a document. `whole`: a file that is not text. */
   kind: "changed" | "created" | "deleted" | "renamed" | "whole";
-  /** Names it, for as long as it is pending. */
+  /** Identifies the change until it is kept or undone. */
   id: string;
-  /** The rows that it has now; empty, before the row that it begins with, if it only removed. */
+  /** URI of the document, under its current name. */
   uri: string;
-  /** The rows that it has now; empty, before the row that it begins with, if it only removed. */
+  /** The changed lines in the current text. Where lines were only removed, it is empty and lies at the line that follows them. */
   range: Range;
-  /** What would be there without it, and what is there. Both are empty for `whole`. */
+  /** The text that would be there without the change; empty for `whole`. */
   before: string;
-  /** What would be there without it, and what is there. Both are empty for `whole`. */
+  /** The text that is there now; empty for `whole`. */
   after: string;
-  /** Which turns and calls wrote in it, in order. */
+  /** Ids of the turns that made the change, in order. */
   turns: string[];
-  /** Which turns and calls wrote in it, in order. */
+  /** Ids of the tool calls that made the change, in order. */
   calls: string[];
-  /** Whether you have typed in it since. */
+  /** Whether the user has typed in it since. */
   editedByUser: boolean;
-  /** The URI that a `renamed` document had, and `before` is what it held there; else null. */
+  /** URI of a `renamed` document before it was renamed; null otherwise. */
   renamedFrom?: string;
 }
 
-/** Which pending changes: of a document, of a turn, or all. */
+/** Which pending changes to list; without either field, all. */
 export interface ReviewListParams {
+  /** Only changes in this document. */
   uri?: string;
+  /** Only changes that this turn made. */
   turn?: string;
 }
 
-/** Which document, and which of its pending changes. */
+/** Which document, and which of its changes to leave out. */
 export interface ReviewBaseParams {
+  /** URI of the document. */
   uri: string;
-  /** Leave out only the changes of this turn; without it, all of them. */
+  /** Leave out only the changes that this turn made; by default all pending changes. */
   turn?: string;
 }
 
-/** What a document would hold without its pending changes; what you typed beside them is in it. */
+/** The text of a document without its pending changes. What the user typed outside them is included. */
 export interface ReviewBase {
+  /** URI of the document. */
   uri: string;
+  /** That text. */
   text: string;
 }
 
-/** Which pending changes: some by their ids, those of a document, of a turn, or all. */
+/** Which pending changes to keep. At least one field must be given; several narrow each other down. */
 export interface ReviewKeepParams {
+  /** Ids of the changes. */
   hunks?: string[];
+  /** The changes in this document. */
   uri?: string;
+  /** The changes that this turn made. */
   turn?: string;
+  /** Whether to keep all pending changes. */
   all?: boolean;
 }
 
-/** The ids of the changes that are kept now. */
+/** The result of keeping changes. */
 export interface ReviewKept {
+  /** Ids of the changes that were kept. */
   hunks: string[];
 }
 
-/** Which pending changes: some by their ids, those of a document, of a turn, or all. */
+/** Which pending changes to undo. At least one of the first four fields must be given; several narrow each other down. */
 export interface ReviewUndoParams {
+  /** Ids of the changes. */
   hunks?: string[];
+  /** The changes in this document. */
   uri?: string;
+  /** What this turn changed. */
   turn?: string;
+  /** Whether to undo all pending changes. */
   all?: boolean;
-  /** Whether what you have typed in them goes as well; the checkpoint has it. */
+  /** Whether to remove what the user has typed in the changes too; the checkpoint keeps it. */
   typed?: boolean;
-  /** Whether the review document makes room below them to say why. */
+  /** Whether to make room below the undone changes in the review document, where the user can say why. */
   sayWhy?: boolean;
 }
 
-/** A line of the review document, counted from 0. */
+/** A line of the review document. */
 export interface ReviewPlace {
+  /** URI of the review document. */
   uri: string;
+  /** The line, counted from 0. */
   line: number;
 }
 
-/** A change that was not undone. */
+/** A change that could not be undone. */
 export interface ReviewConflict {
+  /** The change's id. */
   hunk: string;
+  /** URI of the document. */
   uri: string;
+  /** Why it was not undone, in a sentence. */
   reason: string;
-  /** What is there, and what would be there without it. */
+  /** The text that is there now. */
   now: string;
-  /** What is there, and what would be there without it. */
+  /** The text that would be there without the change. */
   before: string;
 }
 
-/** What came of an undo. */
+/** The result of an undo. */
 export interface ReviewUndone {
-  /** The ids of the changes that were undone; of a turn's, its part of them. */
+  /** Ids of the changes that were undone; with `turn`, only that turn's part of them was. */
   hunks: string[];
+  /** The changes that could not be undone. */
   conflicts: ReviewConflict[];
-  /** Has what was there before; null if nothing was touched. */
+  /** Id of a checkpoint taken just before, which brings the changes back; null if nothing was changed. */
   checkpoint: string | null;
-  /** Where you can say why; null if you did not ask for that, or nothing was undone. */
+  /** Where the user can say why; null if that was not asked for, or nothing was undone. */
   why?: ReviewPlace;
 }
 
-/** Where to look from: a document and a line in it, counted from 0; else from the very beginning. */
+/** Where the search for the next or previous change starts. */
 export interface ReviewStepParams {
+  /** URI of the document to start from; null goes to the first change, or the last one when going backwards. */
   uri?: string;
+  /** The line to start from, counted from 0; changes at this line itself are passed over. */
   line?: number;
 }
 
 /** This request takes no params. */
 export type ReviewOpenParams = Record<string, never>;
 
-/** A comment on a change, or on lines of any document. */
+/** A comment on a change, or on lines of any document. Give `hunk`, or `uri` and `range`. */
 export interface ReviewCommentParams {
-  /** The id of the change. */
+  /** Id of the change to comment on. */
   hunk?: string;
-  /** The lines; those that the range touches. */
+  /** URI of the document to comment on. */
   uri?: string;
-  /** The lines; those that the range touches. */
+  /** The lines to comment on: all that the range touches. */
   range?: Range;
   /** The comment; without it, the review document makes room for one. */
   text?: string;
 }
 
-/** How the comments are sent. */
+/** How to send the comments. */
 export interface ReviewSendParams {
-  /** The session that answers; by default the one whose changes they are about. */
+  /** Id of the session that answers; by default the latest one that made any of the changes, or else a new one. */
   session?: string;
-  /** Of the turn; by default the setting `mode`. */
+  /** What the turn may do; by default the setting `handrail.mode`. */
   mode?: Mode;
 }
 
-/** The turn that answers, and how many comments it was sent. */
+/** The turn that answers the comments. */
 export interface ReviewSent {
+  /** The session's id. */
   session: string;
+  /** The turn's id. */
   turn: string;
+  /** How many comments were sent. */
   comments: number;
 }
 
-/** What is pending has changed. */
+/** Pending changes have come, gone or moved. */
 export interface ReviewChanged {
-  /** The documents in which it has. */
+  /** URIs of the documents concerned. */
   uris: string[];
   /** How many changes are pending now, in all documents. */
   pending: number;
 }
 
-/** Which session to show; without `session` the latest one that this server knows, else a new one. */
+/** The conversation to open. */
 export interface ChatOpenParams {
+  /** The session's id; by default the latest session that this server knows, or else a new one. */
   session?: string;
 }
 
 /** This request takes no params. */
 export type ChatNewParams = Record<string, never>;
 
-/** A conversation as a document. */
+/** The document of a conversation. */
 export interface ChatDocument {
+  /** The session's id. */
   session: string;
+  /** URI of the document. */
   uri: string;
+  /** Its whole text. */
   text: string;
-  /** Where the user writes, counted from 0. */
+  /** The line where the user writes, counted from 0. */
   line: number;
 }
 
-/** Sends what is written at the end of a conversation. */
+/** The conversation whose message is sent. */
 export interface ChatSendParams {
-  /** The conversation, by either; without both the latest one that this server knows. */
+  /** URI of the conversation's document; it takes precedence over `session`. */
   uri?: string;
-  /** The conversation, by either; without both the latest one that this server knows. */
+  /** The session's id; without `uri` and `session`, the latest conversation that this server knows. */
   session?: string;
-  /** Of the turn; by default that of the conversation. */
+  /** What the turn may do; by default the conversation's mode. */
   mode?: Mode;
 }
 
-/** What was sent. */
+/** The message that was sent. */
 export interface ChatSent {
+  /** The session's id. */
   session: string;
-  /** The turn that reads it; null if it was a command, such as `/mode ask`. */
+  /** Id of the turn that reads the message; null if it was a command such as `/mode ask`. */
   turn: string | null;
 }
 
-/** Says something in a conversation from elsewhere. One of `text` and `uri` must be given. */
+/** Something to say in a conversation, from anywhere in the editor. Give `text` or `uri`, or both. */
 export interface ChatAskParams {
-  /** The conversation; by default the latest one that this server knows, or else a new one. */
+  /** The session's id; by default the latest session that this server knows, or else a new one. */
   session?: string;
-  /** What it is about: a document, or a part of it that is quoted as the editor holds it. */
+  /** URI of the document that it is about. */
   uri?: string;
-  /** What it is about: a document, or a part of it that is quoted as the editor holds it. */
+  /** The part to quote, as the editor holds it. Without a part, or if it is longer than 20,000 characters, the document is only named. */
   range?: Range;
   /** Whether the user wants that part changed. */
   change?: boolean;
   /** What the user says. */
   text?: string;
-  /** Of the turn that is begun, if it is sent; by default that of the conversation. */
+  /** What the turn may do, if the message is sent; by default the conversation's mode. */
   mode?: Mode;
-  /** Whether to send it at once, without what else is written in the conversation. Otherwise it is written at the end of the conversation, where the user goes on. */
+  /** Whether to send it at once, leaving the user's draft alone. Otherwise it is added to the draft at the end of the conversation. */
   send?: boolean;
 }
 
-/** The conversation in which it was said. */
+/** The conversation in which it was said or written. */
 export interface ChatAsked {
+  /** The session's id. */
   session: string;
+  /** URI of the conversation's document. */
   uri: string;
+  /** The document's whole text. */
   text: string;
-  /** Where the user writes, counted from 0. */
+  /** The line where the user writes on, counted from 0. */
   line: number;
-  /** The turn that reads it, if it was sent. */
+  /** Id of the turn that reads the message; null if it was not sent. */
   turn: string | null;
 }
 
-/** Names an earlier message of a conversation. */
+/** An earlier message of a conversation. */
 export interface ChatResendParams {
-  /** The turn that the message has begun. It is sent again as it stands in the document. */
+  /** Id of the turn that the message began. */
   turn: string;
-  /** The conversation, by its document or its session. */
+  /** URI of the conversation's document; it takes precedence over `session`. */
   uri?: string;
-  /** The conversation, by its document or its session. */
+  /** The session's id; without `uri` and `session`, the latest conversation that this server knows. `chat.restore` ignores it. */
   session?: string;
-  /** What is sent instead. */
+  /** What to send in its place; by default the message as it is in the document now. `chat.restore` ignores it. */
   text?: string;
 }
 
-/** Names a turn of a conversation. */
+/** A turn of a conversation. */
 export interface ChatTurnParams {
+  /** The turn's id. */
   turn: string;
-  /** The conversation, by its document or its session. */
+  /** URI of the conversation's document; it takes precedence over `session`. */
   uri?: string;
-  /** The conversation, by its document or its session. */
+  /** The session's id; without `uri` and `session`, the latest conversation that this server knows. */
   session?: string;
 }
 
-/** Which session to read; without `session` the latest one that this server knows, else a new one. */
-export interface ChatReadParams {
-  session?: string;
-}
-
-/** What a conversation is, apart from what is said in it. */
+/** The state of a conversation, without its messages. */
 export interface ChatStatus {
-  /** As the user has named it, else the first line of its first prompt; empty in a new one. */
+  /** The title that the user gave it, or else the first line of its first prompt; empty in a new conversation. */
   title: string;
-  /** Who answers. */
+  /** The model that answers. */
   model: string;
-  /** Of the next turn. */
+  /** What the next turn may do. */
   mode: Mode;
-  /** Of all turns. */
+  /** Tokens that all turns have sent to the model. */
   inputTokens?: number;
-  /** Of all turns. */
+  /** Tokens that the model has written in all turns. */
   outputTokens?: number;
-  /** The turn that runs. */
+  /** Id of the turn that is running; null if none is. */
   running?: string;
-  /** How full the model's context is; missing before the first turn. */
+  /** How full the model's context is, in percent; null before the first turn. */
   contextPercent?: number;
-  /** Of all turns, where the price is known. */
+  /** The price of all turns in US dollars; null if it is unknown. */
   costUsd?: number;
-  /** What to say to have the plan carried out that the latest turn has made, if it made one. */
+  /** The message that has the latest turn's plan carried out; null if that turn made no plan. */
   plan?: string;
 }
 
-/** What the user said, which began a turn. */
+/** The user's message that began a turn. */
 export interface ChatPrompt {
+  /** Always `prompt`. */
   kind: "prompt";
+  /** The item's id, unique in its conversation. */
   id: string;
+  /** Id of the turn that it began. */
   turn: string;
+  /** The message. */
   text: string;
-  /** How the turn is: one that did not come to its end, as the server was killed, is *broken*. */
+  /** The state of the turn. `broken`: it did not reach its end, for example because the server was killed. */
   state: "running" | "finished" | "stopped" | "cancelled" | "failed" | "broken";
-  /** Why it is not finished. */
+  /** Why the turn did not finish; null if it did, or is running. */
   reason?: string;
-  /** Whether the message can be sent again, changed or not, with `chat.resend`. */
+  /** Whether `chat.resend` can send the message again, changed or not. */
   resend?: boolean;
-  /** Whether the turn may have changed documents, which `checkpoint.restore` takes back. */
+  /** Whether the turn may have changed documents, which `checkpoint.restore` can undo. */
   changes?: boolean;
 }
 
-/** What the model said, as Markdown; while it speaks, `text` grows. */
+/** Text from the model. */
 export interface ChatWords {
+  /** Always `words`. */
   kind: "words";
+  /** The item's id, unique in its conversation. */
   id: string;
+  /** Id of the turn that it belongs to. */
   turn: string;
+  /** The text, as Markdown; it grows while the model writes. */
   text: string;
 }
 
-/** What the user, or handrail in the user's place, said after the turn had begun. */
+/** A message from the user, or from handrail on the user's behalf, after the turn had begun. */
 export interface ChatTold {
+  /** Always `told`. */
   kind: "told";
+  /** The item's id, unique in its conversation. */
   id: string;
+  /** Id of the turn that it belongs to. */
   turn: string;
+  /** The message. */
   text: string;
-  /** *read* the model has read it; *waiting* it will, before its next step; *unread* the turn ended without reading it; *queued* it begins a turn once this one has finished. */
+  /** `read`: the model has read it. `waiting`: the model reads it before its next step. `unread`: the turn ended before the model read it. `queued`: it begins a turn of its own once this one has finished. */
   state: "read" | "waiting" | "unread" | "queued";
 }
 
-/** What the reader should know: of a turn, or, without one, what a command such as `/mode` answers. */
+/** A note from handrail to the reader. */
 export interface ChatRemark {
+  /** Always `remark`. */
   kind: "remark";
+  /** The item's id, unique in its conversation. */
   id: string;
-  /** Markdown. */
+  /** The note, as Markdown. */
   text: string;
+  /** Id of the turn that it belongs to; null for the answer to a command such as `/mode`. */
   turn?: string;
-  /** What it is about, if it is about one. */
+  /** Id of the checkpoint that it is about, if any. */
   checkpoint?: string;
-  /** What it is about, if it is about one. */
+  /** Id of the session that it is about, if any. */
   session?: string;
 }
 
-/** One thing on the model's list of what is to be done. */
+/** An entry of the model's to-do list. */
 export interface ChatTodo {
+  /** What is to be done. */
   text: string;
+  /** `open`: not begun. `active`: in progress. `done`: finished. */
   state: "open" | "active" | "done";
 }
 
-/** A change of a call that is neither kept nor undone. */
+/** A change by a tool call that is neither kept nor undone. */
 export interface ChatHunk {
+  /** The kind of change, as in `Hunk`. */
   kind: "changed" | "created" | "deleted" | "renamed" | "whole";
-  /** Names it in `review.keep` and `review.undo`. */
+  /** Identifies the change in `review.keep` and `review.undo`. */
   id: string;
+  /** URI of the document. */
   uri: string;
-  /** Its place, as people read it, and counted from 0. */
+  /** The document's path, as people read it. */
   path: string;
-  /** Its place, as people read it, and counted from 0. */
+  /** The first line of the change, counted from 0. */
   line: number;
-  /** What goes and what comes, of a long change the beginning; empty where the text is not shown. */
+  /** The removed and added lines, only the beginning if the change is long; empty if it is not text. */
   diff: string;
 }
 
 /** A tool call. */
 export interface ChatCall {
+  /** Always `call`. */
   kind: "call";
+  /** The item's id, unique in its conversation. */
   id: string;
+  /** Id of the turn that it belongs to. */
   turn: string;
-  /** Its id, for `output.show`. */
+  /** The tool call's id, for `output.show`. */
   call: string;
+  /** Name of the tool that was called. */
   tool: string;
-  /** What it does, for people. */
+  /** What the call does, for people. */
   title: string;
-  /** Whether it runs or waits to, is done, or has failed; *lost* if its turn ended before. */
+  /** `running`: it has no result yet. `done`: it succeeded. `failed`: it failed. `lost`: its turn ended before it had a result. */
   state: "running" | "done" | "failed" | "lost";
-  /** The class of failure, if it has failed. */
+  /** The class of failure; null unless it failed. */
   code?: string;
-  /** The first line of its result. */
+  /** The first line of its result; empty while it runs. */
   summary?: string;
-  /** What it has printed so far, or the rest of its result; of a long text one end. */
+  /** What it has printed so far, or the rest of its result; only the beginning or the end of a long text. */
   output?: string;
-  /** How many characters of `output` are left out. */
+  /** How many characters `output` leaves out. */
   hidden?: number;
-  /** The place that it is about; the line counts from 0. */
+  /** URI of the document that the call is about; null if there is none. */
   uri?: string;
-  /** The place that it is about; the line counts from 0. */
+  /** The line in that document, counted from 0. */
   line?: number;
-  /** The list of what is to be done, if that is what it gives. */
+  /** The to-do list, if the call sets it. */
   todos?: ChatTodo[];
-  /** The id of the command that it has begun in the background and that still runs. */
+  /** Id of the background command that the call started and that is still running. */
   command?: string;
-  /** Whether it runs a command that the turn waits for, which `command.interrupt` ends alone. */
+  /** Whether the turn waits for a command that the call runs; `command.interrupt` ends only this command. */
   awaited?: boolean;
-  /** Its edits that did not land and are open failures. */
+  /** Edits of the call that failed and are still open. */
   failures?: Failure[];
-  /** Its changes that are pending; one that several calls have made is among those of each. */
+  /** Changes of the call that are pending. A change that several calls made is listed with each. */
   hunks?: ChatHunk[];
 }
 
 /** A question to the user. */
 export interface ChatQuestion {
+  /** Always `question`. */
   kind: "question";
+  /** The item's id, unique in its conversation. */
   id: string;
+  /** Id of the turn that it belongs to. */
   turn: string;
-  /** What it is about. */
+  /** What the question is about. */
   subject: string;
-  /** All of it, while it is open; `secondsLeft` is as of when it was first told. */
+  /** The whole question, while it is open. Its `secondsLeft` counts from when the client was first told. */
   approval?: Approval;
-  /** When it ends as a no, while it is open, RFC 3339. */
+  /** When the open question ends as a no, as an RFC 3339 time. */
   until?: string;
-  /** How it ended, in words. */
+  /** How it ended, in words; empty while it is open. */
   end?: string;
 }
 
-/** A conversation. Everything in it may be text of a model, a file or a command: show it, never interpret it. */
+/** A conversation. Its texts may come from a model, a file or a command: show them, never interpret them. */
 export interface ChatTranscript {
+  /** The session's id. */
   session: string;
-  /** What the next `handrail/chat/changed` counts on from. */
+  /** The number from which the revisions in `handrail/chat/changed` count on. */
   revision: number;
+  /** The state of the conversation. */
   status: ChatStatus;
-  /** In order; each has an `id` of its own. */
+  /** The parts of the conversation, in order. */
   items: ChatItem[];
 }
 
-/** Text that came at the end of the `text` of an item. */
+/** Text to append to an item. */
 export interface ChatGrowth {
+  /** The item's id. */
   id: string;
+  /** What to append to the item's `text`. */
   text: string;
 }
 
-/** A conversation that was read has changed; it is told ten times a second at most. */
+/** A conversation that the client has read has changed; sent ten times a second at most. */
 export interface ChatChanged {
+  /** The session's id. */
   session: string;
-  /** One more than before. A client that has missed one reads the conversation again. */
+  /** One more than the last revision. A client that misses one reads the conversation again. */
   revision: number;
-  /** As it is now, if it has changed. */
+  /** The new state of the conversation; null if it has not changed. */
   status?: ChatStatus;
-  /** Those that are new, at the end of the conversation, or have changed. */
+  /** Items that are new, which go to the end of the conversation, or that have changed. */
   items?: ChatItem[];
-  /** Those whose text has grown, after `items`. */
+  /** Items whose text has grown; apply these after `items`. */
   grown?: ChatGrowth[];
-  /** The ids of those that are gone. */
+  /** Ids of the items to remove. */
   removed?: string[];
-  /** The ids of all items in order, if new ones do not stand at the end. */
+  /** Ids of all items in order, given only if a new item does not go to the end. */
   order?: string[];
 }
 
-/** Says something in a conversation, and leaves what is written in its document alone. */
+/** The conversation to read. */
+export interface ChatReadParams {
+  /** The session's id; by default the latest session that this server knows, or else a new one. */
+  session?: string;
+}
+
+/** A message in a conversation. The draft in its document stays as it is. */
 export interface ChatSayParams {
+  /** The session's id. */
   session: string;
-  /** As a turn, or to the one that runs; or a command such as `/compact`. */
+  /** A message that begins a turn or goes to the running one, or a command such as `/compact`. */
   text: string;
-  /** Of the turn; by default that of the conversation. */
+  /** What the turn may do; by default the conversation's mode. */
   mode?: Mode;
-  /** Whether it begins a turn of its own after the one that runs, which does not read it. */
+  /** Whether the message begins a turn of its own after the running one, instead of going to that one. */
   queue?: boolean;
-  /** Pictures that the model is shown, as in `turn.start`. A turn that runs cannot be shown any. */
+  /** Pictures to show to the model, as in `turn.start`. A running turn takes none. */
   images?: TurnImage[];
 }
 
-/** The turn that reads what was said; null if it was a command. */
+/** What was said. */
 export interface ChatSaid {
-  /** Where the conversation goes on: another one after `/new`. */
+  /** Id of the session in which the conversation goes on, which is a new one after `/new`. */
   session: string;
+  /** Id of the turn that reads the message; null if it was a command. */
   turn: string | null;
 }
 
-/** Choose the mode of a conversation, or the model, from the next turn on. */
+/** What to choose from the next turn on. */
 export interface ChatChooseParams {
+  /** The session's id. */
   session: string;
+  /** What turns may do; null leaves the mode as it is. */
   mode?: Mode;
+  /** A value of the setting `handrail.model`; null leaves the model as it is. */
   model?: string;
 }
 
-/** The text of a message that is being written, up to the place where it is written. */
+/** The message to complete. */
 export interface ChatCompleteParams {
+  /** The text of the message up to the cursor. */
   before: string;
 }
 
-/** A name, as it is written in a message, and what it stands for; a path says so itself. */
+/** A name that can complete the message. */
 export interface ChatOffer {
+  /** The name, as it is written in a message. */
   name: string;
+  /** What the name stands for; empty for a path. */
   does?: string;
 }
 
-/** What may be meant by the end of a text. */
+/** How the message can be completed. */
 export interface ChatOffers {
-  /** That end, of which a name takes the place. */
+  /** The end of the text, which the chosen name replaces; empty if there is nothing to complete. */
   typed: string;
+  /** The names to choose from. */
   offers: ChatOffer[];
 }
 
-/** Names the comment: its document, and any line of it, counted from 0. */
+/** The comment to send. */
 export interface PromptSendParams {
+  /** URI of the document. */
   uri: string;
+  /** Any line of the comment, counted from 0. */
   line: number;
 }
 
-/** What another program says of a place. */
+/** A problem that another program reports. */
 export interface PromptDiagnostic {
+  /** The place in the document. */
   range: Range;
+  /** What the program says. */
   message: string;
-  /** The program. */
+  /** Name of the program. */
   source?: string;
-  /** What it calls this kind of problem. */
+  /** The program's code for this kind of problem. */
   code?: string;
 }
 
-/** Names the document, the place, and what is wrong there; 20 diagnostics at most are sent. */
+/** The problems to fix. */
 export interface PromptFixParams {
+  /** URI of the document. */
   uri: string;
+  /** The place to fix; the model is shown the lines around it. */
   range: Range;
+  /** The problems there, at least one; the model is sent the first 20. */
   diagnostics: PromptDiagnostic[];
 }
 
-/** Names an open document and the version that it has. */
+/** An open document at a certain version. */
 export interface VersionedDocument {
+  /** URI of the document. */
   uri: string;
+  /** The version of the document as the server knows it. */
   version: number;
 }
 
-/** Asks for the diagnostics that other servers have published. Leave out those of source `handrail`. */
+/** Asks for the diagnostics that other language servers have published. Leave out those of source `handrail`. */
 export interface DiagnosticsParams {
-  /** Those that are meant; null for all that have diagnostics, as they are known at this moment. */
+  /** The documents to report on; null for all that have diagnostics, as the client knows them now. */
   documents: VersionedDocument[] | null;
-  /** How long to wait for reports on these versions, or on later ones. Then answer with what there is: leave out documents on which nothing was reported in time. */
+  /** How many milliseconds to wait for reports on these versions or later ones. After that, leave out the documents without such a report. */
   waitMs: number;
 }
 
-/** What another server says of a place; `severity` is LSP's, from 1 (error) to 4 (hint). */
+/** A diagnostic of another language server. */
 export interface ClientDiagnostic {
+  /** The place in the document. */
   range: Range;
+  /** What the server says. */
   message: string;
+  /** As in LSP: 1 error, 2 warning, 3 information, 4 hint. */
   severity?: number;
+  /** Name of the program that reports it. */
   source?: string;
+  /** The program's code for this kind of problem. */
   code?: string;
 }
 
-/** All diagnostics of a document, and the version that they were reported on; no more than 1,000 count. */
+/** All diagnostics of a document. */
 export interface DocumentDiagnostics {
+  /** URI of the document. */
   uri: string;
+  /** Its diagnostics. A report with more than 1,000 on a requested document is ignored. */
   diagnostics: ClientDiagnostic[];
+  /** The version on which they were reported. For a requested document, the report counts only if this is still its version when the answer arrives. */
   version?: number;
 }
 
-/** What is known of the documents; `unwatched` are those on which no server reports. */
+/** What other language servers report. */
 export interface DiagnosticsResult {
+  /** The documents on which there is a report. */
   documents: DocumentDiagnostics[];
+  /** URIs of the requested documents on which no language server reports. */
   unwatched?: string[];
 }
 
-/** The turn has begun; `instructions` are the paths of the project's own that the model was given. */
+/** The turn has begun. */
 export interface StartedEvent {
+  /** Always `started`. */
   kind: "started";
+  /** What the user asked for. */
   prompt: string;
+  /** What the turn may do. */
   mode: Mode;
+  /** Paths of the project's instruction files that the model was given; null if there are none. */
   instructions?: string[];
 }
 
-/** A piece of the model's text. */
+/** The model has written text. */
 export interface TextEvent {
+  /** Always `text`. */
   kind: "text";
+  /** The new piece of text. */
   delta: string;
 }
 
-/** A piece of the model's reasoning. */
+/** The model has written out some of its reasoning. */
 export interface ThinkingEvent {
+  /** Always `thinking`. */
   kind: "thinking";
+  /** The new piece of the reasoning. */
   delta: string;
 }
 
 /** A tool call is about to run. */
 export interface ToolCallEvent {
+  /** Always `toolCall`. */
   kind: "toolCall";
+  /** The tool call's id. */
   call: string;
+  /** Name of the tool. */
   tool: string;
+  /** What the call does, for people. */
   title: string;
 }
 
-/** A running tool call has printed `text`, and before it as many characters that are `skipped`. */
+/** A running tool call has printed something. */
 export interface ToolOutputEvent {
+  /** Always `toolOutput`. */
   kind: "toolOutput";
+  /** The tool call's id. */
   call: string;
+  /** What it has printed. */
   text: string;
+  /** How many characters were printed before `text` but left out. */
   skipped?: number;
 }
 
 /** A tool call has its result. */
 export interface ToolResultEvent {
+  /** Always `toolResult`. */
   kind: "toolResult";
+  /** The tool call's id. */
   call: string;
+  /** The first line of the result. */
   summary: string;
 }
 
-/** What a person should know of a call; a warning, of what cannot be taken back, is a message as well. */
+/** The user should know something about a tool call. */
 export interface NoticeEvent {
+  /** Always `notice`. */
   kind: "notice";
+  /** The tool call's id. */
   call: string;
+  /** What the user should know. */
   text: string;
+  /** Whether the call did something that cannot be undone; the text is then shown as a message too. */
   warning: boolean;
 }
 
-/** What came of one mutation: the outcome's own fields. */
+/** A change was tried; the other fields are those of `Outcome`. */
 export interface OutcomeEvent {
+  /** Always `outcome`. */
   kind: "outcome";
+  /** The outcome's id; if the change failed, also the id of the failure. */
   id: string;
+  /** URI of the document. */
   uri: string;
+  /** Id of the tool call that tried the change. */
   call: string;
+  /** Name of the tool that was called. */
   tool: string;
+  /** Number of the hunk in its patch, counted from 1; null for a change of a whole document. */
   hunk: number | null;
+  /** `landed`: the change was made. `already`: the document had it before. `failed`: it could not be made. `denied`: the user said no or did not answer in time; a denied change is not an open failure. */
   status: Status;
+  /** How exactly the searched text matched; null if the change did not land or needed no search. */
   tier?: Tier;
+  /** Why the change failed or was denied; null otherwise. */
   failure?: Failure;
+  /** The change that landed, as a unified diff for people to read. */
   diff?: string;
+  /** Why no checkpoint can undo the change, if it landed without one. */
   uncovered?: string;
+  /** What handrail corrected or adapted to make the change, and what the editor altered in it, one sentence each. */
   notes?: string[];
 }
 
-/** A failure is open no longer. */
+/** A failure is no longer open. */
 export interface SupersededEvent {
+  /** Always `superseded`. */
   kind: "superseded";
+  /** The failure's id. */
   failure: string;
 }
 
-/** The user is asked, or the question has ended. */
+/** A question was asked or has ended. */
 export interface ApprovalEvent {
+  /** Always `approval`. */
   kind: "approval";
+  /** Id of the tool call that asks. */
   call: string;
+  /** What the question is about. */
   subject: string;
   /** The question's id. */
   approval: string;
-  /** How it has ended; missing while it waits for the user. */
+  /** How the question ended; null while it waits for the user. */
   end?: ApprovalEnd;
-  /** What it ended with; "deny" if it was not answered. */
+  /** The answer, or `deny` if there was none; null while the question is open. */
   choice?: string;
 }
 
-/** What the turn has used so far: the usage's own fields; and what the last `step` has used. */
+/** The turn has used tokens; the fields of `Usage` are those of the turn so far. */
 export interface UsageEvent {
+  /** Always `usage`. */
   kind: "usage";
+  /** How many model calls are included. */
   steps: number;
+  /** Tokens that were sent to the model. */
   inputTokens: number;
+  /** Tokens that the model wrote. */
   outputTokens: number;
+  /** Tokens of the input that the provider read from its cache. */
   cachedTokens: number;
+  /** The price in US dollars; null if the price of any call is unknown. */
   costUsd: number | null;
+  /** What the last model call used. */
   step: Usage;
 }
 
-/** The model could not be reached, or broke off; the step is begun anew, and its text so far is void. */
+/** The model could not be reached, or its answer broke off. The call is repeated; discard the text of the current step. */
 export interface RetryEvent {
+  /** Always `retry`. */
   kind: "retry";
+  /** What went wrong, in a sentence. */
   reason: string;
+  /** Seconds until the call is repeated. */
   inSeconds: number;
 }
 
-/** The conversation was made smaller to fit into the model's context; both are estimates, in tokens. */
+/** The conversation was shortened to fit into the model's context. */
 export interface CompactedEvent {
+  /** Always `compacted`. */
   kind: "compacted";
+  /** The estimated size before, in tokens. */
   before: number;
+  /** The estimated size after, in tokens. */
   after: number;
 }
 
 /** The turn has ended. */
 export interface EndedEvent {
+  /** Always `ended`. */
   kind: "ended";
+  /** How it ended, as in `TurnReport`. */
   state: TurnState;
+  /** Why it did not finish; null if it did. */
   reason?: string;
 }
 
-/** Something has happened in a turn; `seq` counts from 1 without gaps. */
+/** Something has happened in a turn. */
 export interface TurnUpdate {
+  /** The session's id. */
   session: string;
+  /** The turn's id. */
   turn: string;
+  /** The event's number in the turn, counted from 1 without gaps. */
   seq: number;
+  /** What happened. */
   event: TurnEvent;
 }
 
-/** A question that has just been asked. Give the user time: `null` and an error are not an answer, and leave the question open. When it ends by other means, this request is cancelled and `approval/ended` is sent. */
+/** A question that was just asked. Give the user time: null and errors are not answers and leave the question open. If it ends in another way, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
+  /** `command`: may this command line run. `file`: may the tool use these files. `outside`: the same for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user something. `saving`: may these documents be saved. `appeared`: may these files, which appeared while a command ran, stay. */
   kind: ApprovalKind;
+  /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
+  /** The session's id. */
   session: string;
+  /** Id of the turn that waits for the answer. */
   turn: string;
+  /** Id of the tool call that asks. */
   call: string;
+  /** Name of the tool that was called. */
   tool: string;
+  /** What the question is about, in full: the command line, the paths, or the model's question. */
   subject: string;
+  /** Why handrail asks. */
   detail: string;
+  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also for the rest of the session) and `always` (also in this workspace from now on), or the model's own choices. */
   choices: string[];
+  /** When it was asked, as an RFC 3339 time. */
   askedAt: string;
+  /** Seconds until the question ends as a no. */
   secondsLeft: number;
+  /** The folder in which the command would run, as people read it; null if the question is not about a command. */
   folder?: string;
+  /** The rules that `session` and `always` would add, in words. */
   rules?: string[];
+  /** What would be written, as a unified diff. */
   diff?: string;
+  /** Whether any other text is an answer too, as it is for the model's own questions. */
   takesText?: boolean;
 }
 
-/** The answer: one of the choices, exactly, or text if it is taken. Else the question stays open. */
+/** The user's answer. */
 export interface ApprovalRequestResult {
+  /** One of the question's `choices`, or any text if it has `takesText`; null leaves the question open. */
   choice?: string;
 }
 
-/** A question is open no longer: remove its buttons. */
+/** A question is no longer open: remove its buttons. */
 export interface ApprovalEndedParams {
   /** The question's id. */
   approval: string;
-  /** *answered*, by whichever surface; *timedOut*, which is a no; *withdrawn*, because its turn was stopped or an answer to another question covers it. */
+  /** `answered`: in this client or elsewhere. `timedOut`: not answered in time, which is a no. `withdrawn`: no longer needed, because its turn was stopped or the answer to another question covers it. */
   end: ApprovalEnd;
-  /** What was answered. */
+  /** The answer; null if there was none. */
   choice?: string;
 }
 
-/** Save these open documents. */
+/** Asks the client to save documents. */
 export interface SaveParams {
+  /** URIs of the open documents to save. */
   uris: string[];
 }
 
-/** Which of them are saved now. */
+/** The result of saving. */
 export interface SaveResult {
+  /** URIs of the documents that are saved now. */
   saved: string[];
 }
 
-/** Names a key that the client may keep, such as OPENAI_API_KEY. */
+/** Asks for a key that the client may keep. */
 export interface SecretParams {
+  /** Name of the key, such as `OPENAI_API_KEY`. */
   name: string;
 }
 
-/** The key, if the client has it. It is kept in memory only, and reaches nobody but its model's server. */
+/** The key. The server keeps it in memory only and sends it only to the server of its model. */
 export interface SecretResult {
+  /** The key; null if the client does not have it. */
   value?: string;
 }
 
-/** A tool call of the client's model; `arguments` is JSON text as the model gave it. */
+/** A tool call by the client's model. */
 export interface ModelCall {
+  /** The tool call's id. */
   id: string;
+  /** Name of the tool. */
   name: string;
+  /** The arguments as JSON text, exactly as the model wrote them. */
   arguments: string;
 }
 
 /** The result of a tool call, for the client's model. */
 export interface ModelResult {
+  /** Id of the tool call. */
   call: string;
+  /** The result. */
   text: string;
 }
 
-/** One message of the conversation: the assistant's have `calls`, those of tools have `results`. */
+/** A message of the conversation. */
 export interface ModelMessage {
+  /** Who it is from: handrail's instructions, the user, the model, or the tools. */
   role: "system" | "user" | "assistant" | "tool";
+  /** The text of the message; empty for `tool`. */
   text?: string;
+  /** The tool calls of an `assistant` message. */
   calls?: ModelCall[];
+  /** The results in a `tool` message. */
   results?: ModelResult[];
 }
 
-/** A tool that the client's model may call; `schema` is the JSON Schema of its arguments. */
+/** A tool that the client's model may call. */
 export interface ModelTool {
+  /** Name of the tool. */
   name: string;
+  /** What the tool does, for the model. */
   description: string;
+  /** The JSON Schema of its arguments. */
   schema: Record<string, unknown>;
 }
 
-/** Ask the client's model, `options.model` if the user names one; text streams as `{delta}` by `$/progress` on the token. The error RequestFailed (-32803) says that asking again would not help. */
+/** Asks the client's model. The error RequestFailed (-32803) tells the server not to try again. */
 export interface ModelParams {
+  /** The conversation so far, oldest message first. */
   messages: ModelMessage[];
+  /** The tools that the model may call. */
   tools: ModelTool[];
+  /** `model` names the model that the user chose; without it, the client chooses. */
   options: Record<string, unknown>;
+  /** The token with which the client streams text, as `$/progress` with the value `{delta}`. */
   partialResultToken: string;
 }
 
-/** What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused". */
+/** The complete answer of the client's model. */
 export interface ModelResponse {
+  /** The text of the answer. */
   text?: string;
+  /** The tool calls that the model makes; null if it makes none. */
   calls?: ModelCall[];
+  /** Why the model stopped: `stop`, `toolCalls`, `length` or `refused`. */
   stop?: string;
+  /** Why the model refused; null otherwise. */
   reason?: string;
+  /** Tokens that were sent to the model; null if unknown. */
   inputTokens?: number;
+  /** Tokens that the model wrote; null if unknown. */
   outputTokens?: number;
+  /** How many tokens the model's context holds; null if unknown. */
   contextTokens?: number;
 }
 
@@ -1299,49 +1602,49 @@ export type ChatItem =
   | ChatCall
   | ChatQuestion;
 
-/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; names that stand for nothing are told in messages. */
+/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; a message reports names that cannot be found. */
 export const TURN_START = "handrail/turn/start";
 
-/** Begins a turn once the turns of its session have finished, else at once. It does not begin, and is told to have been cancelled, if the one before it is stopped or fails. */
+/** Begins a turn once the earlier turns of its session have finished, or else at once. If the turn before it is stopped or fails, it does not begin and is reported as cancelled. */
 export const TURN_QUEUE = "handrail/turn/queue";
 
-/** Answers when the turn has ended. */
+/** Waits for the end of a turn and returns its report. */
 export const TURN_WAIT = "handrail/turn/wait";
 
-/** Makes edits without asking a model, in a turn of a session of its own: checked, and to be reviewed and restored like all others. Answers when they are made; cancelling the request stops the turn. */
+/** Applies edits without asking a model, as a turn of a new session: verified, and reviewed and restored like any other. Answers when the edits are made; cancelling the request stops the turn. */
 export const TURN_APPLY = "handrail/turn/apply";
 
-/** Says something to a running turn; it reaches the model at the next step. */
+/** Sends a message to a running turn; the model reads it at its next step. */
 export const TURN_STEER = "handrail/turn/steer";
 
-/** Stops a turn; nothing is edited after the answer. */
+/** Stops a turn; it edits nothing after the answer. */
 export const TURN_CANCEL = "handrail/turn/cancel";
 
-/** Lists the models of the chosen model's server; fails if that does not answer. */
+/** Lists the models of the chosen model's server; fails if that server does not answer. */
 export const MODEL_LIST = "handrail/model/list";
 
-/** Forgets the keys that were found: from the next turn on, they are looked for again. */
+/** Forgets the keys that were found; the next turn looks for them again. */
 export const MODEL_FORGET = "handrail/model/forget";
 
 /** Lists the sessions of the workspace, newest first. */
 export const SESSION_LIST = "handrail/session/list";
 
-/** Takes a session up again, also after a restart. */
+/** Resumes a session, even after a restart. */
 export const SESSION_RESUME = "handrail/session/resume";
 
-/** Begins a new session with the conversation up to the end of a turn. */
+/** Copies a session up to the end of a turn into a new session. */
 export const SESSION_FORK = "handrail/session/fork";
 
-/** Gives a session another title. */
+/** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";
 
-/** Removes a session for good; checkpoints of its turns stay. */
+/** Deletes a session for good; the checkpoints of its turns stay. */
 export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */
 export const FAILURE_LIST = "handrail/failure/list";
 
-/** Closes a failure without mending it. */
+/** Closes a failure without making its edit. */
 export const FAILURE_DISMISS = "handrail/failure/dismiss";
 
 /** Makes a failed edit at one of its candidates. */
@@ -1353,19 +1656,19 @@ export const FAILURE_DIFF = "handrail/failure/diff";
 /** Lists checkpoints, those of the newest turn first. */
 export const CHECKPOINT_LIST = "handrail/checkpoint/list";
 
-/** Compares a checkpoint with what the turn left, with another one, or with now. */
+/** Compares a checkpoint with what its turn left, with another checkpoint, or with the current state. */
 export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 
-/** Takes a turn or a step back; what was typed since is kept. */
+/** Undoes a turn or a step; what the user has typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
 
 /** Removes checkpoints, or enforces the limits. */
 export const CHECKPOINT_PRUNE = "handrail/checkpoint/prune";
 
-/** Reads all that is kept and says what cannot be read. */
+/** Reads all checkpoints and reports what is damaged. */
 export const CHECKPOINT_VERIFY = "handrail/checkpoint/verify";
 
-/** Lists the open questions, the oldest first. */
+/** Lists the open questions, oldest first. */
 export const APPROVAL_LIST = "handrail/approval/list";
 
 /** Answers an open question; the first valid answer counts. */
@@ -1377,16 +1680,16 @@ export const APPROVAL_SHOW = "handrail/approval/show";
 /** Shows what a command has printed. */
 export const OUTPUT_SHOW = "handrail/output/show";
 
-/** Lists the commands that run in the background, and those that have ended. */
+/** Lists the commands that run, or ran, in the background. */
 export const COMMAND_LIST = "handrail/command/list";
 
-/** Ends a background command, and answers when it has ended. */
+/** Ends a background command and answers when it has ended. */
 export const COMMAND_STOP = "handrail/command/stop";
 
 /** Ends a command that a turn waits for. The model is told, and the turn goes on. */
 export const COMMAND_INTERRUPT = "handrail/command/interrupt";
 
-/** Lists the rules that answers have added. */
+/** Lists the rules that answers to questions have added. */
 export const RULES_LIST = "handrail/rules/list";
 
 /** Removes a rule that an answer has added. */
@@ -1395,73 +1698,73 @@ export const RULES_REMOVE = "handrail/rules/remove";
 /** Lists the agent's changes that are neither kept nor undone. */
 export const REVIEW_LIST = "handrail/review/list";
 
-/** Gives the text of a document without its pending changes, for a client that shows the difference. */
+/** Returns the text of a document without its pending changes, for a client that shows the difference. */
 export const REVIEW_BASE = "handrail/review/base";
 
-/** Keeps changes: they are the user's from then on. No document is changed. */
+/** Keeps changes: from now on they are the user's. No document is changed. */
 export const REVIEW_KEEP = "handrail/review/keep";
 
-/** Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them stays; where it cannot be told from the agent's text, the change stays and is told with both texts. */
+/** Undoes changes with an edit that is verified and has a checkpoint. What the user has typed in them stays; if it cannot be told apart from the agent's text, the change stays and both texts are returned. */
 export const REVIEW_UNDO = "handrail/review/undo";
 
-/** Shows the next change after a line, in its document or the next; after the last one the first. */
+/** Shows the next change after a line, in its document or a later one; after the last change, the first. */
 export const REVIEW_NEXT = "handrail/review/next";
 
-/** Shows the last change before a line, in its document or the one before. */
+/** Shows the previous change before a line, in its document or an earlier one; before the first change, the last. */
 export const REVIEW_PREVIOUS = "handrail/review/previous";
 
-/** Writes the review document, which shows all changes, and opens it. Comments are written in it. */
+/** Writes and opens the review document, which shows all changes and takes comments. */
 export const REVIEW_OPEN = "handrail/review/open";
 
-/** Writes a comment on a change or on lines in the review document, or opens it where there is room. */
+/** Writes a comment on a change or on lines into the review document, or makes room there for one. */
 export const REVIEW_COMMENT = "handrail/review/comment";
 
-/** Sends all comments as one turn, which begins after those of its session. */
+/** Sends all comments as one turn, which begins after the earlier turns of its session. */
 export const REVIEW_SEND = "handrail/review/send";
 
-/** Writes the document of a conversation, which is brought up to date as it goes on, and opens it. */
+/** Writes and opens the document of a conversation, which is kept up to date from then on. */
 export const CHAT_OPEN = "handrail/chat/open";
 
-/** Begins a conversation: writes its document, and opens it. */
+/** Begins a conversation, and writes and opens its document. */
 export const CHAT_NEW = "handrail/chat/new";
 
-/** Sends what the user has written at the end of a conversation: as a turn, or to the one that runs. */
+/** Sends what the user has written at the end of a conversation: as a new turn, or to the running one. */
 export const CHAT_SEND = "handrail/chat/send";
 
-/** Says something in a conversation from elsewhere, with what is selected there; or writes it down. */
+/** Sends a message to a conversation from anywhere in the editor, with the selected text; or adds it to the draft. */
 export const CHAT_ASK = "handrail/chat/ask";
 
-/** Sends an earlier message again as it stands now, in a new session with what was before it. */
+/** Sends an earlier message again, as it is now, in a new session with the conversation before it. */
 export const CHAT_RESEND = "handrail/chat/resend";
 
-/** Shows an earlier message, which was changed in the document, as it was sent. */
+/** Restores the text of an earlier message that was changed in the document. */
 export const CHAT_RESTORE = "handrail/chat/restore";
 
-/** Begins a conversation that holds this one up to the end of a turn, and opens its document. */
+/** Copies a conversation up to the end of a turn into a new one, and opens its document. */
 export const CHAT_FORK = "handrail/chat/fork";
 
 /** Sends the message of the last turn once more, in the same conversation. */
 export const CHAT_RETRY = "handrail/chat/retry";
 
-/** Reads a conversation; from then on its changes are told to clients that opted in to `chat`. */
+/** Reads a conversation; from then on, clients that opted in to `chat` are told of its changes. */
 export const CHAT_READ = "handrail/chat/read";
 
-/** Says something in a conversation: as a turn, to the one that runs, or as the turn after it. */
+/** Sends a message in a conversation: as a new turn, to the running turn, or as the turn after it. */
 export const CHAT_SAY = "handrail/chat/say";
 
 /** Chooses the mode of a conversation, or the model, from the next turn on. */
 export const CHAT_CHOOSE = "handrail/chat/choose";
 
-/** Completes an `@name` or a `/command` in a message that is being written in a view. */
+/** Completes an `@name` or a `/command` in a message that the user is writing. */
 export const CHAT_COMPLETE = "handrail/chat/complete";
 
-/** Sends a comment that begins with `handrail:` as a turn of the latest session, begun after the turns that run. Its first edit of the document removes the comment. */
+/** Sends a comment that begins with `handrail:` as a turn of the latest session, after the turns that are running. The turn's first edit of the document removes the comment. */
 export const PROMPT_SEND = "handrail/prompt/send";
 
-/** Asks for a fix of diagnostics of other programs, as a turn of the latest session. */
+/** Asks the model to fix problems that other programs report, as a turn of the latest session. */
 export const PROMPT_FIX = "handrail/prompt/fix";
 
-/** Says that the user trusts the workspace now. From the next turn on, the settings decide again. */
+/** Tells the server that the user now trusts the workspace. Its settings apply from the next turn on. */
 export const WORKSPACE_TRUST = "handrail/workspace/trust";
 
 export const TURN_UPDATE = "handrail/turn/update";

@@ -10,7 +10,12 @@ from handrail.lsp.protocol.values import Mode, Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOpenParams:
-    """Which session to show; without `session` the latest one that this server knows, else a new one."""
+    """
+    The conversation to open.
+
+    Attributes:
+        session: The session's id; by default the latest session that this server knows, or else a new one.
+    """
 
     session: str | None = None
 
@@ -23,10 +28,13 @@ class ChatNewParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatDocument:
     """
-    A conversation as a document.
+    The document of a conversation.
 
     Attributes:
-        line: Where the user writes, counted from 0.
+        session: The session's id.
+        uri: URI of the document.
+        text: Its whole text.
+        line: The line where the user writes, counted from 0.
     """
 
     session: str
@@ -38,11 +46,13 @@ class ChatDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSendParams:
     """
-    Sends what is written at the end of a conversation.
+    The conversation whose message is sent.
 
     Attributes:
-        uri, session: The conversation, by either; without both the latest one that this server knows.
-        mode: Of the turn; by default that of the conversation.
+        uri: URI of the conversation's document; it takes precedence over `session`.
+        session: The session's id; without `uri` and `session`, the latest conversation that this server
+            knows.
+        mode: What the turn may do; by default the conversation's mode.
     """
 
     uri: str | None = None
@@ -53,10 +63,11 @@ class ChatSendParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSent:
     """
-    What was sent.
+    The message that was sent.
 
     Attributes:
-        turn: The turn that reads it; null if it was a command, such as `/mode ask`.
+        session: The session's id.
+        turn: Id of the turn that reads the message; null if it was a command such as `/mode ask`.
     """
 
     session: str
@@ -66,16 +77,18 @@ class ChatSent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAskParams:
     """
-    Says something in a conversation from elsewhere. One of `text` and `uri` must be given.
+    Something to say in a conversation, from anywhere in the editor. Give `text` or `uri`, or both.
 
     Attributes:
-        session: The conversation; by default the latest one that this server knows, or else a new one.
-        uri, range: What it is about: a document, or a part of it that is quoted as the editor holds it.
+        session: The session's id; by default the latest session that this server knows, or else a new one.
+        uri: URI of the document that it is about.
+        range: The part to quote, as the editor holds it. Without a part, or if it is longer than 20,000
+            characters, the document is only named.
         change: Whether the user wants that part changed.
         text: What the user says.
-        mode: Of the turn that is begun, if it is sent; by default that of the conversation.
-        send: Whether to send it at once, without what else is written in the conversation. Otherwise it is
-            written at the end of the conversation, where the user goes on.
+        mode: What the turn may do, if the message is sent; by default the conversation's mode.
+        send: Whether to send it at once, leaving the user's draft alone. Otherwise it is added to the draft
+            at the end of the conversation.
     """
 
     session: str | None = None
@@ -90,11 +103,14 @@ class ChatAskParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAsked:
     """
-    The conversation in which it was said.
+    The conversation in which it was said or written.
 
     Attributes:
-        line: Where the user writes, counted from 0.
-        turn: The turn that reads it, if it was sent.
+        session: The session's id.
+        uri: URI of the conversation's document.
+        text: The document's whole text.
+        line: The line where the user writes on, counted from 0.
+        turn: Id of the turn that reads the message; null if it was not sent.
     """
 
     session: str
@@ -107,12 +123,15 @@ class ChatAsked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResendParams:
     """
-    Names an earlier message of a conversation.
+    An earlier message of a conversation.
 
     Attributes:
-        turn: The turn that the message has begun. It is sent again as it stands in the document.
-        uri, session: The conversation, by its document or its session.
-        text: What is sent instead.
+        turn: Id of the turn that the message began.
+        uri: URI of the conversation's document; it takes precedence over `session`.
+        session: The session's id; without `uri` and `session`, the latest conversation that this server
+            knows. `chat.restore` ignores it.
+        text: What to send in its place; by default the message as it is in the document now. `chat.restore`
+            ignores it.
     """
 
     turn: str
@@ -124,10 +143,13 @@ class ChatResendParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurnParams:
     """
-    Names a turn of a conversation.
+    A turn of a conversation.
 
     Attributes:
-        uri, session: The conversation, by its document or its session.
+        turn: The turn's id.
+        uri: URI of the conversation's document; it takes precedence over `session`.
+        session: The session's id; without `uri` and `session`, the latest conversation that this server
+            knows.
     """
 
     turn: str
@@ -139,43 +161,48 @@ CHAT_OPEN = Request(
     name="chat.open",
     params=ChatOpenParams,
     result=ChatDocument,
-    does="Writes the document of a conversation, which is brought up to date as it goes on, and opens it.",
+    does="Writes and opens the document of a conversation, which is kept up to date from then on.",
 )
 CHAT_NEW = Request(
     name="chat.new",
     params=ChatNewParams,
     result=ChatDocument,
-    does="Begins a conversation: writes its document, and opens it.",
+    does="Begins a conversation, and writes and opens its document.",
 )
 CHAT_SEND = Request(
     name="chat.send",
     params=ChatSendParams,
     result=ChatSent,
-    does="Sends what the user has written at the end of a conversation: as a turn, or to the one that runs.",
+    does=(
+        "Sends what the user has written at the end of a conversation: as a new turn, or to the running one."
+    ),
 )
 CHAT_ASK = Request(
     name="chat.ask",
     params=ChatAskParams,
     result=ChatAsked,
-    does="Says something in a conversation from elsewhere, with what is selected there; or writes it down.",
+    does=(
+        "Sends a message to a conversation from anywhere in the editor, with the selected text; or adds "
+        "it to the draft."
+    ),
 )
 CHAT_RESTORE = Request(
     name="chat.restore",
     params=ChatResendParams,
     result=ChatDocument,
-    does="Shows an earlier message, which was changed in the document, as it was sent.",
+    does="Restores the text of an earlier message that was changed in the document.",
 )
 CHAT_RESEND = Request(
     name="chat.resend",
     params=ChatResendParams,
     result=ChatDocument,
-    does="Sends an earlier message again as it stands now, in a new session with what was before it.",
+    does="Sends an earlier message again, as it is now, in a new session with the conversation before it.",
 )
 CHAT_FORK = Request(
     name="chat.fork",
     params=ChatTurnParams,
     result=ChatDocument,
-    does="Begins a conversation that holds this one up to the end of a turn, and opens its document.",
+    does="Copies a conversation up to the end of a turn into a new one, and opens its document.",
 )
 CHAT_RETRY = Request(
     name="chat.retry",

@@ -1,38 +1,31 @@
-"""The conversation as values, for clients that show it in a view of their own; and what is done there."""
+"""The conversation as values, for clients that show it in a view of their own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
-from handrail.lsp.protocol.params import TurnImage
 from handrail.lsp.protocol.questions import Approval
-from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import HunkKind
 from handrail.lsp.protocol.values import Failure, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChatReadParams:
-    """Which session to read; without `session` the latest one that this server knows, else a new one."""
-
-    session: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatStatus:
     """
-    What a conversation is, apart from what is said in it.
+    The state of a conversation, without its messages.
 
     Attributes:
-        title: As the user has named it, else the first line of its first prompt; empty in a new one.
-        model: Who answers.
-        mode: Of the next turn.
-        running: The turn that runs.
-        context_percent: How full the model's context is; missing before the first turn.
-        input_tokens, output_tokens: Of all turns.
-        cost_usd: Of all turns, where the price is known.
-        plan: What to say to have the plan carried out that the latest turn has made, if it made one.
+        title: The title that the user gave it, or else the first line of its first prompt; empty in a new
+            conversation.
+        model: The model that answers.
+        mode: What the next turn may do.
+        input_tokens: Tokens that all turns have sent to the model.
+        output_tokens: Tokens that the model has written in all turns.
+        running: Id of the turn that is running; null if none is.
+        context_percent: How full the model's context is, in percent; null before the first turn.
+        cost_usd: The price of all turns in US dollars; null if it is unknown.
+        plan: The message that has the latest turn's plan carried out; null if that turn made no plan.
     """
 
     title: str
@@ -49,13 +42,17 @@ class ChatStatus:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatPrompt:
     """
-    What the user said, which began a turn.
+    The user's message that began a turn.
 
     Attributes:
-        state: How the turn is: one that did not come to its end, as the server was killed, is *broken*.
-        reason: Why it is not finished.
-        resend: Whether the message can be sent again, changed or not, with `chat.resend`.
-        changes: Whether the turn may have changed documents, which `checkpoint.restore` takes back.
+        id: The item's id, unique in its conversation.
+        turn: Id of the turn that it began.
+        text: The message.
+        state: The state of the turn. `broken`: it did not reach its end, for example because the server was
+            killed.
+        reason: Why the turn did not finish; null if it did, or is running.
+        resend: Whether `chat.resend` can send the message again, changed or not.
+        changes: Whether the turn may have changed documents, which `checkpoint.restore` can undo.
     """
 
     kind: Literal["prompt"]
@@ -70,7 +67,14 @@ class ChatPrompt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatWords:
-    """What the model said, as Markdown; while it speaks, `text` grows."""
+    """
+    Text from the model.
+
+    Attributes:
+        id: The item's id, unique in its conversation.
+        turn: Id of the turn that it belongs to.
+        text: The text, as Markdown; it grows while the model writes.
+    """
 
     kind: Literal["words"]
     id: str
@@ -81,11 +85,15 @@ class ChatWords:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTold:
     """
-    What the user, or handrail in the user's place, said after the turn had begun.
+    A message from the user, or from handrail on the user's behalf, after the turn had begun.
 
     Attributes:
-        state: *read* the model has read it; *waiting* it will, before its next step; *unread* the turn ended
-            without reading it; *queued* it begins a turn once this one has finished.
+        id: The item's id, unique in its conversation.
+        turn: Id of the turn that it belongs to.
+        text: The message.
+        state: `read`: the model has read it. `waiting`: the model reads it before its next step. `unread`:
+            the turn ended before the model read it. `queued`: it begins a turn of its own once this one has
+            finished.
     """
 
     kind: Literal["told"]
@@ -98,11 +106,14 @@ class ChatTold:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRemark:
     """
-    What the reader should know: of a turn, or, without one, what a command such as `/mode` answers.
+    A note from handrail to the reader.
 
     Attributes:
-        text: Markdown.
-        checkpoint, session: What it is about, if it is about one.
+        id: The item's id, unique in its conversation.
+        text: The note, as Markdown.
+        turn: Id of the turn that it belongs to; null for the answer to a command such as `/mode`.
+        checkpoint: Id of the checkpoint that it is about, if any.
+        session: Id of the session that it is about, if any.
     """
 
     kind: Literal["remark"]
@@ -115,7 +126,13 @@ class ChatRemark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTodo:
-    """One thing on the model's list of what is to be done."""
+    """
+    An entry of the model's to-do list.
+
+    Attributes:
+        text: What is to be done.
+        state: `open`: not begun. `active`: in progress. `done`: finished.
+    """
 
     text: str
     state: Literal["open", "active", "done"]
@@ -124,12 +141,15 @@ class ChatTodo:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatHunk:
     """
-    A change of a call that is neither kept nor undone.
+    A change by a tool call that is neither kept nor undone.
 
     Attributes:
-        id: Names it in `review.keep` and `review.undo`.
-        path, line: Its place, as people read it, and counted from 0.
-        diff: What goes and what comes, of a long change the beginning; empty where the text is not shown.
+        id: Identifies the change in `review.keep` and `review.undo`.
+        uri: URI of the document.
+        path: The document's path, as people read it.
+        line: The first line of the change, counted from 0.
+        diff: The removed and added lines, only the beginning if the change is long; empty if it is not text.
+        kind: The kind of change, as in `Hunk`.
     """
 
     id: str
@@ -146,19 +166,26 @@ class ChatCall:
     A tool call.
 
     Attributes:
-        call: Its id, for `output.show`.
-        title: What it does, for people.
-        state: Whether it runs or waits to, is done, or has failed; *lost* if its turn ended before.
-        code: The class of failure, if it has failed.
-        summary: The first line of its result.
-        output: What it has printed so far, or the rest of its result; of a long text one end.
-        hidden: How many characters of `output` are left out.
-        uri, line: The place that it is about; the line counts from 0.
-        todos: The list of what is to be done, if that is what it gives.
-        command: The id of the command that it has begun in the background and that still runs.
-        awaited: Whether it runs a command that the turn waits for, which `command.interrupt` ends alone.
-        failures: Its edits that did not land and are open failures.
-        hunks: Its changes that are pending; one that several calls have made is among those of each.
+        id: The item's id, unique in its conversation.
+        turn: Id of the turn that it belongs to.
+        call: The tool call's id, for `output.show`.
+        tool: Name of the tool that was called.
+        title: What the call does, for people.
+        state: `running`: it has no result yet. `done`: it succeeded. `failed`: it failed. `lost`: its turn
+            ended before it had a result.
+        code: The class of failure; null unless it failed.
+        summary: The first line of its result; empty while it runs.
+        output: What it has printed so far, or the rest of its result; only the beginning or the end of a long
+            text.
+        hidden: How many characters `output` leaves out.
+        uri: URI of the document that the call is about; null if there is none.
+        line: The line in that document, counted from 0.
+        todos: The to-do list, if the call sets it.
+        command: Id of the background command that the call started and that is still running.
+        awaited: Whether the turn waits for a command that the call runs; `command.interrupt` ends only this
+            command.
+        failures: Edits of the call that failed and are still open.
+        hunks: Changes of the call that are pending. A change that several calls made is listed with each.
     """
 
     kind: Literal["call"]
@@ -187,10 +214,13 @@ class ChatQuestion:
     A question to the user.
 
     Attributes:
-        subject: What it is about.
-        approval: All of it, while it is open; `secondsLeft` is as of when it was first told.
-        until: When it ends as a no, while it is open, RFC 3339.
-        end: How it ended, in words.
+        id: The item's id, unique in its conversation.
+        turn: Id of the turn that it belongs to.
+        subject: What the question is about.
+        approval: The whole question, while it is open. Its `secondsLeft` counts from when the client was
+            first told.
+        until: When the open question ends as a no, as an RFC 3339 time.
+        end: How it ended, in words; empty while it is open.
     """
 
     kind: Literal["question"]
@@ -208,11 +238,13 @@ ChatItem = ChatPrompt | ChatWords | ChatTold | ChatRemark | ChatCall | ChatQuest
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTranscript:
     """
-    A conversation. Everything in it may be text of a model, a file or a command: show it, never interpret it.
+    A conversation. Its texts may come from a model, a file or a command: show them, never interpret them.
 
     Attributes:
-        revision: What the next `handrail/chat/changed` counts on from.
-        items: In order; each has an `id` of its own.
+        session: The session's id.
+        revision: The number from which the revisions in `handrail/chat/changed` count on.
+        status: The state of the conversation.
+        items: The parts of the conversation, in order.
     """
 
     session: str
@@ -223,7 +255,13 @@ class ChatTranscript:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatGrowth:
-    """Text that came at the end of the `text` of an item."""
+    """
+    Text to append to an item.
+
+    Attributes:
+        id: The item's id.
+        text: What to append to the item's `text`.
+    """
 
     id: str
     text: str
@@ -232,15 +270,16 @@ class ChatGrowth:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatChanged:
     """
-    A conversation that was read has changed; it is told ten times a second at most.
+    A conversation that the client has read has changed; sent ten times a second at most.
 
     Attributes:
-        revision: One more than before. A client that has missed one reads the conversation again.
-        status: As it is now, if it has changed.
-        items: Those that are new, at the end of the conversation, or have changed.
-        grown: Those whose text has grown, after `items`.
-        removed: The ids of those that are gone.
-        order: The ids of all items in order, if new ones do not stand at the end.
+        session: The session's id.
+        revision: One more than the last revision. A client that misses one reads the conversation again.
+        status: The new state of the conversation; null if it has not changed.
+        items: Items that are new, which go to the end of the conversation, or that have changed.
+        grown: Items whose text has grown; apply these after `items`.
+        removed: Ids of the items to remove.
+        order: Ids of all items in order, given only if a new item does not go to the end.
     """
 
     session: str
@@ -250,98 +289,3 @@ class ChatChanged:
     grown: list[ChatGrowth] | None = None
     removed: list[str] | None = None
     order: list[str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatSayParams:
-    """
-    Says something in a conversation, and leaves what is written in its document alone.
-
-    Attributes:
-        text: As a turn, or to the one that runs; or a command such as `/compact`.
-        mode: Of the turn; by default that of the conversation.
-        queue: Whether it begins a turn of its own after the one that runs, which does not read it.
-        images: Pictures that the model is shown, as in `turn.start`. A turn that runs cannot be shown any.
-    """
-
-    session: str
-    text: str
-    mode: Mode | None = None
-    queue: bool = False
-    images: list[TurnImage] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatSaid:
-    """
-    The turn that reads what was said; null if it was a command.
-
-    Attributes:
-        session: Where the conversation goes on: another one after `/new`.
-    """
-
-    session: str
-    turn: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatChooseParams:
-    """Choose the mode of a conversation, or the model, from the next turn on."""
-
-    session: str
-    mode: Mode | None = None
-    model: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatCompleteParams:
-    """The text of a message that is being written, up to the place where it is written."""
-
-    before: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatOffer:
-    """A name, as it is written in a message, and what it stands for; a path says so itself."""
-
-    name: str
-    does: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatOffers:
-    """
-    What may be meant by the end of a text.
-
-    Attributes:
-        typed: That end, of which a name takes the place.
-    """
-
-    typed: str
-    offers: list[ChatOffer]
-
-
-CHAT_READ = Request(
-    name="chat.read",
-    params=ChatReadParams,
-    result=ChatTranscript,
-    does="Reads a conversation; from then on its changes are told to clients that opted in to `chat`.",
-)
-CHAT_SAY = Request(
-    name="chat.say",
-    params=ChatSayParams,
-    result=ChatSaid,
-    does="Says something in a conversation: as a turn, to the one that runs, or as the turn after it.",
-)
-CHAT_CHOOSE = Request(
-    name="chat.choose",
-    params=ChatChooseParams,
-    result=None,
-    does="Chooses the mode of a conversation, or the model, from the next turn on.",
-)
-CHAT_COMPLETE = Request(
-    name="chat.complete",
-    params=ChatCompleteParams,
-    result=ChatOffers,
-    does="Completes an `@name` or a `/command` in a message that is being written in a view.",
-)

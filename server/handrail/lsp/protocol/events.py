@@ -11,7 +11,15 @@ from handrail.lsp.protocol.values import ApprovalEnd, Mode, Outcome, TurnState, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedEvent:
-    """The turn has begun; `instructions` are the paths of the project's own that the model was given."""
+    """
+    The turn has begun.
+
+    Attributes:
+        prompt: What the user asked for.
+        mode: What the turn may do.
+        instructions: Paths of the project's instruction files that the model was given; null if there are
+            none.
+    """
 
     kind: Literal["started"]
     prompt: str
@@ -21,7 +29,12 @@ class StartedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextEvent:
-    """A piece of the model's text."""
+    """
+    The model has written text.
+
+    Attributes:
+        delta: The new piece of text.
+    """
 
     kind: Literal["text"]
     delta: str
@@ -29,7 +42,12 @@ class TextEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingEvent:
-    """A piece of the model's reasoning."""
+    """
+    The model has written out some of its reasoning.
+
+    Attributes:
+        delta: The new piece of the reasoning.
+    """
 
     kind: Literal["thinking"]
     delta: str
@@ -37,7 +55,14 @@ class ThinkingEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallEvent:
-    """A tool call is about to run."""
+    """
+    A tool call is about to run.
+
+    Attributes:
+        call: The tool call's id.
+        tool: Name of the tool.
+        title: What the call does, for people.
+    """
 
     kind: Literal["toolCall"]
     call: str
@@ -47,7 +72,14 @@ class ToolCallEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutputEvent:
-    """A running tool call has printed `text`, and before it as many characters that are `skipped`."""
+    """
+    A running tool call has printed something.
+
+    Attributes:
+        call: The tool call's id.
+        text: What it has printed.
+        skipped: How many characters were printed before `text` but left out.
+    """
 
     kind: Literal["toolOutput"]
     call: str
@@ -57,7 +89,13 @@ class ToolOutputEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultEvent:
-    """A tool call has its result."""
+    """
+    A tool call has its result.
+
+    Attributes:
+        call: The tool call's id.
+        summary: The first line of the result.
+    """
 
     kind: Literal["toolResult"]
     call: str
@@ -66,7 +104,15 @@ class ToolResultEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeEvent:
-    """What a person should know of a call; a warning, of what cannot be taken back, is a message as well."""
+    """
+    The user should know something about a tool call.
+
+    Attributes:
+        call: The tool call's id.
+        text: What the user should know.
+        warning: Whether the call did something that cannot be undone; the text is then shown as a message
+            too.
+    """
 
     kind: Literal["notice"]
     call: str
@@ -76,14 +122,19 @@ class NoticeEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeEvent(Outcome):
-    """What came of one mutation: the outcome's own fields."""
+    """A change was tried; the other fields are those of `Outcome`."""
 
     kind: Literal["outcome"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupersededEvent:
-    """A failure is open no longer."""
+    """
+    A failure is no longer open.
+
+    Attributes:
+        failure: The failure's id.
+    """
 
     kind: Literal["superseded"]
     failure: str
@@ -92,12 +143,14 @@ class SupersededEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEvent:
     """
-    The user is asked, or the question has ended.
+    A question was asked or has ended.
 
     Attributes:
+        call: Id of the tool call that asks.
+        subject: What the question is about.
         approval: The question's id.
-        end: How it has ended; missing while it waits for the user.
-        choice: What it ended with; "deny" if it was not answered.
+        end: How the question ended; null while it waits for the user.
+        choice: The answer, or `deny` if there was none; null while the question is open.
     """
 
     kind: Literal["approval"]
@@ -110,7 +163,12 @@ class ApprovalEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageEvent(Usage):
-    """What the turn has used so far: the usage's own fields; and what the last `step` has used."""
+    """
+    The turn has used tokens; the fields of `Usage` are those of the turn so far.
+
+    Attributes:
+        step: What the last model call used.
+    """
 
     kind: Literal["usage"]
     step: Usage
@@ -118,7 +176,14 @@ class UsageEvent(Usage):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryEvent:
-    """The model could not be reached, or broke off; the step is begun anew, and its text so far is void."""
+    """
+    The model could not be reached, or its answer broke off. The call is repeated; discard the text of the
+    current step.
+
+    Attributes:
+        reason: What went wrong, in a sentence.
+        in_seconds: Seconds until the call is repeated.
+    """
 
     kind: Literal["retry"]
     reason: str
@@ -127,7 +192,13 @@ class RetryEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactedEvent:
-    """The conversation was made smaller to fit into the model's context; both are estimates, in tokens."""
+    """
+    The conversation was shortened to fit into the model's context.
+
+    Attributes:
+        before: The estimated size before, in tokens.
+        after: The estimated size after, in tokens.
+    """
 
     kind: Literal["compacted"]
     before: int
@@ -136,7 +207,13 @@ class CompactedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedEvent:
-    """The turn has ended."""
+    """
+    The turn has ended.
+
+    Attributes:
+        state: How it ended, as in `TurnReport`.
+        reason: Why it did not finish; null if it did.
+    """
 
     kind: Literal["ended"]
     state: TurnState
@@ -163,7 +240,15 @@ TurnEvent = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnUpdate:
-    """Something has happened in a turn; `seq` counts from 1 without gaps."""
+    """
+    Something has happened in a turn.
+
+    Attributes:
+        session: The session's id.
+        turn: The turn's id.
+        seq: The event's number in the turn, counted from 1 without gaps.
+        event: What happened.
+    """
 
     session: str
     turn: str
@@ -174,14 +259,20 @@ class TurnUpdate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequestParams(Approval):
     """
-    A question that has just been asked. Give the user time: `null` and an error are not an answer, and leave
-    the question open. When it ends by other means, this request is cancelled and `approval/ended` is sent.
+    A question that was just asked. Give the user time: null and errors are not answers and leave the question
+    open. If it ends in another way, this request is cancelled and `approval/ended` is sent.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequestResult:
-    """The answer: one of the choices, exactly, or text if it is taken. Else the question stays open."""
+    """
+    The user's answer.
+
+    Attributes:
+        choice: One of the question's `choices`, or any text if it has `takesText`; null leaves the question
+            open.
+    """
 
     choice: str | None = None
 
@@ -189,105 +280,16 @@ class ApprovalRequestResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalEndedParams:
     """
-    A question is open no longer: remove its buttons.
+    A question is no longer open: remove its buttons.
 
     Attributes:
         approval: The question's id.
-        end: *answered*, by whichever surface; *timedOut*, which is a no; *withdrawn*, because its turn was
-            stopped or an answer to another question covers it.
-        choice: What was answered.
+        end: `answered`: in this client or elsewhere. `timedOut`: not answered in time, which is a no.
+            `withdrawn`: no longer needed, because its turn was stopped or the answer to another question
+            covers it.
+        choice: The answer; null if there was none.
     """
 
     approval: str
     end: ApprovalEnd
     choice: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveParams:
-    """Save these open documents."""
-
-    uris: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveResult:
-    """Which of them are saved now."""
-
-    saved: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretParams:
-    """Names a key that the client may keep, such as OPENAI_API_KEY."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretResult:
-    """The key, if the client has it. It is kept in memory only, and reaches nobody but its model's server."""
-
-    value: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCall:
-    """A tool call of the client's model; `arguments` is JSON text as the model gave it."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelResult:
-    """The result of a tool call, for the client's model."""
-
-    call: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelMessage:
-    """One message of the conversation: the assistant's have `calls`, those of tools have `results`."""
-
-    role: Literal["system", "user", "assistant", "tool"]
-    text: str = ""
-    calls: list[ModelCall] | None = None
-    results: list[ModelResult] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelTool:
-    """A tool that the client's model may call; `schema` is the JSON Schema of its arguments."""
-
-    name: str
-    description: str
-    schema: dict[str, object]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelParams:
-    """
-    Ask the client's model, `options.model` if the user names one; text streams as `{delta}` by `$/progress`
-    on the token. The error RequestFailed (-32803) says that asking again would not help.
-    """
-
-    messages: list[ModelMessage]
-    tools: list[ModelTool]
-    options: dict[str, object]
-    partial_result_token: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelResponse:
-    """What the client's model answers, whole; `stop` is "stop", "toolCalls", "length" or "refused"."""
-
-    text: str = ""
-    calls: list[ModelCall] | None = None
-    stop: str = "stop"
-    reason: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    context_tokens: int | None = None

@@ -9,7 +9,13 @@ from handrail.lsp.protocol.values import Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionedDocument:
-    """Names an open document and the version that it has."""
+    """
+    An open document at a certain version.
+
+    Attributes:
+        uri: URI of the document.
+        version: The version of the document as the server knows it.
+    """
 
     uri: str
     version: int
@@ -18,12 +24,13 @@ class VersionedDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsParams:
     """
-    Asks for the diagnostics that other servers have published. Leave out those of source `handrail`.
+    Asks for the diagnostics that other language servers have published. Leave out those of source `handrail`.
 
     Attributes:
-        documents: Those that are meant; null for all that have diagnostics, as they are known at this moment.
-        wait_ms: How long to wait for reports on these versions, or on later ones. Then answer with what there
-            is: leave out documents on which nothing was reported in time.
+        documents: The documents to report on; null for all that have diagnostics, as the client knows them
+            now.
+        wait_ms: How many milliseconds to wait for reports on these versions or later ones. After that, leave
+            out the documents without such a report.
     """
 
     documents: list[VersionedDocument] | None
@@ -32,7 +39,16 @@ class DiagnosticsParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientDiagnostic:
-    """What another server says of a place; `severity` is LSP's, from 1 (error) to 4 (hint)."""
+    """
+    A diagnostic of another language server.
+
+    Attributes:
+        range: The place in the document.
+        message: What the server says.
+        severity: As in LSP: 1 error, 2 warning, 3 information, 4 hint.
+        source: Name of the program that reports it.
+        code: The program's code for this kind of problem.
+    """
 
     range: Range
     message: str
@@ -43,7 +59,15 @@ class ClientDiagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentDiagnostics:
-    """All diagnostics of a document, and the version that they were reported on; no more than 1,000 count."""
+    """
+    All diagnostics of a document.
+
+    Attributes:
+        uri: URI of the document.
+        diagnostics: Its diagnostics. A report with more than 1,000 on a requested document is ignored.
+        version: The version on which they were reported. For a requested document, the report counts only if
+            this is still its version when the answer arrives.
+    """
 
     uri: str
     diagnostics: list[ClientDiagnostic]
@@ -52,7 +76,13 @@ class DocumentDiagnostics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsResult:
-    """What is known of the documents; `unwatched` are those on which no server reports."""
+    """
+    What other language servers report.
+
+    Attributes:
+        documents: The documents on which there is a report.
+        unwatched: URIs of the requested documents on which no language server reports.
+    """
 
     documents: list[DocumentDiagnostics]
     unwatched: list[str] | None = None

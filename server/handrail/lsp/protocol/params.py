@@ -9,7 +9,13 @@ from handrail.lsp.protocol.values import Mode, Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnContext:
-    """Something the user points at: a document, or a range of it."""
+    """
+    A document, or a part of one, that the user points at.
+
+    Attributes:
+        uri: URI of the document. A document that cannot be read is left out.
+        range: The part that the model is shown; null for the whole document.
+    """
 
     uri: str
     range: Range | None = None
@@ -18,12 +24,12 @@ class TurnContext:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnImage:
     """
-    A picture that the model is shown: a PNG, JPEG, GIF or WebP of 3.5 MB at most.
+    A picture for the model: a PNG, JPEG, GIF or WebP of at most 3.5 MB. Give either `uri` or `data`.
 
     Attributes:
-        uri: Of its file.
-        data: Its bytes in base64, if it has no file.
-        name: What it is called then.
+        uri: URI of the picture's file.
+        data: The picture's bytes in base64, if it has no file.
+        name: A name for a picture given as `data`; by default `picture`.
     """
 
     uri: str | None = None
@@ -33,7 +39,16 @@ class TurnImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStartParams:
-    """Begin a turn: in a new session unless one is named. Images are for models that see, 20 at most."""
+    """
+    The turn to begin.
+
+    Attributes:
+        prompt: What the user asks for; it must not be empty.
+        session: Id of the session to continue; without it, a new session begins.
+        mode: What the turn may do; by default the setting `handrail.mode`.
+        context: Documents, or parts of them, to show to the model.
+        images: Pictures to show to the model, 20 at most. The model must be able to see pictures.
+    """
 
     prompt: str
     session: str | None = None
@@ -44,7 +59,13 @@ class TurnStartParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnStartResult:
-    """The turn has begun; its end is had by `turn.wait`."""
+    """
+    The turn that has begun or waits to begin; `turn.wait` answers when it has ended.
+
+    Attributes:
+        session: The session's id.
+        turn: The turn's id.
+    """
 
     session: str
     turn: str
@@ -53,11 +74,11 @@ class TurnStartResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnApplyParams:
     """
-    Make edits that somebody else has written, such as another agent of the editor.
+    Edits that another program wrote, such as another agent in the editor.
 
     Attributes:
-        edits: In a notation of replies: V4A, SEARCH/REPLACE blocks, a unified diff, or whole files.
-        title: What the turn and its checkpoint are called.
+        edits: A V4A patch, SEARCH/REPLACE blocks, a unified diff, or whole files.
+        title: The title of the turn and of its checkpoint.
     """
 
     edits: str
@@ -66,14 +87,25 @@ class TurnApplyParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnWaitParams:
-    """Names the turn whose end is awaited."""
+    """
+    The turn to wait for.
+
+    Attributes:
+        turn: The turn's id.
+    """
 
     turn: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSteerParams:
-    """Say something to a running turn."""
+    """
+    A message to a running turn.
+
+    Attributes:
+        turn: The turn's id.
+        text: The message; it must not be empty.
+    """
 
     turn: str
     text: str
@@ -81,7 +113,13 @@ class TurnSteerParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListParams:
-    """Which models: those of the chosen model's server, or of the server of the model `like`."""
+    """
+    Which server's models to list.
+
+    Attributes:
+        like: A model, as in the setting `handrail.model`, whose server is asked; by default the setting's
+            own.
+    """
 
     like: str | None = None
 
@@ -89,13 +127,13 @@ class ModelListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelInfo:
     """
-    A model.
+    A model that can be chosen.
 
     Attributes:
-        model: What the setting `handrail.model` is for it.
-        title: As people know it, if the server tells.
-        window: How many tokens it reads, if the server tells.
-        current: Whether it is the one of the setting.
+        model: The value of the setting `handrail.model` that chooses it.
+        title: Its name for people; null if the server gives none.
+        window: The size of its context in tokens; null if the server does not say.
+        current: Whether it is the chosen model, or the one given as `like`.
     """
 
     model: str
@@ -106,12 +144,17 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelForgetParams:
-    """Nothing is needed."""
+    """This request takes no params."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionListParams:
-    """Sessions of the workspace: the newest `limit` of them, else all."""
+    """
+    Which sessions of the workspace to list.
+
+    Attributes:
+        limit: List only this many, the newest; null lists all.
+    """
 
     limit: int | None = None
 
@@ -119,12 +162,13 @@ class SessionListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
     """
-    A session.
+    A session of the workspace.
 
     Attributes:
-        title: As the user has named it, else the first line of its first prompt.
-        time: When it was last written to, RFC 3339.
-        turns: How many turns it has.
+        session: The session's id.
+        title: The title that the user gave it, or else the first line of its first prompt.
+        time: When it was last written to, as an RFC 3339 time.
+        turns: The number of its turns.
     """
 
     session: str
@@ -135,14 +179,25 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionResumeParams:
-    """Names the session to take up again."""
+    """
+    The session to resume.
+
+    Attributes:
+        session: The session's id.
+    """
 
     session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForkParams:
-    """A new session with the conversation up to the end of a turn."""
+    """
+    The session to copy, and how much of it.
+
+    Attributes:
+        session: Id of the session to copy.
+        turn: Id of the last turn to include.
+    """
 
     session: str
     turn: str
@@ -150,14 +205,25 @@ class SessionForkParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionForkResult:
-    """The new session."""
+    """
+    The new session.
+
+    Attributes:
+        session: The new session's id.
+    """
 
     session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRenameParams:
-    """Give a session another title."""
+    """
+    The session's new title.
+
+    Attributes:
+        session: The session's id.
+        title: The new title; it must not be empty.
+    """
 
     session: str
     title: str
@@ -165,28 +231,49 @@ class SessionRenameParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDeleteParams:
-    """Remove the conversation of a session for good; checkpoints of its turns stay."""
+    """
+    The session to delete.
+
+    Attributes:
+        session: The session's id.
+    """
 
     session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnCancelParams:
-    """Names the turn to stop."""
+    """
+    The turn to stop.
+
+    Attributes:
+        turn: The turn's id.
+    """
 
     turn: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureListParams:
-    """Which failures: of one document, or all."""
+    """
+    Which open failures to list.
+
+    Attributes:
+        uri: Only failures in this document; null lists those in all documents.
+    """
 
     uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureDismissParams:
-    """Close one failure, or all."""
+    """
+    Which open failures to close. One of the two fields must be given.
+
+    Attributes:
+        failure: Id of the failure to close.
+        all: Whether to close all open failures.
+    """
 
     failure: str | None = None
     all: bool = False
@@ -194,7 +281,13 @@ class FailureDismissParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureApplyParams:
-    """Make a failed edit at one of its candidates (an index into them)."""
+    """
+    The failed edit, and where to make it.
+
+    Attributes:
+        failure: The failure's id.
+        candidate: Index of the place in the failure's `candidates`, counted from 0.
+    """
 
     failure: str
     candidate: int
@@ -202,7 +295,14 @@ class FailureApplyParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureDiffParams:
-    """Show what a failed edit would change at one of its candidates (an index into them), or at each."""
+    """
+    The failed edit to show.
+
+    Attributes:
+        failure: The failure's id.
+        candidate: Index of the place in the failure's `candidates`, counted from 0; null shows the edit at
+            each of them.
+    """
 
     failure: str
     candidate: int | None = None
@@ -210,120 +310,43 @@ class FailureDiffParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureDiff:
-    """A unified diff, and the document that shows it: virtual, or a file where a client lacks those."""
+    """
+    What a failed edit would change.
+
+    Attributes:
+        uri: URI of a document that shows the diff: a virtual document, or a file if the client does not
+            support those.
+        text: The unified diff.
+    """
 
     uri: str
     text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointListParams:
-    """
-    Which checkpoints: of one session, or all.
-
-    Attributes:
-        uri: Only those that have this document; it is the only one of their `paths` then.
-    """
-
-    session: str | None = None
-    uri: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointDiffParams:
-    """
-    Compare a checkpoint.
-
-    Attributes:
-        checkpoint: The id of a turn or a step; the diff begins with what was there before it.
-        against: Another checkpoint, before which the diff ends, or `now`; without it, what the turn left.
-        uri: The only document to look at.
-    """
-
-    checkpoint: str
-    against: str | None = None
-    uri: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointDiff:
-    """A unified diff, and the document that shows it: virtual, or a file where a client lacks those."""
-
-    uri: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRestoreParams:
-    """
-    Take a turn, or a step and what follows it, back.
-
-    Attributes:
-        checkpoint: Its id; with `conversation`, any turn of a session, even if it changed no document.
-        uris: Only these documents.
-        conversation: The session goes back as well, to before the turn or the step; what came later in it is
-            out of the conversation, and stays in the session's journal.
-        following: All later turns as well.
-        files: Restore documents; `false`, with `conversation`, leaves them all as they are.
-        range: In the one document of `uris` as it is now: only what the turn changed in these lines.
-    """
-
-    checkpoint: str
-    uris: list[str] | None = None
-    conversation: bool = False
-    following: bool = False
-    files: bool = True
-    range: Range | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPruneParams:
-    """Remove these checkpoints, whatever the limits say; without any, what the limits do not allow."""
-
-    checkpoints: list[str] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointPruned:
-    """The checkpoints that are gone, and what the others take on the disk."""
-
-    removed: list[str]
-    bytes_used: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointVerifyParams:
-    """Nothing is needed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointSoundness:
-    """How many checkpoints were read, and what is wrong; nothing if `problems` is empty."""
-
-    checkpoints: int
-    problems: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceTrustParams:
-    """Nothing is needed."""
+    """This request takes no params."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """
-    What a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`.
+    What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`.
 
     Attributes:
-        turn_updates: Send `handrail/turn/update`.
-        approvals: Ask by `handrail/approval/request`, and send `handrail/approval/ended`.
-        unattended: Nobody is there: a question that the client does not answer at once ends as a no.
-        untrusted: The user has not trusted the workspace yet. Until `workspace.trust`, turns can only ask,
-            and nothing of the workspace is obeyed: no settings, instructions, skills or commands.
-        services: What the client does for the server: "save", "model", "secret", "review"; "chat": it shows
-            the conversations that it has read, and is sent `handrail/chat/changed`; "diagnostics": it passes
-            on what other language servers report.
-        settings: Settings by name without `handrail.`, dotted or nested; machine settings may come here.
+        turn_updates: Whether the server sends `handrail/turn/update`.
+        approvals: Whether the server asks with `handrail/approval/request` and sends
+            `handrail/approval/ended`.
+        unattended: Whether no user is present: a question that the client does not answer at once counts as a
+            no.
+        untrusted: Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only
+            in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored.
+        services: What the client does for the server: `save` saves documents, `model` answers with its own
+            model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`,
+            `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what
+            other language servers report.
+        settings: Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are
+            allowed too.
     """
 
     turn_updates: bool = False

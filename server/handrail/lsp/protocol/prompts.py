@@ -9,7 +9,13 @@ from handrail.lsp.protocol.values import Range
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSendParams:
-    """Names the comment: its document, and any line of it, counted from 0."""
+    """
+    The comment to send.
+
+    Attributes:
+        uri: URI of the document.
+        line: Any line of the comment, counted from 0.
+    """
 
     uri: str
     line: int
@@ -18,11 +24,13 @@ class PromptSendParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptDiagnostic:
     """
-    What another program says of a place.
+    A problem that another program reports.
 
     Attributes:
-        source: The program.
-        code: What it calls this kind of problem.
+        range: The place in the document.
+        message: What the program says.
+        source: Name of the program.
+        code: The program's code for this kind of problem.
     """
 
     range: Range
@@ -33,7 +41,14 @@ class PromptDiagnostic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptFixParams:
-    """Names the document, the place, and what is wrong there; 20 diagnostics at most are sent."""
+    """
+    The problems to fix.
+
+    Attributes:
+        uri: URI of the document.
+        range: The place to fix; the model is shown the lines around it.
+        diagnostics: The problems there, at least one; the model is sent the first 20.
+    """
 
     uri: str
     range: Range

@@ -10,24 +10,30 @@ from handrail.lsp.protocol.values import ApprovalKind, RuleScope
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
     """
-    An open question. Everything in it is text of a model, a file or a command: show it, never interpret it.
+    An open question. Its texts may come from a model, a file or a command: show them, never interpret them.
 
     Attributes:
-        id: Names it in `approval.answer` and `approval.show`.
-        kind: *command* may this line run; *file* may the tool use these files; *outside* the same outside the
-            workspace; *tool* may the tool be used; *question* the model's own; *saving* may these be saved;
-            *appeared* may these files stay, which appeared while a command ran.
-        subject: All of what it is about: the command line, the paths, or the question itself.
-        detail: Why it is asked.
-        folder: The folder in which a command runs, as people read it.
-        choices: What can be answered. The first is "deny": no, or no answer to the model's own question. Then
-            "allow", "session" (also for the rest of this session), "always" (also in this workspace for
-            good); or the model's own choices.
-        takes_text: Whether any other text is an answer, too: it is so for the model's own question.
-        rules: What "session" and "always" add, each rule in words.
+        id: Identifies the question in `approval.answer` and `approval.show`.
+        session: The session's id.
+        turn: Id of the turn that waits for the answer.
+        call: Id of the tool call that asks.
+        tool: Name of the tool that was called.
+        kind: `command`: may this command line run. `file`: may the tool use these files. `outside`: the same
+            for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user
+            something. `saving`: may these documents be saved. `appeared`: may these files, which appeared
+            while a command ran, stay.
+        subject: What the question is about, in full: the command line, the paths, or the model's question.
+        detail: Why handrail asks.
+        choices: The possible answers. The first is `deny`: no, or no answer to the model's question. The
+            others are `allow`, `session` (also for the rest of the session) and `always` (also in this
+            workspace from now on), or the model's own choices.
+        asked_at: When it was asked, as an RFC 3339 time.
+        seconds_left: Seconds until the question ends as a no.
+        folder: The folder in which the command would run, as people read it; null if the question is not
+            about a command.
+        rules: The rules that `session` and `always` would add, in words.
         diff: What would be written, as a unified diff.
-        asked_at: When it was asked, RFC 3339.
-        seconds_left: How long it still waits; then it ends as a no.
+        takes_text: Whether any other text is an answer too, as it is for the model's own questions.
     """
 
     id: str
@@ -49,12 +55,18 @@ class Approval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalListParams:
-    """All open questions."""
+    """This request takes no params."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalAnswerParams:
-    """Answer an open question with one of its choices, or in other words if it takes text."""
+    """
+    The answer to an open question.
+
+    Attributes:
+        approval: The question's id.
+        choice: One of the question's `choices`, or any text if it has `takesText`.
+    """
 
     approval: str
     choice: str
@@ -62,14 +74,25 @@ class ApprovalAnswerParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalShowParams:
-    """Show an open question in full; without `approval`, the one that was asked first."""
+    """
+    The question to show.
+
+    Attributes:
+        approval: The question's id; by default the question that was asked first.
+    """
 
     approval: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedDocument:
-    """A document that the server has written, and its text."""
+    """
+    A document that the server has written.
+
+    Attributes:
+        uri: URI of the document.
+        text: Its whole text.
+    """
 
     uri: str
     text: str
@@ -77,14 +100,24 @@ class ServedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputShowParams:
-    """Which command's output to show: that of a tool call; without `call`, the last one."""
+    """
+    Which command's output to show.
+
+    Attributes:
+        call: Id of the tool call that ran the command; by default the last command.
+    """
 
     call: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandListParams:
-    """The background commands of a session; without `session`, those of all."""
+    """
+    Which background commands to list.
+
+    Attributes:
+        session: Only those of this session; null lists those of all sessions.
+    """
 
     session: str | None = None
 
@@ -92,15 +125,17 @@ class CommandListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackgroundCommand:
     """
-    A command that runs in the background, or has run there.
+    A command that runs, or ran, in the background.
 
     Attributes:
-        command: Its id, as the model knows it.
-        call: The tool call that began it.
+        command: The command's id, which the model uses too.
+        session: Id of the session that it belongs to.
+        turn: Id of the turn that started it.
+        call: Id of the tool call that started it.
         line: The command line.
-        folder: Where it runs, for people.
-        running: Whether it runs.
-        state: How it is, in a sentence.
+        folder: The folder in which it runs, as people read it.
+        running: Whether it is still running.
+        state: Its state in a sentence.
     """
 
     command: str
@@ -115,7 +150,12 @@ class BackgroundCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandStopParams:
-    """End a background command."""
+    """
+    The background command to end.
+
+    Attributes:
+        command: The command's id.
+    """
 
     command: str
 
@@ -123,10 +163,11 @@ class CommandStopParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInterruptParams:
     """
-    End a command that a turn waits for; the turn goes on.
+    The command to end. The turn that waits for it goes on.
 
     Attributes:
-        call: The tool call that runs it.
+        session: Id of the session whose turn waits.
+        call: Id of the tool call that runs the command.
     """
 
     session: str
@@ -135,7 +176,7 @@ class CommandInterruptParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleListParams:
-    """All rules that an answer has added."""
+    """This request takes no params."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +185,11 @@ class RuleInfo:
     A rule that an answer to a question has added.
 
     Attributes:
-        id: Names it in `rules.remove`.
-        text: What it allows, in words.
-        scope: Whether it holds for one session, or in this workspace for good.
-        session: The session it holds for.
+        id: Identifies the rule in `rules.remove`.
+        text: What the rule allows, in words.
+        tool: Name of the tool that it applies to.
+        scope: Whether it applies to one session, or to this workspace from now on.
+        session: Id of the session that it applies to; null if its scope is the workspace.
     """
 
     id: str
@@ -159,6 +201,11 @@ class RuleInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRemoveParams:
-    """Remove a rule that an answer has added, so that handrail asks again."""
+    """
+    The rule to remove, so that handrail asks again.
+
+    Attributes:
+        rule: The rule's id.
+    """
 
     rule: str

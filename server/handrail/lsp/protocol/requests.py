@@ -3,21 +3,7 @@
 from __future__ import annotations
 
 from handrail.lsp.protocol import chat
-from handrail.lsp.protocol.conversation import CHAT_CHOOSE, CHAT_COMPLETE, CHAT_READ, CHAT_SAY, ChatChanged
-from handrail.lsp.protocol.events import (
-    ApprovalEndedParams,
-    ApprovalRequestParams,
-    ApprovalRequestResult,
-    ModelParams,
-    ModelResponse,
-    SaveParams,
-    SaveResult,
-    SecretParams,
-    SecretResult,
-    TurnUpdate,
-)
-from handrail.lsp.protocol.languages import DiagnosticsParams, DiagnosticsResult
-from handrail.lsp.protocol.params import (
+from handrail.lsp.protocol.checkpoints import (
     CheckpointDiff,
     CheckpointDiffParams,
     CheckpointListParams,
@@ -26,6 +12,16 @@ from handrail.lsp.protocol.params import (
     CheckpointRestoreParams,
     CheckpointSoundness,
     CheckpointVerifyParams,
+)
+from handrail.lsp.protocol.conversation import ChatChanged
+from handrail.lsp.protocol.events import (
+    ApprovalEndedParams,
+    ApprovalRequestParams,
+    ApprovalRequestResult,
+    TurnUpdate,
+)
+from handrail.lsp.protocol.languages import DiagnosticsParams, DiagnosticsResult
+from handrail.lsp.protocol.params import (
     FailureApplyParams,
     FailureDiff,
     FailureDiffParams,
@@ -78,6 +74,14 @@ from handrail.lsp.protocol.review import (
     REVIEW_UNDO,
     ReviewChanged,
 )
+from handrail.lsp.protocol.services import (
+    ModelParams,
+    ModelResponse,
+    SaveParams,
+    SaveResult,
+    SecretParams,
+    SecretResult,
+)
 from handrail.lsp.protocol.values import (
     Checkpoint,
     Failure,
@@ -87,14 +91,15 @@ from handrail.lsp.protocol.values import (
     TurnApplied,
     TurnReport,
 )
+from handrail.lsp.protocol.view import CHAT_CHOOSE, CHAT_COMPLETE, CHAT_READ, CHAT_SAY
 
 TURN_START = Request(
     name="turn.start",
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in "
-        "conversations; names that stand for nothing are told in messages."
+        "Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as "
+        "in conversations; a message reports names that cannot be found."
     ),
 )
 TURN_QUEUE = Request(
@@ -102,45 +107,48 @@ TURN_QUEUE = Request(
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Begins a turn once the turns of its session have finished, else at once. It does not begin, and is "
-        "told to have been cancelled, if the one before it is stopped or fails."
+        "Begins a turn once the earlier turns of its session have finished, or else at once. If the turn "
+        "before it is stopped or fails, it does not begin and is reported as cancelled."
     ),
 )
 TURN_WAIT = Request(
-    name="turn.wait", params=TurnWaitParams, result=TurnReport, does="Answers when the turn has ended."
+    name="turn.wait",
+    params=TurnWaitParams,
+    result=TurnReport,
+    does="Waits for the end of a turn and returns its report.",
 )
 TURN_APPLY = Request(
     name="turn.apply",
     params=TurnApplyParams,
     result=TurnApplied,
     does=(
-        "Makes edits without asking a model, in a turn of a session of its own: checked, and to be reviewed "
-        "and restored like all others. Answers when they are made; cancelling the request stops the turn."
+        "Applies edits without asking a model, as a turn of a new session: verified, and reviewed and "
+        "restored like any other. Answers when the edits are made; cancelling the request stops the turn."
     ),
 )
 TURN_STEER = Request(
     name="turn.steer",
     params=TurnSteerParams,
     result=None,
-    does="Says something to a running turn; it reaches the model at the next step.",
+    does="Sends a message to a running turn; the model reads it at its next step.",
 )
 WORKSPACE_TRUST = Request(
     name="workspace.trust",
     params=WorkspaceTrustParams,
     result=None,
-    does="Says that the user trusts the workspace now. From the next turn on, the settings decide again.",
+    does="Tells the server that the user now trusts the workspace. Its settings apply from the next turn on.",
 )
 MODEL_LIST = Request(
     name="model.list",
     params=ModelListParams,
     result=list[ModelInfo],
-    does="Lists the models of the chosen model's server; fails if that does not answer.",
+    does="Lists the models of the chosen model's server; fails if that server does not answer.",
 )
 MODEL_FORGET = Request(
     name="model.forget",
     params=ModelForgetParams,
     result=None,
-    does="Forgets the keys that were found: from the next turn on, they are looked for again.",
+    does="Forgets the keys that were found; the next turn looks for them again.",
 )
 SESSION_LIST = Request(
     name="session.list",
@@ -152,31 +160,31 @@ SESSION_RESUME = Request(
     name="session.resume",
     params=SessionResumeParams,
     result=SessionResumeResult,
-    does="Takes a session up again, also after a restart.",
+    does="Resumes a session, even after a restart.",
 )
 SESSION_FORK = Request(
     name="session.fork",
     params=SessionForkParams,
     result=SessionForkResult,
-    does="Begins a new session with the conversation up to the end of a turn.",
+    does="Copies a session up to the end of a turn into a new session.",
 )
 SESSION_RENAME = Request(
     name="session.rename",
     params=SessionRenameParams,
     result=None,
-    does="Gives a session another title.",
+    does="Gives a session a new title.",
 )
 SESSION_DELETE = Request(
     name="session.delete",
     params=SessionDeleteParams,
     result=None,
-    does="Removes a session for good; checkpoints of its turns stay.",
+    does="Deletes a session for good; the checkpoints of its turns stay.",
 )
 TURN_CANCEL = Request(
     name="turn.cancel",
     params=TurnCancelParams,
     result=None,
-    does="Stops a turn; nothing is edited after the answer.",
+    does="Stops a turn; it edits nothing after the answer.",
 )
 FAILURE_LIST = Request(
     name="failure.list", params=FailureListParams, result=list[Failure], does="Lists the open failures."
@@ -185,7 +193,7 @@ FAILURE_DISMISS = Request(
     name="failure.dismiss",
     params=FailureDismissParams,
     result=None,
-    does="Closes a failure without mending it.",
+    does="Closes a failure without making its edit.",
 )
 FAILURE_APPLY = Request(
     name="failure.apply",
@@ -209,7 +217,7 @@ CHECKPOINT_DIFF = Request(
     name="checkpoint.diff",
     params=CheckpointDiffParams,
     result=CheckpointDiff,
-    does="Compares a checkpoint with what the turn left, with another one, or with now.",
+    does="Compares a checkpoint with what its turn left, with another checkpoint, or with the current state.",
 )
 CHECKPOINT_PRUNE = Request(
     name="checkpoint.prune",
@@ -221,20 +229,20 @@ CHECKPOINT_VERIFY = Request(
     name="checkpoint.verify",
     params=CheckpointVerifyParams,
     result=CheckpointSoundness,
-    does="Reads all that is kept and says what cannot be read.",
+    does="Reads all checkpoints and reports what is damaged.",
 )
 CHECKPOINT_RESTORE = Request(
     name="checkpoint.restore",
     params=CheckpointRestoreParams,
     result=RestoreReport,
-    does="Takes a turn or a step back; what was typed since is kept.",
+    does="Undoes a turn or a step; what the user has typed since is kept.",
 )
 
 APPROVAL_LIST = Request(
     name="approval.list",
     params=ApprovalListParams,
     result=list[Approval],
-    does="Lists the open questions, the oldest first.",
+    does="Lists the open questions, oldest first.",
 )
 APPROVAL_ANSWER = Request(
     name="approval.answer",
@@ -258,13 +266,13 @@ COMMAND_LIST = Request(
     name="command.list",
     params=CommandListParams,
     result=list[BackgroundCommand],
-    does="Lists the commands that run in the background, and those that have ended.",
+    does="Lists the commands that run, or ran, in the background.",
 )
 COMMAND_STOP = Request(
     name="command.stop",
     params=CommandStopParams,
     result=BackgroundCommand,
-    does="Ends a background command, and answers when it has ended.",
+    does="Ends a background command and answers when it has ended.",
 )
 COMMAND_INTERRUPT = Request(
     name="command.interrupt",
@@ -276,7 +284,7 @@ RULES_LIST = Request(
     name="rules.list",
     params=RuleListParams,
     result=list[RuleInfo],
-    does="Lists the rules that answers have added.",
+    does="Lists the rules that answers to questions have added.",
 )
 RULES_REMOVE = Request(
     name="rules.remove",
@@ -289,15 +297,15 @@ PROMPT_SEND = Request(
     params=PromptSendParams,
     result=TurnStartResult,
     does=(
-        "Sends a comment that begins with `handrail:` as a turn of the latest session, begun after the "
-        "turns that run. Its first edit of the document removes the comment."
+        "Sends a comment that begins with `handrail:` as a turn of the latest session, after the turns "
+        "that are running. The turn's first edit of the document removes the comment."
     ),
 )
 PROMPT_FIX = Request(
     name="prompt.fix",
     params=PromptFixParams,
     result=TurnStartResult,
-    does="Asks for a fix of diagnostics of other programs, as a turn of the latest session.",
+    does="Asks the model to fix problems that other programs report, as a turn of the latest session.",
 )
 
 REQUESTS = (
@@ -363,7 +371,7 @@ CLIENT_SECRET = "handrail/client/secret"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
 SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
-    (TURN_UPDATE, TurnUpdate, None, "Work done progress tells the same in short."),
+    (TURN_UPDATE, TurnUpdate, None, "Work done progress shows a short form of it."),
     (
         APPROVAL_REQUEST,
         ApprovalRequestParams,
@@ -373,13 +381,13 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
     (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),
     (CHAT_CHANGED, ChatChanged, None, "The conversation's document is brought up to date."),
-    (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved; the model is told."),
-    (CLIENT_SECRET, SecretParams, SecretResult, "The environment and the system's keyring have the keys."),
-    (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `model` names another one."),
+    (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved, and the model is told."),
+    (CLIENT_SECRET, SecretParams, SecretResult, "Keys come from the environment and the system's keyring."),
+    (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `handrail.model` names another model."),
     (
         CLIENT_DIAGNOSTICS,
         DiagnosticsParams,
         DiagnosticsResult,
-        "The model is not told what its edits broke, and there is no tool `problems`.",
+        "The model does not learn what its edits broke, and has no tool `problems`.",
     ),
 )

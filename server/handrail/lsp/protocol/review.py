@@ -15,16 +15,21 @@ HunkKind = Literal["changed", "created", "deleted", "renamed", "whole"]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hunk:
     """
-    A change of the agent's that is neither kept nor undone.
+    A change by the agent that is neither kept nor undone.
 
     Attributes:
-        id: Names it, for as long as it is pending.
-        uri, range: The rows that it has now; empty, before the row that it begins with, if it only removed.
-        before, after: What would be there without it, and what is there. Both are empty for `whole`.
-        turns, calls: Which turns and calls wrote in it, in order.
-        edited_by_user: Whether you have typed in it since.
-        kind: `changed`: some rows. `created`, `deleted`, `renamed`: a document. `whole`: a file without text.
-        renamed_from: The URI that a `renamed` document had, and `before` is what it held there; else null.
+        id: Identifies the change until it is kept or undone.
+        uri: URI of the document, under its current name.
+        range: The changed lines in the current text. Where lines were only removed, it is empty and lies at
+            the line that follows them.
+        before: The text that would be there without the change; empty for `whole`.
+        after: The text that is there now; empty for `whole`.
+        turns: Ids of the turns that made the change, in order.
+        calls: Ids of the tool calls that made the change, in order.
+        edited_by_user: Whether the user has typed in it since.
+        kind: `changed`: some lines. `created`, `deleted`, `renamed`: a document. `whole`: a file that is not
+            text.
+        renamed_from: URI of a `renamed` document before it was renamed; null otherwise.
     """
 
     id: str
@@ -41,7 +46,13 @@ class Hunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewListParams:
-    """Which pending changes: of a document, of a turn, or all."""
+    """
+    Which pending changes to list; without either field, all.
+
+    Attributes:
+        uri: Only changes in this document.
+        turn: Only changes that this turn made.
+    """
 
     uri: str | None = None
     turn: str | None = None
@@ -50,10 +61,11 @@ class ReviewListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBaseParams:
     """
-    Which document, and which of its pending changes.
+    Which document, and which of its changes to leave out.
 
     Attributes:
-        turn: Leave out only the changes of this turn; without it, all of them.
+        uri: URI of the document.
+        turn: Leave out only the changes that this turn made; by default all pending changes.
     """
 
     uri: str
@@ -62,7 +74,13 @@ class ReviewBaseParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBase:
-    """What a document would hold without its pending changes; what you typed beside them is in it."""
+    """
+    The text of a document without its pending changes. What the user typed outside them is included.
+
+    Attributes:
+        uri: URI of the document.
+        text: That text.
+    """
 
     uri: str
     text: str
@@ -70,7 +88,15 @@ class ReviewBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewKeepParams:
-    """Which pending changes: some by their ids, those of a document, of a turn, or all."""
+    """
+    Which pending changes to keep. At least one field must be given; several narrow each other down.
+
+    Attributes:
+        hunks: Ids of the changes.
+        uri: The changes in this document.
+        turn: The changes that this turn made.
+        all: Whether to keep all pending changes.
+    """
 
     hunks: list[str] | None = None
     uri: str | None = None
@@ -80,7 +106,12 @@ class ReviewKeepParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewKept:
-    """The ids of the changes that are kept now."""
+    """
+    The result of keeping changes.
+
+    Attributes:
+        hunks: Ids of the changes that were kept.
+    """
 
     hunks: list[str]
 
@@ -88,11 +119,17 @@ class ReviewKept:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewUndoParams:
     """
-    Which pending changes: some by their ids, those of a document, of a turn, or all.
+    Which pending changes to undo. At least one of the first four fields must be given; several narrow each
+    other down.
 
     Attributes:
-        typed: Whether what you have typed in them goes as well; the checkpoint has it.
-        say_why: Whether the review document makes room below them to say why.
+        hunks: Ids of the changes.
+        uri: The changes in this document.
+        turn: What this turn changed.
+        all: Whether to undo all pending changes.
+        typed: Whether to remove what the user has typed in the changes too; the checkpoint keeps it.
+        say_why: Whether to make room below the undone changes in the review document, where the user can say
+            why.
     """
 
     hunks: list[str] | None = None
@@ -105,7 +142,13 @@ class ReviewUndoParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewPlace:
-    """A line of the review document, counted from 0."""
+    """
+    A line of the review document.
+
+    Attributes:
+        uri: URI of the review document.
+        line: The line, counted from 0.
+    """
 
     uri: str
     line: int
@@ -114,10 +157,14 @@ class ReviewPlace:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewConflict:
     """
-    A change that was not undone.
+    A change that could not be undone.
 
     Attributes:
-        now, before: What is there, and what would be there without it.
+        hunk: The change's id.
+        uri: URI of the document.
+        reason: Why it was not undone, in a sentence.
+        now: The text that is there now.
+        before: The text that would be there without the change.
     """
 
     hunk: str
@@ -130,12 +177,14 @@ class ReviewConflict:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewUndone:
     """
-    What came of an undo.
+    The result of an undo.
 
     Attributes:
-        hunks: The ids of the changes that were undone; of a turn's, its part of them.
-        checkpoint: Has what was there before; null if nothing was touched.
-        why: Where you can say why; null if you did not ask for that, or nothing was undone.
+        hunks: Ids of the changes that were undone; with `turn`, only that turn's part of them was.
+        conflicts: The changes that could not be undone.
+        checkpoint: Id of a checkpoint taken just before, which brings the changes back; null if nothing was
+            changed.
+        why: Where the user can say why; null if that was not asked for, or nothing was undone.
     """
 
     hunks: list[str]
@@ -146,7 +195,14 @@ class ReviewUndone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewStepParams:
-    """Where to look from: a document and a line in it, counted from 0; else from the very beginning."""
+    """
+    Where the search for the next or previous change starts.
+
+    Attributes:
+        uri: URI of the document to start from; null goes to the first change, or the last one when going
+            backwards.
+        line: The line to start from, counted from 0; changes at this line itself are passed over.
+    """
 
     uri: str | None = None
     line: int = 0
@@ -160,11 +216,12 @@ class ReviewOpenParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewCommentParams:
     """
-    A comment on a change, or on lines of any document.
+    A comment on a change, or on lines of any document. Give `hunk`, or `uri` and `range`.
 
     Attributes:
-        hunk: The id of the change.
-        uri, range: The lines; those that the range touches.
+        hunk: Id of the change to comment on.
+        uri: URI of the document to comment on.
+        range: The lines to comment on: all that the range touches.
         text: The comment; without it, the review document makes room for one.
     """
 
@@ -177,11 +234,12 @@ class ReviewCommentParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSendParams:
     """
-    How the comments are sent.
+    How to send the comments.
 
     Attributes:
-        session: The session that answers; by default the one whose changes they are about.
-        mode: Of the turn; by default the setting `mode`.
+        session: Id of the session that answers; by default the latest one that made any of the changes, or
+            else a new one.
+        mode: What the turn may do; by default the setting `handrail.mode`.
     """
 
     session: str | None = None
@@ -190,7 +248,14 @@ class ReviewSendParams:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSent:
-    """The turn that answers, and how many comments it was sent."""
+    """
+    The turn that answers the comments.
+
+    Attributes:
+        session: The session's id.
+        turn: The turn's id.
+        comments: How many comments were sent.
+    """
 
     session: str
     turn: str
@@ -200,10 +265,10 @@ class ReviewSent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewChanged:
     """
-    What is pending has changed.
+    Pending changes have come, gone or moved.
 
     Attributes:
-        uris: The documents in which it has.
+        uris: URIs of the documents concerned.
         pending: How many changes are pending now, in all documents.
     """
 
@@ -221,50 +286,59 @@ REVIEW_BASE = Request(
     name="review.base",
     params=ReviewBaseParams,
     result=ReviewBase,
-    does="Gives the text of a document without its pending changes, for a client that shows the difference.",
+    does=(
+        "Returns the text of a document without its pending changes, for a client that shows the difference."
+    ),
 )
 REVIEW_KEEP = Request(
     name="review.keep",
     params=ReviewKeepParams,
     result=ReviewKept,
-    does="Keeps changes: they are the user's from then on. No document is changed.",
+    does="Keeps changes: from now on they are the user's. No document is changed.",
 )
 REVIEW_UNDO = Request(
     name="review.undo",
     params=ReviewUndoParams,
     result=ReviewUndone,
     does=(
-        "Undoes changes by an edit that is read back and has a checkpoint. What the user has typed in them "
-        "stays; where it cannot be told from the agent's text, the change stays and is told with both texts."
+        "Undoes changes with an edit that is verified and has a checkpoint. What the user has typed in "
+        "them stays; if it cannot be told apart from the agent's text, the change stays and both texts "
+        "are returned."
     ),
 )
 REVIEW_NEXT = Request(
     name="review.next",
     params=ReviewStepParams,
     result=Hunk,
-    does="Shows the next change after a line, in its document or the next; after the last one the first.",
+    does=(
+        "Shows the next change after a line, in its document or a later one; after the last change, the "
+        "first."
+    ),
 )
 REVIEW_PREVIOUS = Request(
     name="review.previous",
     params=ReviewStepParams,
     result=Hunk,
-    does="Shows the last change before a line, in its document or the one before.",
+    does=(
+        "Shows the previous change before a line, in its document or an earlier one; before the first "
+        "change, the last."
+    ),
 )
 REVIEW_OPEN = Request(
     name="review.open",
     params=ReviewOpenParams,
     result=ServedDocument,
-    does="Writes the review document, which shows all changes, and opens it. Comments are written in it.",
+    does="Writes and opens the review document, which shows all changes and takes comments.",
 )
 REVIEW_COMMENT = Request(
     name="review.comment",
     params=ReviewCommentParams,
     result=ReviewPlace,
-    does="Writes a comment on a change or on lines in the review document, or opens it where there is room.",
+    does="Writes a comment on a change or on lines into the review document, or makes room there for one.",
 )
 REVIEW_SEND = Request(
     name="review.send",
     params=ReviewSendParams,
     result=ReviewSent,
-    does="Sends all comments as one turn, which begins after those of its session.",
+    does="Sends all comments as one turn, which begins after the earlier turns of its session.",
 )

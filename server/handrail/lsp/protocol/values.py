@@ -19,7 +19,13 @@ RuleScope = Literal["session", "workspace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """LSP's position, in the negotiated encoding."""
+    """
+    An LSP position.
+
+    Attributes:
+        line: The line, counted from 0.
+        character: The offset in the line, counted from 0 in the negotiated encoding.
+    """
 
     line: int
     character: int
@@ -27,7 +33,13 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """LSP's range, in the negotiated encoding."""
+    """
+    An LSP range.
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends; the character at this position is not part of it.
+    """
 
     start: Position
     end: Position
@@ -35,7 +47,13 @@ class Range:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A place where a failed edit may have been meant to go; `score` is from 0 to 1."""
+    """
+    A place where a failed edit may have been meant to go.
+
+    Attributes:
+        range: The lines of the document that the edit would replace.
+        score: How similar these lines are to the text that the edit looked for, from 0 to 1.
+    """
 
     range: Range
     score: float
@@ -44,18 +62,19 @@ class Candidate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """
-    An edit, or another call, that did not happen.
+    An edit or another tool call that failed.
 
     Attributes:
-        id: Names it in `failure.apply` and `failure.dismiss`.
+        id: Identifies it in `failure.apply`, `failure.diff` and `failure.dismiss`.
         code: The class of failure.
-        message: What happened and where.
+        message: What happened, and where.
         steps: What to do next, the most useful first.
-        uri: The document; empty where there is none.
-        range: The nearest place, if any.
-        candidates: All places offered, best first.
-        attempts: How often it was tried.
-        turn: The turn that tried it.
+        uri: URI of the document; empty if the failure is not about a document.
+        range: The most similar place in the document; null if there is none.
+        candidates: Places where the edit could be made instead, best first; empty for a change of a whole
+            document.
+        attempts: How often the edit was tried.
+        turn: Id of the turn that tried it.
     """
 
     id: str
@@ -72,16 +91,23 @@ class Failure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """
-    What came of one mutation.
+    The result of one attempted change.
 
     Attributes:
-        hunk: Its number in the patch, counted from 1; null for a whole document.
-        status: *denied* if the user said no or the question timed out; such an edit is not an open failure.
-        tier: How exactly it matched, if it landed.
-        failure: Why it did not land, or was denied.
-        diff: The change that landed, as a unified diff for people.
-        uncovered: Why no checkpoint can take it back, if it landed without one.
-        notes: What was put right or adapted to make it, and what the editor changed of it, in sentences.
+        id: The outcome's id; if the change failed, also the id of the failure.
+        uri: URI of the document.
+        call: Id of the tool call that tried the change.
+        tool: Name of the tool that was called.
+        hunk: Number of the hunk in its patch, counted from 1; null for a change of a whole document.
+        status: `landed`: the change was made. `already`: the document had it before. `failed`: it could not
+            be made. `denied`: the user said no or did not answer in time; a denied change is not an open
+            failure.
+        tier: How exactly the searched text matched; null if the change did not land or needed no search.
+        failure: Why the change failed or was denied; null otherwise.
+        diff: The change that landed, as a unified diff for people to read.
+        uncovered: Why no checkpoint can undo the change, if it landed without one.
+        notes: What handrail corrected or adapted to make the change, and what the editor altered in it, one
+            sentence each.
     """
 
     id: str
@@ -99,7 +125,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens and price over a number of model calls; the price is null where it is not known."""
+    """
+    Tokens and price, summed over a number of model calls.
+
+    Attributes:
+        steps: How many model calls are included.
+        input_tokens: Tokens that were sent to the model.
+        output_tokens: Tokens that the model wrote.
+        cached_tokens: Tokens of the input that the provider read from its cache.
+        cost_usd: The price in US dollars; null if the price of any call is unknown.
+    """
 
     steps: int
     input_tokens: int
@@ -111,15 +146,20 @@ class Usage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReport:
     """
-    What a turn came to.
+    The result of a turn.
 
     Attributes:
-        state: *finished* the model gave its answer; *stopped* a guard or a limit ended it; *cancelled* by
-            the user; *failed* the provider or the editor was lost.
-        reason: Why it is not finished.
-        answer: The model's own text, nothing added.
-        checkpoint: Its id, if anything was changed.
-        pending: The ids of its changes that are neither kept nor undone yet; see `review.list`.
+        session: The session's id.
+        turn: The turn's id.
+        state: `finished`: the model gave its answer. `stopped`: a guard or a limit ended the turn.
+            `cancelled`: the user stopped it. `failed`: the connection to the model or the editor was lost.
+        answer: The model's own text, with nothing added.
+        outcomes: Every change that was tried, in order.
+        checkpoint: Id of the turn's checkpoint; null if nothing was changed.
+        usage: What this turn used.
+        session_usage: What all turns of the session have used so far, this one included.
+        reason: Why the turn did not finish; null if it did.
+        pending: Ids of the turn's changes that are neither kept nor undone yet; see `review.list`.
     """
 
     session: str
@@ -137,10 +177,11 @@ class TurnReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnApplied:
     """
-    What became of edits.
+    The result of edits that another program wrote.
 
     Attributes:
-        text: For a model: what landed, what did not and why, and what to do next.
+        text: The result in words for a model: which edits landed, which failed and why, and what to do next.
+        report: The report of the turn that applied the edits.
     """
 
     text: str
@@ -149,7 +190,14 @@ class TurnApplied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointStep:
-    """One step of a checkpoint; its id can be restored as well: this step and what follows."""
+    """
+    One step of a checkpoint.
+
+    Attributes:
+        id: Identifies the step in `checkpoint.restore`, which undoes this step and all later steps of the
+            turn.
+        paths: The paths that the step changed, spelled as in the checkpoint's `paths`.
+    """
 
     id: str
     paths: list[str]
@@ -157,7 +205,15 @@ class CheckpointStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPath:
-    """One path of a checkpoint, relative to the root or absolute outside it, and what became of it."""
+    """
+    A path that a turn changed.
+
+    Attributes:
+        uri: URI of the file.
+        path: The path as people read it: relative to its workspace folder, with `/`, or absolute outside the
+            workspace.
+        change: What the turn did to the file.
+    """
 
     uri: str
     path: str
@@ -166,7 +222,20 @@ class CheckpointPath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What documents held before a turn changed them; `time` is RFC 3339."""
+    """
+    What documents held before a turn changed them.
+
+    Attributes:
+        id: The checkpoint's id, which is the id of its turn.
+        session: The session's id; empty for a quick fix and for changes undone in a review.
+        turn: Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their
+            own.
+        label: A short title for people, such as the first line of the turn's prompt.
+        time: When the checkpoint was begun, as an RFC 3339 time.
+        root: Absolute path of the first workspace folder; empty if there was none.
+        steps: The steps of the turn that changed something, in order.
+        paths: Every path that the turn changed.
+    """
 
     id: str
     session: str
@@ -180,7 +249,15 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTurn:
-    """A turn of a session; a state of null is a turn that did not come to its end."""
+    """
+    A turn of a session.
+
+    Attributes:
+        turn: The turn's id.
+        prompt: What the user asked for.
+        state: How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because
+            the server was killed.
+    """
 
     turn: str
     prompt: str
@@ -189,7 +266,13 @@ class SessionTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionResumeResult:
-    """The session is there again, and turns can be begun in it."""
+    """
+    A session that was resumed; new turns can begin in it.
+
+    Attributes:
+        session: The session's id.
+        turns: The turns of its conversation, oldest first.
+    """
 
     session: str
     turns: list[SessionTurn]
@@ -197,7 +280,15 @@ class SessionResumeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreConflict:
-    """A document that a restore left as it is, and why; `diff` leads from it to what the checkpoint has."""
+    """
+    A document that a restore left unchanged.
+
+    Attributes:
+        uri: URI of the document.
+        reason: Why the document was not restored, in a sentence.
+        diff: A unified diff from the current text to the text in the checkpoint; null if there is none to
+            show.
+    """
 
     uri: str
     reason: str
@@ -206,7 +297,15 @@ class RestoreConflict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePart:
-    """A document that was restored in part, and why not as a whole; `diff` has what is missing."""
+    """
+    A document that was restored only in part.
+
+    Attributes:
+        uri: URI of the document.
+        reason: Why not all of it was restored, in a sentence.
+        diff: What is still missing: a unified diff from the current text to the text in the checkpoint; null
+            if there is none to show.
+    """
 
     uri: str
     reason: str
@@ -216,12 +315,19 @@ class RestorePart:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What a restore came to: each document stands in one of the first five.
+    The result of a restore. Each document is listed in exactly one of the first five fields.
 
     Attributes:
-        partial: Of which the editor took only a part of the restore: neither as before nor as the checkpoint.
-        checkpoint: Taken before it, null if it had nothing to do; restoring that takes the restore back.
-        conversation: The session that went back as well, with the turns that it has now.
+        restored: URIs of the documents that hold their earlier contents again.
+        unchanged: URIs of the documents that needed no change.
+        deleted: URIs of the documents that were deleted because they did not exist before.
+        conflicts: Documents that were left unchanged.
+        partial: Documents of which only a part was restored, so that they match neither their earlier state
+            nor the checkpoint.
+        checkpoint: Id of a checkpoint taken just before, which undoes this restore; null if there was nothing
+            to restore.
+        conversation: The session that was rolled back too, with its remaining turns; null if only documents
+            were restored.
     """
 
     restored: list[str]
