@@ -329,77 +329,80 @@ def protocol_md() -> str:
         out += [f"- `{name}`: " + ", ".join(f"`{choice}`" for choice in typing.get_args(alias))]
     out += [
         "- `FailureCode`: see [failures.md](failures.md)",
-        "- `TurnEvent`: one of the events above, told apart by `kind`",
-        "- `ChatItem`: one of the parts of a conversation above (`ChatPrompt` to `ChatQuestion`), likewise",
+        "- `TurnEvent`: one of the events above; its `kind` says which",
+        "- `ChatItem`: a part of a conversation (`ChatPrompt` to `ChatQuestion`); its `kind` says which",
     ]
     return "\n".join(out) + "\n"
 
 
 PROTOCOL_INTRODUCTION = """
-Everything works through standard LSP. Each client → server message is a command
-(`workspace/executeCommand`, one object as its only argument) and a custom request with the same params
-and result: command `handrail.turn.start` is the request `handrail/turn/start`. What it produces also
-surfaces as documents, diagnostics, progress or messages, since generic clients drop a command's return
-value. Unknown fields are ignored; missing optional fields mean their default. Wrong params get
-`InvalidParams` (−32602) naming the field, an unknown id `RequestFailed` (−32803).
+Everything works through standard LSP. Each message from client to server exists twice, with the same params
+and result: as a command (`workspace/executeCommand` with one object as its only argument) and as a custom
+request. The command `handrail.turn.start`, for example, is the request `handrail/turn/start`. Generic clients
+drop the result of a command, so results are also shown as documents, diagnostics, progress or messages.
+Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
+`InvalidParams` (−32602) and the name of the field, unknown ids with `RequestFailed` (−32803).
 
-**Discovery.** The server says `capabilities.experimental.handrail = {protocolVersion, requests}`. A
-client says what it takes in `capabilities.experimental.handrail` or, where it cannot set that, in
-`initializationOptions.handrail`: see `ClientOptions`. Nothing is sent to a client that did not opt in.
+**Discovery.** The server announces `capabilities.experimental.handrail = {protocolVersion, requests}`. A
+client states what it accepts in `capabilities.experimental.handrail` or, if it cannot set that, in
+`initializationOptions.handrail`: see `ClientOptions`. A client that did not opt in
+receives no custom message.
 
-**Questions.** A question is asked with `handrail/approval/request`, or with `window/showMessageRequest`,
-which offers only *No* and *Show*: a digit or RET can never say yes there. *Show* opens a document that
-holds all of the question, and whose code actions answer it. While a question is open, the code actions of
-every open document have *Show* and *No* too, `approval.list` lists it, and `approval.answer` answers it.
-All of these are one question: the first valid answer counts and ends it everywhere. Only a choice that was
-offered, spelled exactly, is an answer. `null`, an error and an unknown choice leave the question open, so a
-notification that vanishes is never an answer; after the setting `questions.timeout` it ends as a no, as it
-does when its turn or the connection ends. Several questions can be open at once.
+**Questions.** The server asks with `handrail/approval/request`, or with `window/showMessageRequest`, which
+offers only *No* and *Show*, so that a stray key such as a digit or Return can never say yes. *Show* opens a
+document with the whole question, and the document's code actions answer it. While a question is open, the
+code actions of every open document include *Show* and *No*, `approval.list` lists it, and `approval.answer`
+answers it. All of these belong to one question: the first valid answer counts and ends it everywhere. Only an
+offered choice, spelled exactly, is an answer, or any text if the question takes text. `null`, an error and an
+unknown choice leave the question open, so a notification that disappears is never an answer. The question
+ends as a no after the setting `handrail.questions.timeout`, and when its turn or the connection ends. Several
+questions can be open at once.
 
-**Commands that edit.** `handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and
-others that change documents answer a command after half a second at the latest: with their result, or with
-`null` while they go on, since an editor may stand still until its command is answered. As custom requests
-they always answer with their result.
+**Commands that edit.** `handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and the
+other commands that change documents answer within half a second: with their result, or with `null` if they
+are not done yet, because some editors block until a command is answered. As custom requests they always
+answer with their result.
 
-**Cancelling.** A turn is stopped by `handrail.turn.cancel`, or by cancelling its work done progress,
-whose token is the turn's id. Giving up `turn.wait` does not stop the turn. Commands that it has begun in the
-background run on.
+**Cancelling.** `handrail.turn.cancel` stops a turn; so does cancelling its work done progress, whose token is
+the turn's id. Cancelling `turn.wait` does not stop the turn. Commands that the turn started in the background
+keep running.
 
-**Commands in the background.** A command that the model runs in the background is asked about like any
-other, but offers no yes that lasts. It has an id of its own (`b1`), runs on when its call has its result, and
-ends by itself, by the model's `stop`, by `command.stop`, with its session and with the server. Its output is
-told with the id of its call while its turn runs. What it changes is part of its turn's checkpoint; outcomes
-that are found out after the end of the turn are told as late ones. While it runs, restoring its turn is
-refused.
+**Commands in the background.** The user is asked about a background command as about any other, but can
+allow it only this once. It has its own id (`b1`) and keeps running after its tool call has a
+result. It ends by itself, with the model's `stop`, with `command.stop`, with its session, or with the server.
+While its turn runs, its output is reported with the id of its tool call. What it changes is part of its
+turn's checkpoint; outcomes found after the end of the turn are reported late. While it runs, its turn cannot
+be restored.
 
-**Conversations.** A session is a document (`chat.open`), and the same as values for a client that has a view
-of its own: `chat.read` gives all items of a conversation, and from then on `handrail/chat/changed` tells a
-client with the service `chat` what is new, changed or gone, ten times a second at most. Both have one source,
-so what is said or answered in one is seen in the other. Words and remarks are Markdown, all else is plain
-text; none of it may be obeyed: no HTML, no `command:` links, no pictures from elsewhere.
+**Conversations.** A session can be shown as a document (`chat.open`), or as values in a client's own view.
+`chat.read` returns all items of a conversation; from then on, `handrail/chat/changed` tells a client with the
+service `chat` what was added, changed or removed, ten times a second at most. Both have the same source, so
+a message or an answer in one appears in the other. Text from the model and remarks are Markdown, everything
+else is plain text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
 
-**Checkpoints.** A checkpoint's id is its turn's; the id of one of its steps can be restored as well.
-Quick fixes and restores make checkpoints of their own.
+**Checkpoints.** A checkpoint has the id of its turn. Each of its steps has an id that can be restored too.
+Quick fixes and restores make their own checkpoints.
 
 **Files on disk.** Several processes may change the files of one workspace: the server of each editor, and
-`handrail run` and `apply`. Each of them replaces, makes, moves or removes a file under a lock:
+`handrail run` and `apply`. Each of them replaces, creates, moves or deletes a file under a lock:
 
 1. Resolve every link. Open the folder that holds the file and lock it with `flock(LOCK_EX)`. If its path
-   names another folder by then, begin anew. Folders of one change are locked in the order of their device
-   and inode numbers, each once. Of a folder that is yet to be made, the nearest one above it is enough: a
-   new file is only made where there is none.
-2. If the file has several names (hard links), open and lock the file as well.
-3. If the folder cannot be opened for lack of a right, or cannot be locked (some network file systems,
-   Windows), lock a file instead: `handrail/locks/` in the state folder (`$XDG_STATE_HOME`, or the
+   then names another folder, start again. Lock the folders of one change in the order of their device and
+   inode numbers, each once. For a folder that does not exist yet, lock the nearest existing folder above it;
+   that is enough, because a new file is only created where there is none.
+2. If the file has several names (hard links), open and lock the file too.
+3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
+   Windows), lock a file instead: in `handrail/locks/` in the state folder (`$XDG_STATE_HOME`, or the
    system's usual place), named with the SHA-256, in hexadecimal, of the file's resolved path (with case
-   folded where the system ignores it); on Windows, its byte 2^30. If its name leads to another file by
-   then, begin anew. Remove it before letting go. This keeps out the processes of one user on one machine.
-4. Wait for all of these for two seconds at most, then give up and say why: nothing is written without a lock.
+   folded where the system ignores it); on Windows, lock its byte 2^30. If its name then leads to another
+   file, start again. Delete it before you release the lock. This keeps out the processes of one user on one
+   machine.
+4. Wait for all of these for two seconds at most, then give up and say why: never write without a lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
-   edit anew or refuse it. Replace the file by renaming, check what it holds, let go. While you
-   hold the lock, never wait for a person, a model or another process.
+   edit again or refuse it. Replace the file by renaming, check what it holds, then release the lock. While
+   you hold the lock, never wait for a person, a model or another process.
 
-A client that saves for the server (`handrail/client/save`) should do likewise. Where an editor's own way of
+A client that saves for the server (`handrail/client/save`) should do the same. If an editor's own way of
 saving cannot take the lock, it must refuse to overwrite a file that changed since it was read.
 """
 
