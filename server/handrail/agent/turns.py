@@ -41,10 +41,17 @@ class Turn:
     began: int = 0
     late: dict[str, Outcome] = field(default_factory=dict)
 
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """What came of its edits, as far as it is known now; empty until the turn has ended."""
+        if not self.task.done() or self.task.cancelled():
+            return ()
+        return tuple(self.late.get(each.mutation.id, each) for each in self.task.result().outcomes)
+
     async def report(self) -> TurnReport:
         """Returns the turn's report as it is now, once the turn has ended."""
         report = await asyncio.shield(self.task)
-        found = tuple(self.late.get(each.mutation.id, each) for each in report.outcomes)
+        found = self.outcomes
         landed = any(each.status is Status.LANDED for each in self.late.values())
         return replace(report, outcomes=found, checkpoint=report.checkpoint or (self.id if landed else None))
 

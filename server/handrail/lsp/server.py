@@ -38,7 +38,7 @@ from handrail.lsp.features import (
     turn,
     virtual,
 )
-from handrail.lsp.features.chat import ask, begin, mentioned, places
+from handrail.lsp.features.chat import ask, begin, links, mentioned, places
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.features.chat import view as chat_view
 from handrail.lsp.state import State, Wrong
@@ -247,7 +247,7 @@ def _register_places(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def document_link(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-        return [*review_page.links(state, params), *places.links(state, params)]
+        return [*review_page.links(state, params), *links.links(state, params)]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def document_symbol(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:

@@ -11,11 +11,8 @@ from handrail.agent.chat.view import ASK, TITLE, heading, may_have_changed
 from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Page
-from handrail.core.failure import Failure
-from handrail.core.policy.place import Place
 from handrail.lsp import protocol, settings
 from handrail.lsp.chat.page import ChatPage
-from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions
 from handrail.lsp.features.actions import action, lens
 from handrail.lsp.questions import words
@@ -181,28 +178,6 @@ def _above(at: int, found: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
     place = lsp.Position(line=at, character=0)
     for each in found:
         yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
-
-
-def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-    """The places that calls are about."""
-    page = state.chats.of_uri(params.text_document.uri)
-    if page is None:
-        return []
-    page.look()
-    found, places = [], dict[str, Place | Failure]()
-    for at, line in enumerate(page.page.lines):
-        call = page.shown_now.calls.get(line.part) if line.part is not None and not line.number else None
-        if call is None or not call.path:
-            continue
-        if call.path not in places:
-            places[call.path] = state.workspace.resolve(call.path)
-        if not isinstance(place := places[call.path], Place):
-            continue
-        end = line.text.find("`", 3) + 1 or len(line.text.rstrip())  # of what is done, which is code
-        units = to_units(line.text, end, state.documents.encoding)
-        span = lsp.Range(start=lsp.Position(line=at, character=2), end=lsp.Position(line=at, character=units))
-        found.append(lsp.DocumentLink(range=span, target=f"{state.spelled(place.uri)}#L{call.line + 1}"))
-    return found
 
 
 def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
