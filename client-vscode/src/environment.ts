@@ -10,15 +10,25 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { type CancellationToken, type LogOutputChannel, ProgressLocation } from "vscode";
+import { type CancellationToken, commands, env, type LogOutputChannel, ProgressLocation } from "vscode";
 
-import { UserError } from "./messages";
+import { messageOf, UserError, type Way } from "./messages";
 import { showProgress } from "./present";
 import { findPython } from "./python";
 
 const MARKER = "installed.json";
-const AGAIN = "The log has all of it. When that is put right, run “Handrail: Restart Server”.";
+const AGAIN = "When that is fixed, run “Handrail: Restart Server”.";
+const OFFLINE =
+  "The usual cause is the network or the configuration of pip, such as a proxy or an index. " +
+  "Without a network, install handrail in another way and set handrail.serverPath to its program.";
+/** In a remote window, settings of the machine are those of the remote one. */
+const openSettings = (query: string) =>
+  commands.executeCommand(`workbench.action.open${env.remoteName === undefined ? "" : "Remote"}Settings`, { query });
+const SETTING: Way = ["Set Server Path", () => openSettings("handrail.serverPath")];
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** A program did not do what it should; the message is its last line. */
+class ProgramFailed extends Error {}
 
 /** What the environment is made from and where it goes. */
 export interface Source {
@@ -87,7 +97,7 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
     const folder = await fs.mkdtemp(prefix);
     try {
       report("making a private Python environment");
-      await runLogged([python, "-I", "-m", "venv", folder], log, token);
+      await makeEnvironment(python, folder, log, token);
       report("installing it (only after an update; needs the network)");
       const pip = [pythonIn(folder), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"];
       await installWheel(pip, wheel, log, token);
@@ -100,14 +110,33 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
   });
 }
 
+async function makeEnvironment(python: string, folder: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
+  try {
+    await runLogged([python, "-I", "-m", "venv", folder], log, token);
+  } catch (thrown) {
+    if (!(thrown instanceof ProgramFailed)) throw thrown;
+    throw new UserError(`${python} could not make an environment for the server. It says: ${messageOf(thrown)} ${AGAIN}`);
+  }
+}
+
 /** Installs the server with what contains commands, or without it where that cannot be had. */
 async function installWheel(pip: string[], wheel: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
   try {
     await runLogged([...pip, `${wheel}[sandbox]`], log, token);
   } catch (thrown) {
     if (token.isCancellationRequested) throw thrown;
-    log.warn("Commands will not be contained, unless the system has bubblewrap.", thrown);
+    log.warn("Installing the server with what contains commands failed; trying without it.", thrown);
+    await installPlain(pip, wheel, log, token);
+  }
+}
+
+async function installPlain(pip: string[], wheel: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
+  try {
     await runLogged([...pip, wheel], log, token);
+    log.warn("Commands will not be contained, unless the system has bubblewrap.");
+  } catch (thrown) {
+    if (!(thrown instanceof ProgramFailed)) throw thrown;
+    throw new UserError(`The server could not be installed. pip says: ${messageOf(thrown)} ${OFFLINE}`, [SETTING]);
   }
 }
 
@@ -115,7 +144,7 @@ function pythonIn(folder: string): string {
   return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
 }
 
-/** Runs a program to its end, its output going to the log; cancelling ends it. */
+/** Runs a program to its end, its output going to the log; cancelling ends it. Throws ProgramFailed with its last line. */
 async function runLogged([command = "", ...args]: string[], log: LogOutputChannel, token: CancellationToken): Promise<void> {
   log.info(`Running ${[command, ...args].join(" ")}`);
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
@@ -132,13 +161,15 @@ async function runLogged([command = "", ...args]: string[], log: LogOutputChanne
       child.once("error", reject).once("close", resolve);
     });
     if (token.isCancellationRequested) throw new UserError("The server was not installed, because you cancelled it.");
-    if (code !== 0) throw new UserError(`The server could not be installed: ${lastLine(tail)} ${AGAIN}`);
+    if (code !== 0) throw new ProgramFailed(lastLine(tail));
   } finally {
     stop.dispose();
   }
 }
 
+/** The last line that names an error, else the last line: pip may add hints after the reason. */
 function lastLine(text: string): string {
-  const line = text.trim().split(/\r?\n/).at(-1) ?? "";
-  return line === "" ? "no reason was given." : line.replace(/\.?$/, ".");
+  const lines = text.trim().split(/\r?\n/).reverse();
+  const line = (lines.find((each) => each.startsWith("ERROR: ")) ?? lines[0] ?? "").replace(/^ERROR: /, "").trim();
+  return line === "" ? "nothing." : line.replace(/\.?$/, ".");
 }

@@ -5,11 +5,18 @@ import type { LogOutputChannel } from "vscode";
 
 import { type Severity, showMessage } from "./present";
 
-/** A problem that the person can do something about; `message` says what and how. */
-export class UserError extends Error {}
-
 /** What a message offers: a button, and what it does. */
 export type Way = readonly [label: string, take: () => unknown];
+
+/** A problem that the person can do something about; `message` says what and how, and `ways` are buttons for it. */
+export class UserError extends Error {
+  constructor(
+    message: string,
+    readonly ways: readonly Way[] = [],
+  ) {
+    super(message);
+  }
+}
 
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
@@ -25,7 +32,8 @@ export function showFailure(log: LogOutputChannel, doing: string, thrown: unknow
       log.show(true);
     },
   ];
-  offer(log, "error", `Handrail: ${messageOf(thrown)}`, [...ways, toLog]);
+  const own = thrown instanceof UserError ? thrown.ways : [];
+  offer(log, "error", `Handrail: ${messageOf(thrown)}`, [...own, ...ways, toLog]);
 }
 
 /** Says what came of something, as a warning unless all is fine, with the ways on. Does not wait for the person. */

@@ -3,13 +3,15 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { env, Uri } from "vscode";
 
-import { UserError } from "./messages";
+import { UserError, type Way } from "./messages";
 
 const run = promisify(execFile);
 
 const LOWEST = [3, 11] as const;
 const INSTALL = "Install Python 3.11 or newer, then run “Handrail: Restart Server”.";
+const DOWNLOADS: Way = ["Get Python", () => env.openExternal(Uri.parse("https://www.python.org/downloads/"))];
 
 /**
  * Names to try, in order. The plain name comes first because it is the one the person chose; the numbered ones find
@@ -52,7 +54,7 @@ export async function findPython(): Promise<string> {
     if (isNewEnough(probe) && probe.venv) return probe.executable;
     found.push(probe);
   }
-  throw new UserError(whatIsMissing(found));
+  throw whatIsMissing(found);
 }
 
 async function ask([command = "", ...args]: readonly string[]): Promise<Probe | undefined> {
@@ -68,18 +70,18 @@ function isNewEnough({ version: [major = 0, minor = 0] }: Probe): boolean {
   return major > LOWEST[0] || (major === LOWEST[0] && minor >= LOWEST[1]);
 }
 
-function whatIsMissing(found: Probe[]): string {
+function whatIsMissing(found: Probe[]): UserError {
   const capable = found.find(isNewEnough);
   if (capable !== undefined) {
     const [major = 3, minor = 11] = capable.version;
-    return (
+    return new UserError(
       `${capable.executable} cannot make environments: its modules venv and ensurepip are missing. On Debian or ` +
-      `Ubuntu install the package python${major}.${minor}-venv, then run “Handrail: Restart Server”.`
+        `Ubuntu install the package python${major}.${minor}-venv, then run “Handrail: Restart Server”.`,
     );
   }
   const old = found[0];
   if (old !== undefined) {
-    return `The server needs Python 3.11 or newer; ${old.executable} is ${old.version.join(".")}. ${INSTALL}`;
+    return new UserError(`The server needs Python 3.11 or newer; ${old.executable} is ${old.version.join(".")}. ${INSTALL}`, [DOWNLOADS]);
   }
-  return `The server needs Python 3.11 or newer, and none was found on the PATH. ${INSTALL}`;
+  return new UserError(`The server needs Python 3.11 or newer, and none was found on the PATH. ${INSTALL}`, [DOWNLOADS]);
 }

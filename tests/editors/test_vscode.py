@@ -412,3 +412,27 @@ def test_edits_of_other_agents_and_a_key_that_the_editor_keeps(code: VSCode) -> 
 def test_the_walkthrough_leads_from_a_model_to_a_restore(code: VSCode) -> None:
     code.run("get_started", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)
     assert list(code.workspace.iterdir()) == []
+
+
+def test_the_first_start_without_python_and_then_without_a_network(code: VSCode) -> None:
+    programs = code.folder / "programs"
+    programs.mkdir()
+    names = ("python", "python3", *(f"python3.{minor}" for minor in range(11, 15)))
+    for name in names:  # before those of this machine, which they hide
+        (programs / name).write_text("#!/bin/sh\nexit 127\n")
+        (programs / name).chmod(0o755)
+    for name in [name for name in code.environment if name.startswith("PIP_")]:
+        del code.environment[name]
+    code.environment |= {
+        "PATH": os.pathsep.join((str(programs), code.environment["PATH"])),
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple",  # where nothing listens
+        "PIP_RETRIES": "0",
+        "VSCODE_CLI": "1",  # as started in a terminal: VS Code asks no login shell for another PATH
+    }
+    told = {
+        "python": str(programs / "python3"),
+        "real": str(Path(sys.base_prefix) / "bin" / "python3"),
+        "server": code.own_server["handrail.serverPath"],
+    }
+    code.run("first_start", scenario=told)
