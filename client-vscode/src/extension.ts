@@ -32,11 +32,11 @@ export function activate(context: ExtensionContext): void {
   const restores = new Restores(server, texts, log);
   const turns = new Turns(server, restores, texts, log);
   const questions = new Questions(server, texts, log);
-  const status = new Status(server, turns, questions);
   const kept = new Kept(server, log);
   const chat = new ChatView(context, server, restores, texts, log);
   questions.heed((session) => chat.shows(session), chat.onDidChangeSight);
   const review = new Review(server, texts, log);
+  const status = new Status(server, turns, questions, review.pending);
   connection = server;
 
   const actions: Record<string, (...values: unknown[]) => unknown> = {

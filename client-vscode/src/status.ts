@@ -1,5 +1,5 @@
 /**
- * The status item: what Handrail is doing and how many edits did not land; a click offers what can be done now.
+ * The status item: what Handrail is doing, how many changes wait for review and how many edits failed. A click offers what can be done now.
  */
 import {
   commands,
@@ -19,6 +19,7 @@ import { count } from "./messages";
 import { BACK, pick } from "./pick";
 import { type Choice, escapeLabel } from "./present";
 import type { Questions } from "./questions";
+import type { Pending } from "./review/state";
 import type { Turns } from "./turns";
 import { ANSWER_COMMAND } from "./words";
 
@@ -35,6 +36,7 @@ export class Status implements Disposable {
     connection: Connection,
     private readonly turns: Turns,
     private readonly questions: Questions,
+    private readonly pending: Pending,
   ) {
     this.item.name = "Handrail";
     this.subscriptions = [
@@ -46,6 +48,9 @@ export class Status implements Disposable {
         this.render();
       }),
       questions.onDidChange(() => {
+        this.render();
+      }),
+      pending.onDidChange(() => {
         this.render();
       }),
       workspace.onDidGrantWorkspaceTrust(() => {
@@ -64,7 +69,8 @@ export class Status implements Disposable {
     const entries: Entry[] = [
       ...(this.questions.waiting.count === 0 ? [] : [entry("question", "Answer Question…", ANSWER_COMMAND)]),
       ...(this.turns.activity === undefined ? [] : [entry("debug-stop", "Stop", "handrail.client.stop")]),
-      ...(this.failureCount === 0 ? [] : [entry("warning", "Show Problems", "workbench.actions.view.problems")]),
+      ...(this.pending.count === 0 ? [] : [entry("checklist", "Review", "handrail.client.review.focus")]),
+      ...(this.failureCount === 0 ? [] : [entry("warning", "Problems", "workbench.actions.view.problems")]),
       entry("comment", "Ask…", "handrail.client.ask"),
       entry("comment-discussion", "Show Chat", "handrail.client.showChat"),
       entry("clippy", "Apply Reply from Clipboard", "handrail.client.applyClipboard"),
@@ -100,43 +106,55 @@ export class Status implements Disposable {
   }
 
   private render(): void {
-    const { text, tooltip, isAlarming } = this.face();
+    const { icon, says, tooltip, isAlarming = false } = this.face();
+    const counts = this.counts();
+    const after = [says, counts.short].filter((part) => part !== "").join(" · ");
+    const told = [tooltip, counts.long].filter((part) => part !== "").join(" ");
     this.item.command = this.questions.waiting.count > 0 ? ANSWER_COMMAND : "handrail.client.menu";
-    this.item.text = text;
-    this.item.tooltip = tooltip; // a string is shown as it is
-    this.item.accessibilityInformation = { label: tooltip };
+    this.item.text = `$(${icon}) Handrail${after === "" ? "" : `: ${after}`}`;
+    this.item.tooltip = told; // a string is shown as it is
+    this.item.accessibilityInformation = { label: `Handrail. ${told}` };
     this.item.backgroundColor = isAlarming ? new ThemeColor("statusBarItem.warningBackground") : undefined;
+  }
+
+  /** What waits for the person, for the item and for its tooltip; empty without a server, which is the one that knows. */
+  private counts(): { short: string; long: string } {
+    if (this.state !== "running") return { short: "", long: "" };
+    const changes = this.pending.count;
+    const failures = this.failureCount;
+    const short = [changes === 0 ? "" : `${changes} to review`, failures === 0 ? "" : `${failures} failed`];
+    const long = [
+      changes === 0 ? "" : `${count(changes, "change")} to review.`,
+      failures === 0 ? "" : `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`,
+    ];
+    return { short: short.filter((part) => part !== "").join(" · "), long: long.filter((part) => part !== "").join(" ") };
   }
 
   private face(): Face {
     const { activity } = this.turns;
-    const failures = this.failureCount;
-    if (this.state === "stopped") return { text: "$(error) Handrail", tooltip: "The server is not running.", isAlarming: true };
-    if (this.state === "starting") return { text: "$(loading~spin) Handrail", tooltip: "The server is starting.", isAlarming: false };
+    if (this.state === "stopped") return { icon: "error", says: "", tooltip: "The server is not running.", isAlarming: true };
+    if (this.state === "starting") return { icon: "loading~spin", says: "", tooltip: "The server is starting." };
     const waiting = this.questions.waiting;
     if (waiting.count > 0) {
       const tooltip = `${count(waiting.count, "question")} waiting for your answer, for ${count(waiting.minutesLeft, "more minute")}; then it is a no.`;
-      return { text: `$(question) Handrail waits for you (${waiting.minutesLeft} min)`, tooltip, isAlarming: true };
+      return { icon: "question", says: `waits for you (${waiting.minutesLeft} min)`, tooltip, isAlarming: true };
     }
     if (activity !== undefined) {
-      return { text: `$(sync~spin) Handrail: ${escapeLabel(shorten(activity))}`, tooltip: `Working: ${makeVisible(activity)}`, isAlarming: false };
-    }
-    if (failures > 0) {
-      const tooltip = `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`;
-      return { text: `$(warning) Handrail: ${count(failures, "failure")}`, tooltip, isAlarming: false };
+      return { icon: "sync~spin", says: escapeLabel(shorten(activity)), tooltip: `Working: ${makeVisible(activity)}.` };
     }
     if (!workspace.isTrusted) {
-      const tooltip = "This workspace is not trusted: turns can read but not change anything.";
-      return { text: "$(shield) Handrail: read only", tooltip, isAlarming: false };
+      return { icon: "shield", says: "read only", tooltip: "This workspace is not trusted: turns can read but not change anything." };
     }
-    return { text: "$(check) Handrail", tooltip: "Nothing is running.", isAlarming: false };
+    return { icon: this.failureCount > 0 ? "warning" : "check", says: "", tooltip: "Nothing is running." };
   }
 }
 
 interface Face {
-  text: string;
+  icon: string;
+  /** What follows the name; empty when there is nothing to say. */
+  says: string;
   tooltip: string;
-  isAlarming: boolean;
+  isAlarming?: boolean;
 }
 
 interface Entry extends Choice {

@@ -7,6 +7,7 @@ const { model, settings } = require("./model.cjs");
 
 const ENTER = ["press", "Enter"];
 const CHECKED = { done: ".step-list-container .codicon-getting-started-step-checked" };
+const STATUS = { status: ".statusbar-item[id='handrail.handrail.handrail.status']" };
 const chosen = () => settings().inspect("model").globalValue;
 const asked = [];
 let server;
@@ -26,6 +27,10 @@ async function withUser(name, ...moments) {
   for (const moment of moments) await user(moment);
   return done;
 }
+
+/** Waits until the status item says so. */
+const status = (says, picture) =>
+  until(`the status item says “${says}”`, async () => (await user({ sees: "Handrail", reads: STATUS, picture })).status.join().trim() === says);
 
 /** Waits until VS Code has ticked off so many steps. */
 const ticked = (steps, sees, picture) =>
@@ -103,14 +108,23 @@ module.exports = {
     assert.equal(sample.uri.scheme, "untitled");
     assert.match(sample.getText(), /^TAX = 0\.21$[^]*return f"Total: \{total\(prices\):\.2f\}"/m);
     before = sample.getText().replace("TAX = 0.21", "TAX = 0.19").replace('f"Total: {total(prices):.2f}"', '"Total: " + str(total(prices))');
-    await user({ sees: "2 edits landed in 1 document.", does: [["click", "button", "Review"]], picture: "sample" });
+    await user({ sees: "2 edits landed in 1 document.", does: [["clickText", "Review"]], picture: "sample" });
+  },
+  "the status item counts what is to be reviewed and what failed, and its menu leads there": async () => {
+    await status("Handrail: 2 to review", "counts");
+    const wrong = `${sample.uri}\n<<<<<<< SEARCH\nnothing like it\n=======\nx\n>>>>>>> REPLACE\n`;
+    await command("handrail.turn.apply", { edits: wrong });
+    await status("Handrail: 2 to review · 1 failed", "failed");
+    await withUser("handrail.client.menu", { sees: "What can be done now", does: [["type", "Problems"], ENTER], picture: "menu" });
+    await user({ sees: "no-match", picture: "problems" });
+    await withUser("handrail.client.menu", { sees: "What can be done now", does: [["type", "Review"], ENTER] });
   },
   "the changes can be reviewed, and a restore takes them back": async () => {
     assert.equal((await command("handrail.review.list", {})).length, 2);
     await user({ sees: "Try Handrail on a sample", picture: "to-review" });
     await withUser(
       "handrail.client.restore",
-      { sees: "Bring documents back to how they were before a turn", does: [ENTER], picture: "restore" },
+      { sees: "Bring documents back to how they were before a turn", does: [["type", "sample"], ENTER], picture: "restore" },
       { sees: "Restore these documents", does: [ENTER] },
     );
     assert.equal(sample.getText(), before);
