@@ -1602,7 +1602,7 @@ export type ChatItem =
   | ChatCall
   | ChatQuestion;
 
-/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; a message reports names that cannot be found. */
+/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; a message reports names that cannot be found. A prompt that begins with a command of the project's, as `/fix 12`, stands for what its file says; other commands are refused. */
 export const TURN_START = "handrail/turn/start";
 
 /** Begins a turn once the earlier turns of its session have finished, or else at once. If the turn before it is stopped or fails, it does not begin and is reported as cancelled. */

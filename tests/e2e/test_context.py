@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.model_server import Call, ModelServer, Say, model_server
-from e2e.client import Editor
+from e2e.client import Editor, refused
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
-from e2e.test_chat import opened, says
+from e2e.test_chat import INVALID_PARAMS, opened, says, shows
 from e2e.test_chat_ask import between
-from e2e.test_chat_commands import offered
+from e2e.test_chat_commands import command, offered
 
 KEY = "sk-very-secret-key-0123456789"
 Door = Callable[[Editor, str], Awaitable[None]]
@@ -176,3 +176,82 @@ async def test_conversations_are_completed(stage: Stage, typed: str) -> None:
         }
         complete = await here.editor.request("chat.complete", session=here.session, before=f"See {typed}")
         assert complete["offers"] == [{"name": f"@session:{here.session}", "does": "Change it."}]
+
+
+# ---- Commands -------------------------------------------------------------------------------------
+
+OWN = "---\ndescription: mend it\n---\nMend $1 as @a.txt:3 does; all of: $ARGUMENTS.\n"
+
+
+@every_door
+async def test_a_command_of_the_projects_is_sent_as_its_file_says(stage: Stage, door: Door) -> None:
+    stage.put(".agents/commands/fix.md", OWN)
+    async with scene(stage, 1) as here:
+        await door(here.editor, "/fix 12 now")
+        assert here.sent == (
+            "/fix 12 now\n\na.txt, from line 3:\n```\nthree\n```\n\n"
+            "What /fix stands for (.agents/commands/fix.md), from line 1:\n```\n"
+            "Mend 12 as @a.txt:3 does; all of: 12 now.\n```"
+        )
+
+
+WRONG = {
+    "/xyzzy": "is not a command. Commands are `/compact`",
+    "/modle m": "Did you mean `/mode` or `/model`?",
+    "/undo it": "takes nothing after it",
+}
+
+
+@every_door
+@pytest.mark.parametrize("prompt", WRONG)
+async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door: Door, prompt: str) -> None:
+    async with scene(stage, 0) as here:
+        count = len(here.model.asked)
+        with refused(INVALID_PARAMS, WRONG[prompt]):
+            await door(here.editor, prompt)
+        assert len(here.model.asked) == count
+
+
+@pytest.mark.parametrize("name", ["turn.start", "turn.queue"])
+@pytest.mark.parametrize("typed", ["/compact", "/undo", "/review", "/model", "/mode ask", "/help"])
+async def test_a_command_of_conversations_is_no_prompt(stage: Stage, name: str, typed: str) -> None:
+    async with scene(stage, 0) as here:
+        count = len(here.model.asked)
+        with refused(INVALID_PARAMS, "is a command of conversations, and no prompt for the model"):
+            await here.editor.request(name, prompt=typed)
+        assert len(here.model.asked) == count
+
+
+async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(stage: Stage) -> None:
+    """None of them reaches the model; what they choose, or take back, shows in its next request."""
+    async with scene(stage, 3) as here:
+        editor, asked = here.editor, here.model.asked
+        uri = await opened(editor, "chat.new")
+        await says(editor, uri, "First.\n")
+        await says(editor, uri, "Second.\n")
+        count = len(asked)
+        for typed, shown in {
+            "/compact": "There is too little to summarise yet.",
+            "/help": "- `/undo`: take the last turn back",
+            "/mode": "The mode is edit.",
+            "/mode ask": "The mode is ask.",
+            "/model openai:other": "The model is openai:other.",
+            "/undo": "The last turn is taken back",
+        }.items():
+            await command(editor, uri, f"{typed}\n")
+            await shows(editor, uri, shown)
+        await command(editor, uri, "/review\n")
+        await editor.until(lambda: any(each.endswith("review.md") for each in editor.documents_opened))
+        assert len(asked) == count
+        edits = {each["function"]["name"] for each in asked[-1]["tools"]} & {"patch", "write_file"}
+        assert (asked[-1]["model"], edits) == ("m", {"patch", "write_file"})
+        await says(editor, uri, "Third.\n")
+        users = [
+            part["text"]
+            for each in asked[-1]["messages"]
+            if each["role"] == "user"
+            for part in each["content"]
+        ]
+        assert users[-2:] == ["First.", "Third."]
+        edits = {each["function"]["name"] for each in asked[-1]["tools"]} & {"patch", "write_file"}
+        assert (asked[-1]["model"], edits) == ("other", set())

@@ -105,15 +105,16 @@ class Place:
         columns: int = 80,
         files: Sequence[str] = ("a.txt", "src/b c.txt"),
         server: tuple[str, ...] = SERVER,
+        settings: Mapping[str, object] | None = None,
         **more: object,
     ) -> AsyncGenerator[Talk]:
-        settings: dict[str, object] = {"model": script(self._script, *answers)} if answers else {}
+        chosen = {"model": script(self._script, *answers)} if answers else dict(settings or {})
         with create_pipe_input() as keys:
             terminal = Terminal(columns)
             output = Vt100_Output(terminal, terminal.size, term="xterm")
             options = ChatOptions(
                 workspace=self.root,
-                settings=settings,
+                settings=chosen,
                 files=lambda: files,
                 history=self.history,
                 server=server,

@@ -11,7 +11,7 @@ from handrail.headless.show import visible
 
 
 class ChatCompleter(Completer):
-    """Offers commands at the beginning of a message, modes after `/mode`, and files after `@`."""
+    """Offers commands at the beginning of a message, modes after `/mode`, names after `@`."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -39,5 +39,8 @@ class ChatCompleter(Completer):
         if typing is None:
             return
         typed, is_quoted = typing
+        for name in mentions.NAMES:
+            if not is_quoted and name.startswith(typed):
+                yield Completion(f"@{name}", -len(typed) - 1)
         for path in matches(await self._files.paths(), typed):
             yield Completion(mentions.mention_of(path), -len(typed) - 1 - is_quoted, display=visible(path))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handrail.headless import values
-from handrail.headless.chat import mentions, slash
+from handrail.headless.chat import slash
 from handrail.headless.chat.console import Console
 from handrail.headless.chat.files import Files
 from handrail.headless.chat.supervisor import Supervisor
@@ -89,15 +89,27 @@ class Conversation:
             return
         command = slash.parse(text)
         if isinstance(command, slash.Unknown):
-            self.show.note(command.why)
+            self._spawn(self._send_own(text, command))
         elif isinstance(command, slash.Command):
             self.show.said(text.strip())
             self._run_command(command)
-        elif not _is_encodable(text):
+        else:
+            self._send_message(text)
+
+    def _send_message(self, text: str) -> None:
+        if not _is_encodable(text):
             self.show.note("Not sent: your message is not in the terminal's encoding.")
         else:
             self.show.said(text.rstrip())
             self._deliver(text)
+
+    async def _send_own(self, text: str, unknown: slash.Unknown) -> None:
+        """Send a command that the project has; else say what is wrong with it."""
+        file = f".agents/commands/{slash.name_of(text)}.md"
+        if any(path == file or path.endswith(f"/{file}") for path in await self._files.paths()):
+            self._send_message(text)
+        else:
+            self.show.note(unknown.why)
 
     def interrupt(self, has_begun: bool) -> bool:
         """Stop the turn, else clear the line, else leave when pressed twice; whether the line is cleared."""
@@ -270,7 +282,7 @@ class Conversation:
 
     async def _take_turn(self, prompt: str) -> None:
         client = await self.server.client(self.current.session)
-        asked = {"prompt": prompt, "mode": self.current.mode, **await self._context(prompt)}
+        asked = {"prompt": prompt, "mode": self.current.mode}
         if self.current.session is not None:
             asked["session"] = self.current.session
         begun = await client.request("handrail/turn/start", asked, timeout_s=ANSWER_TIMEOUT_S)
@@ -289,16 +301,6 @@ class Conversation:
         self.show.report(report, undo="/undo")
         if turn.was_steered and report.state != "finished":
             self.show.line("  The model may not have read your last message: send it again.", DIM)
-
-    async def _context(self, prompt: str) -> dict[str, Any]:
-        """The files that a prompt names, but for those that are not to be read without asking."""
-        named = mentions.mentioned_files(prompt, self.server.is_file)
-        readable = frozenset(await self._files.paths()) if named else frozenset()
-        for path in named:
-            if path not in readable:
-                self.show.line(f"  @{path} is not shown to the model: it is ignored, or may hold keys.", DIM)
-        shown = [{"uri": self.server.uri(path)} for path in named if path in readable]
-        return {"context": shown} if shown else {}
 
     async def _steer(self, turn: "_Turn", text: str) -> None:
         """Say something to the turn; if it has just ended, or its server has, in the next one."""

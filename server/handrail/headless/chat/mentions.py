@@ -1,23 +1,14 @@
-"""Files that a message names as `@path`, or as `@"path with blanks"`."""
+"""What a message names as `@path`, as `@"path with blanks"` or as `@diff`; the server finds what is meant."""
 
 import re
-from collections.abc import Callable
 
-_MENTION = re.compile(r'(?<![^\s(\["\'`])@(?:"([^"\n]+)"|([^\s"@]+))')
-_OPEN = re.compile(r'(?<![^\s(\["\'`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"@]*))$')
-_AFTER = ".,;:!?)]'`"  # what a sentence may put behind a path
+_OPEN = re.compile(
+    r'(?<![^\s(\["\'`])@(?:"(?P<quoted>(?:\\["\\]|\\(?!["\\])|[^"\n\\])*)|(?P<plain>[^\s"@]*))$'
+)
 
 
-def mentioned_files(text: str, is_file: Callable[[str], bool]) -> tuple[str, ...]:
-    """The files that a text names, in its order."""
-    found = dict[str, None]()
-    for quoted, plain in _MENTION.findall(text):
-        for path in (quoted,) if quoted else (plain, plain.rstrip(_AFTER)):
-            plain_path = path.removeprefix("./")
-            if is_file(plain_path):
-                found[plain_path] = None
-                break
-    return tuple(found)
+# What else than files may be named; `@selection` is for editors.
+NAMES = ("diff", "problems", "session")
 
 
 def unfinished_mention(before: str) -> tuple[str, bool] | None:
@@ -31,4 +22,7 @@ def unfinished_mention(before: str) -> tuple[str, bool] | None:
 
 def mention_of(path: str) -> str:
     """A path as it is typed."""
-    return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
+    if re.search(r'[\s"@]|[.,;:!?)\]\'*_]$', path) is None:
+        return f"@{path}"
+    quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+    return f'@"{quoted}"'

@@ -60,6 +60,11 @@ def parse(text: str) -> Command | Unknown | None:
     return Command(name, argument)
 
 
+def name_of(text: str) -> str:
+    """What stands behind the `/` of a message, up to the first blank."""
+    return text.strip().removeprefix("/").partition(" ")[0]
+
+
 def mode_problem(mode: str) -> str:
     """What is wrong with a mode; empty if nothing is."""
     if mode in MODES:

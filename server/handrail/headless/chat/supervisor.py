@@ -92,17 +92,6 @@ class Supervisor:
             self._client.configure(told)
         return str(told["model"])
 
-    def is_file(self, path: str) -> bool:
-        """Whether the workspace has such a file, or something outside it is called so."""
-        try:
-            return (self._root / path).is_file()
-        except (OSError, ValueError):  # no name of a file
-            return False
-
-    def uri(self, path: str) -> str:
-        """The URI of a file of the workspace."""
-        return (self._root / path).as_uri()
-
     async def _tell_end(self, client: Client) -> None:
         self.on_end(await client.end())
 

@@ -99,7 +99,8 @@ TURN_START = Request(
     result=TurnStartResult,
     does=(
         "Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as "
-        "in conversations; a message reports names that cannot be found."
+        "in conversations; a message reports names that cannot be found. A prompt that begins with a "
+        "command of the project's, as `/fix 12`, stands for what its file says; other commands are refused."
     ),
 )
 TURN_QUEUE = Request(

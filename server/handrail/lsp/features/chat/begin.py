@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from handrail.agent.chat import slash
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import configuration, review_page, turn
-from handrail.lsp.features.chat import mentioned
-from handrail.lsp.state import State
+from handrail.lsp.features.chat import mentioned, own_commands
+from handrail.lsp.state import State, Wrong
 
 
 async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
@@ -33,10 +34,24 @@ async def _with_mentions(
         await configuration.settled(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.Pointed()
+    await _refuse_commands(state, params.prompt)
     found = await mentioned.pointed_at(state, params.prompt, params.session)
     there = list(params.context or ())
     there += [each for each in found.context if each not in there]
     return replace(params, context=there or None), found
+
+
+async def _refuse_commands(state: State, prompt: str) -> None:
+    """Keep what is meant as a command from the model, but for those of the project. Raises Wrong."""
+    command = slash.parse(prompt)
+    if command is None or (isinstance(command, str) and await own_commands.named(state, prompt) is not None):
+        return
+    if isinstance(command, str):
+        raise Wrong(command)
+    raise Wrong(
+        f"`/{command.name}` is a command of conversations, and no prompt for the model. Send it in a "
+        "conversation, with handrail.chat.send or handrail.chat.say."
+    )
 
 
 def _tell(state: State, found: mentioned.Pointed) -> None:
