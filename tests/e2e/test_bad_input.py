@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from e2e.client import UNKNOWN, Editor, refused
@@ -12,6 +10,7 @@ from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses, v4a
 from e2e.shadow import Shadow
 from handrail.testing import answer, call, snapshot
+from handrail.testing.profiles import RECORDINGS
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 
@@ -183,10 +182,12 @@ async def test_a_checkpoint_that_cannot_be_kept_stops_the_edit(stage: Stage, hab
 
 
 def test_the_recordings_are_those_of_these_clients() -> None:
-    names = {path.name for path in (Path(__file__).parent / "capabilities").iterdir()}
+    names = {path.name for path in RECORDINGS.iterdir()}
     assert names == {
         "vscode-1.139-languageclient-11.json",
         "neovim-0.11.4.json",
         "emacs-28.2-eglot-1.9.json",
         "emacs-28.2-lsp-mode-8.0.0.json",
+        "headless-from-source.json",
+        "helix-from-source.json",
     }

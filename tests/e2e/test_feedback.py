@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -81,12 +82,11 @@ def replace(old: str, new: str) -> dict[str, object]:
 
 def results(stage: Stage) -> list[str]:
     """What the model was told of its calls, as the journals have it."""
-    rows = [
-        json.loads(row)
-        for path in sorted(stage.state.rglob("*.jsonl"))
-        for row in path.read_text().splitlines()
-    ]
-    return list(dict(each for row in rows for each in _texts(row)).values())
+    found = dict[tuple[Path, str], str]()  # sessions name their calls alike
+    for path in sorted(stage.state.rglob("*.jsonl")):
+        for row in path.read_text().splitlines():
+            found |= {(path, name): text for name, text in _texts(json.loads(row))}
+    return list(found.values())
 
 
 def _texts(value: Any) -> list[tuple[str, str]]:

@@ -344,7 +344,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_turn(stage: Stage) -> None:
             b"",
             "The workspace /nowhere cannot be used: No such file",
         ),
-        ({"prompt": "p", "workspace": __file__}, b"", "is no folder"),
+        ({"prompt": "p", "workspace": __file__}, b"", "is not a folder"),
     ],
 )
 def test_bad_input_is_one_sentence(stage: Stage, options: dict[str, str], stdin: bytes, reason: str) -> None:

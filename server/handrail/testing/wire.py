@@ -106,7 +106,7 @@ class RecordedClient(LanguageClient):
         """Handle messages until the server closes the connection; requests that wait then fail at once."""
         await run_async(self._stop_event, reader, self.protocol, error_handler=self.report_server_error)
         for request in list(self.protocol._request_futures.values()):
-            if not request.done():
+            if not request.done() and not isinstance(request, asyncio.Task):  # tasks answer the server's
                 request.set_exception(ConnectionResetError("The server closed the connection."))
 
     async def leave(self) -> None:
