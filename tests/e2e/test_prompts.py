@@ -66,6 +66,11 @@ async def shows(editor: Editor, uri: str, text: str) -> None:
     await editor.until(lambda: editor.desk[uri] == text)
 
 
+async def ended(editor: Editor) -> None:
+    """The one turn has ended; only then may its comment be sent again."""
+    await editor.until(lambda: any(each["event"]["kind"] == "ended" for each in editor.updates))
+
+
 def prompts(stage: Stage) -> list[str]:
     """What was asked in all sessions, in order."""
     journals = sorted(stage.state.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
@@ -341,7 +346,8 @@ async def test_without_a_model_it_says_so(stage: Stage, habits: Habits) -> None:
 
 @every_editor
 async def test_what_was_typed_runs_on_save_once(stage: Stage, habits: Habits) -> None:
-    editor = await started(stage, habits, **ON_SAVE)
+    model = stage.script(answer("", EDIT), answer("Done."), answer("Again."))
+    editor = await stage.start(habits, settings={**model, **ON_SAVE}, options=opting_in())
     uri = editor.desk.open(stage.put("a.py", BARE))
     editor.desk.type(uri, "# handrail: shou\n", before="one")
     await seen(editor, uri)
@@ -349,7 +355,7 @@ async def test_what_was_typed_runs_on_save_once(stage: Stage, habits: Habits) ->
     editor.desk.save(uri)
     await shows(editor, uri, LOUD)
     assert "shout" in prompts(stage)[0]
-    await seen(editor, uri)
+    await ended(editor)
     editor.desk.undo(uri)
     editor.desk.tell()
     assert "# handrail: shout" in editor.desk[uri]
