@@ -116,9 +116,9 @@ def test_in_a_real_terminal(tmp_path: Path, pane: Pane) -> None:
     assert (root / ".env").read_text() == "KEY=1\n"
 
     pane.type("/undo")
-    pane.until("now: 1")
+    pane.until("1 turn remains")
     pane.type("/undo")
-    pane.until("now: 0")
+    pane.until("0 turns remain")
     assert (root / "a.txt").read_text() == "one\ntwo\n"
 
     pane.keys("C-d")
