@@ -1614,7 +1614,7 @@ export const TURN_WAIT = "handrail/turn/wait";
 /** Applies edits without asking a model, as a turn of a new session: verified, and reviewed and restored like any other. Answers when the edits are made; cancelling the request stops the turn. */
 export const TURN_APPLY = "handrail/turn/apply";
 
-/** Sends a message to a running turn; the model reads it at its next step. */
+/** Sends a message to a running turn; the model reads it at its next step, with what the message names with an `@`. */
 export const TURN_STEER = "handrail/turn/steer";
 
 /** Stops a turn; it edits nothing after the answer. */

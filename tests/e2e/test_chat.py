@@ -165,6 +165,21 @@ async def test_what_is_sent_while_a_turn_runs_steers_it(stage: Stage, habits: Ha
 
 
 @every_editor
+async def test_what_is_said_to_a_running_turn_may_name_documents(stage: Stage, habits: Habits) -> None:
+    editor, uri, turn = await waiting(stage, habits, answer("Seen."))
+    stage.put("notes.txt", "Beans.\n")
+    write(editor, uri, "Look at @notes.txt and @gone.txt first.\n")
+    assert (await editor.request("chat.send", uri=uri))["turn"] == turn
+    await editor.until(lambda: any("@gone.txt" in each.message for each in editor.messages))
+    (asked,) = await editor.request("approval.list")
+    await editor.request("approval.answer", approval=asked["id"], choice="allow")
+    await editor.request("turn.wait", turn=turn)
+    (journal,) = stage.state.rglob("sessions/*.jsonl")
+    rows = [row for row in journal.read_text().splitlines() if "Look at @notes.txt" in row]
+    assert ["Beans.\\n" in row for row in rows] == [True]
+
+
+@every_editor
 async def test_a_turn_is_stopped_from_the_document(stage: Stage, habits: Habits) -> None:
     editor, uri, _ = await waiting(stage, habits, answer("Never."))
     found = await actions(editor, uri, "## You")

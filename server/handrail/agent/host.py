@@ -24,7 +24,7 @@ from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.instructions import told_before
 from handrail.agent.turn.loop import Wishes, offers, run_turn
-from handrail.agent.turn.session import Session
+from handrail.agent.turn.session import Said, Session
 from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
@@ -76,7 +76,7 @@ class Host:
     sessions: dict[str, Session] = field(default_factory=dict)
     turns: Turns = field(default_factory=Turns)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
-    steered: dict[str, list[str]] = field(default_factory=dict)
+    steered: dict[str, list[Said]] = field(default_factory=dict)
     rewinding: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     steps: int = 0
@@ -155,11 +155,11 @@ class Host:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
         await stop([self.turns.known(turn)])
 
-    def steer(self, turn: str, text: str) -> None:
+    def steer(self, turn: str, said: Said) -> None:
         """Say something to a turn that runs. Raises UnknownId."""
         if self.turns.known(turn).task.done():
             raise UnknownId(f"Turn {turn!r} has ended; begin another one.")
-        self.steered.setdefault(turn, []).append(text)
+        self.steered.setdefault(turn, []).append(said)
 
     async def catch_up(self, session: str) -> None:
         """Take a session up again that another process has gone on with. Raises UnknownId, UnknownSession."""

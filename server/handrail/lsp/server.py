@@ -54,7 +54,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.TURN_QUEUE, begin.queue),
     (protocol.TURN_WAIT, turn.wait),
     (protocol.TURN_APPLY, turn.apply),
-    (protocol.TURN_STEER, turn.steer),
+    (protocol.TURN_STEER, begin.steer),
     (protocol.TURN_CANCEL, turn.cancel),
     (protocol.MODEL_LIST, model.list_),
     (protocol.MODEL_FORGET, model.forget),

@@ -45,6 +45,7 @@ class ServerProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=errors,
                 limit=LIMIT,
+                start_new_session=True,  # Ctrl-C ends the tests, which end the server
             )
         return cls(process, log)
 

@@ -44,6 +44,7 @@ STARTERS = {
     "adapters/models/apart/parent.py": "ourselves, to talk to models",
     "adapters/workspace/ripgrep.py": "ripgrep",
     "headless/server/process.py": "the server",
+    "testing/processes.py": "the server of somebody's tests",
 }
 STARTS = {"Popen", "run", "call", "check_call", "check_output", "system", "popen", "fork", "forkpty"}
 STARTS |= {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}

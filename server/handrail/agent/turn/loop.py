@@ -14,7 +14,7 @@ from typing import assert_never
 from handrail.agent.tools import TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
-from handrail.agent.turn.session import Session
+from handrail.agent.turn.session import Said, Session
 from handrail.core.conversation import as_text, guard, pictures, recover, thinking
 from handrail.core.conversation.as_text import Written
 from handrail.core.conversation.compact import Facts
@@ -53,7 +53,7 @@ class Wishes:
     offers: tuple[ToolOffer, ...]
     keep: Callable[[Session], Awaitable[None]]
     facts: Callable[[], Facts]
-    steered: Callable[[], Sequence[str]]
+    steered: Callable[[], Sequence[Said]]
 
 
 def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:

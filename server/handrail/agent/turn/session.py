@@ -30,6 +30,7 @@ from handrail.core.conversation.todo import Item
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 
+Said = str | UserMessage  # what a running turn is told: by the user, or of what has happened
 CUT = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")
 
 
@@ -174,11 +175,12 @@ class Session:
             usage=self.usage.plus(response.usage),
         )
 
-    def steered(self, said: Sequence[str]) -> Session:
+    def steered(self, said: Sequence[Said]) -> Session:
         """The session once the user has said something during the turn."""
         if not said:
             return self
-        return replace(self, messages=(*self.messages, *(UserMessage(text=text) for text in said)))
+        new = (each if isinstance(each, UserMessage) else UserMessage(text=each) for each in said)
+        return replace(self, messages=(*self.messages, *new))
 
     def with_results(
         self, calls: Sequence[ToolCall], results: ToolMessage, touched: Sequence[str]

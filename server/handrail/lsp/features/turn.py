@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import Turn
-from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture, ToolMessage
+from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture, ToolMessage, UserMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import binary
 from handrail.core.failure import Failure
@@ -99,11 +99,11 @@ async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.Turn
     return protocol.TurnApplied(text="\n\n".join(texts) or report.reason or report.answer, report=report)
 
 
-async def steer(state: State, params: protocol.TurnSteerParams) -> None:
-    """Say something to a running turn."""
-    if not params.text.strip():
-        raise Wrong("params.text must not be empty.")
-    state.host.steer(params.turn, params.text)
+async def said(
+    state: State, text: str, context: Sequence[protocol.TurnContext], excerpts: Sequence[Excerpt]
+) -> UserMessage:
+    """Returns a message for a running turn, with what it points at."""
+    return UserMessage(text=text, context=_shown(state, (*await _excerpts(state, context), *excerpts)))
 
 
 async def cancel(state: State, params: protocol.TurnCancelParams) -> None:

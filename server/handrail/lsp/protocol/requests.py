@@ -131,7 +131,10 @@ TURN_STEER = Request(
     name="turn.steer",
     params=TurnSteerParams,
     result=None,
-    does="Sends a message to a running turn; the model reads it at its next step.",
+    does=(
+        "Sends a message to a running turn; the model reads it at its next step, with what the message "
+        "names with an `@`."
+    ),
 )
 WORKSPACE_TRUST = Request(
     name="workspace.trust",

@@ -27,6 +27,16 @@ async def queue(state: State, params: protocol.TurnStartParams) -> protocol.Turn
     return begun
 
 
+async def steer(state: State, params: protocol.TurnSteerParams) -> None:
+    """Say something to a running turn, with all that it names with an `@`. Raises UnknownId."""
+    if not params.text.strip():
+        raise Wrong("params.text must not be empty.")
+    session = state.host.turns.known(params.turn).session
+    found = await mentioned.pointed_at(state, params.text, session)
+    state.host.steer(params.turn, await turn.said(state, params.text, found.context, found.excerpts))
+    _tell(state, found)
+
+
 async def _with_mentions(
     state: State, params: protocol.TurnStartParams
 ) -> tuple[protocol.TurnStartParams, mentioned.Pointed]:

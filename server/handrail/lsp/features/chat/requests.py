@@ -156,7 +156,7 @@ async def say(
             prompt=text, session=page.session, mode=mode or page.mode, images=images
         )
         return await _begin(state, wanted)
-    state.host.steer(running.turn, text)
+    await begin.steer(state, protocol.TurnSteerParams(turn=running.turn, text=text))
     page.transcript.steer(running.turn, text)
     return protocol.TurnStartResult(session=page.session, turn=running.turn)
 
