@@ -111,7 +111,8 @@ export class Status implements Disposable {
     const after = [says, counts.short].filter((part) => part !== "").join(" · ");
     const told = [tooltip, counts.long].filter((part) => part !== "").join(" ");
     this.item.command = this.questions.waiting.count > 0 ? ANSWER_COMMAND : "handrail.client.menu";
-    this.item.text = `$(${icon}) Handrail${after === "" ? "" : `: ${after}`}`;
+    const separator = this.questions.waiting.count > 0 ? " " : ": "; // "Handrail waits for you"
+    this.item.text = `$(${icon}) Handrail${after === "" ? "" : `${separator}${after}`}`;
     this.item.tooltip = told; // a string is shown as it is
     this.item.accessibilityInformation = { label: `Handrail. ${told}` };
     this.item.backgroundColor = isAlarming ? new ThemeColor("statusBarItem.warningBackground") : undefined;
