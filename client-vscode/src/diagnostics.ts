@@ -55,7 +55,8 @@ export class Diagnostics implements Disposable {
   async answer({ documents, waitMs }: DiagnosticsParams, client: LanguageClient): Promise<DiagnosticsResult> {
     const spelled = (uri: Uri) => client.code2ProtocolConverter.asUri(uri);
     if (documents === null) {
-      const all = languages.getDiagnostics().map(([uri, found]) => ({ uri: spelled(uri), diagnostics: passedOn(found) }));
+      const real = languages.getDiagnostics().filter(([{ scheme }]) => scheme === "file" || scheme === "untitled");
+      const all = real.map(([uri, found]) => ({ uri: spelled(uri), diagnostics: passedOn(found) }));
       return { documents: all.filter(({ diagnostics }) => diagnostics.length > 0) };
     }
     const deadline = Date.now() + waitMs;

@@ -269,3 +269,15 @@ async def test_problems_of_files_that_the_model_may_not_read_are_not_listed(
         editor.desk.open(path)
     await editor.turn("Look.")
     assert results(stage) == [f"poem.txt:2: {NEW}"]
+
+
+@one_editor
+async def test_texts_that_an_editor_only_shows_have_no_problems(stage: Stage, habits: Habits) -> None:
+    def beside(editor: Editor, params: Json) -> Any:
+        found = pass_on(editor, params)
+        (poem,) = found["documents"]
+        return {"documents": [poem, {**poem, "uri": poem["uri"].replace("file:", "before:")}]}
+
+    editor, _ = await watched(stage, habits, answer("", call("problems")), answer("Done."), passes_on=beside)
+    await editor.turn("Look.")
+    assert results(stage) == [f"poem.txt:2: {NEW}"]

@@ -308,7 +308,7 @@ def test_what_somebody_else_wrote_is_not_overwritten(held: Held) -> None:
     path.write_bytes(b"theirs, and longer\n")
     assert held.save("a.txt") == []
     (unsaved,) = held.save_all()
-    assert "changed by someone else" in unsaved.reason
+    assert "someone else changed" in unsaved.reason
     assert path.read_bytes() == b"theirs, and longer\n"
 
 

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -91,9 +92,13 @@ class ClientLanguages:
         for each in _items(answer, "documents")[:LIMIT_DOCUMENTS]:
             name, diagnostics = each.get("uri"), each.get("diagnostics")
             shown = diagnostics[:LIMIT_DIAGNOSTICS] if isinstance(diagnostics, list) else None
-            if isinstance(name, str) and (problems := _problems(shown)):
+            if isinstance(name, str) and self._is_of_the_user(name) and (problems := _problems(shown)):
                 found[name] = problems
         return found
+
+    def _is_of_the_user(self, uri: str) -> bool:
+        """Whether it is a file or an open document, and not a text that an editor only shows in a diff."""
+        return urlsplit(uri).scheme == "file" or self._documents.find(uri) is not None
 
     async def _ask(self, method: str, params: object, wait_s: float) -> object:
         """What the client answers; None if that takes too long, or is an error."""
