@@ -276,7 +276,7 @@ async def test_texts_that_an_editor_only_shows_have_no_problems(stage: Stage, ha
     def beside(editor: Editor, params: Json) -> Any:
         found = pass_on(editor, params)
         (poem,) = found["documents"]
-        return {"documents": [poem, {**poem, "uri": poem["uri"].replace("file:", "before:")}]}
+        return {"documents": [poem, {**poem, "uri": poem["uri"].replace("file://", "before:")}]}
 
     editor, _ = await watched(stage, habits, answer("", call("problems")), answer("Done."), passes_on=beside)
     await editor.turn("Look.")
