@@ -8,7 +8,7 @@
     (setq other (handrail--start (handrail--root one)))
     (drive-await "the other server" (eq (handrail--state other) 'running))
     (dolist (server (list one other))
-      (jsonrpc-request server :handrail/turn/start '(:prompt "go")))
+      (handrail--request server :handrail/turn/start '(:prompt "go") #'ignore))
     (drive-await "both questions" (string-search "waits for you (2)" (drive-waits)))
     (setq first (aref (drive-list one :handrail/approval/list) 0))
     (drive-note 'asked (vector (length (drive-list one :handrail/approval/list))
