@@ -112,6 +112,25 @@ async def test_a_move_back_leaves_only_what_was_changed(bench: Bench) -> None:
     assert snapshot(bench.root) == {"a": FIVE}
 
 
+@pytest.mark.parametrize("typed", [MOVED + b"typed\n", MOVED.replace(b"two\n", b"two\ntyped\n")])
+async def test_what_the_user_typed_between_two_moves_stays(bench: Bench, typed: bytes) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench, move("a", "b"))
+    (bench.root / "b").write_bytes(typed)
+    await edited(bench, move("b", "a", "-five\n+FIVE\n"))
+    await undo(bench.host.reviews, Wanted())
+    assert b"typed\n" in (bench.root / "a").read_bytes()
+
+
+async def test_what_the_user_typed_before_a_moved_document_is_deleted_comes_back(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench, move("a", "b"))
+    (bench.root / "b").write_bytes(MOVED + b"typed\n")
+    await edited(bench, "*** Begin Patch\n*** Delete File: b\n*** End Patch\n")
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"b": MOVED + b"typed\n"}
+
+
 async def test_later_edits_belong_to_the_same_change(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench, move("a", "b"))

@@ -63,6 +63,10 @@ def became(known: Mapping[str, Pending], made: Made, places: Places, new_id: New
     if source is not None:
         return _moved(known, made, (place, source), new_id)
     if now is not None and now.origin is not None and made.after is None:
+        if _is_typed_in(
+            one.observed(now.document, rows_of(made.before))
+        ):  # what is undone must bring it back
+            return {place.identity: edited(None, made, place, new_id)}
         removal = Step(turn=made.turn, call=made.call, before=(), after=())
         return {place.identity: None, now.origin.identity: _removed(now, now.origin, removal)}
     moved = [each for each in known.values() if made.before is None and _was_at(each, place)]
@@ -144,9 +148,13 @@ def _renamed(was: Pending | None, made: Made, places: tuple[Place, Place], new_i
 
 def _moved_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """A renamed document that is at its old path again: what the calls changed in it is left."""
-    first = was.document.hunks[0]
-    earlier = was.earlier or Reviewed(rows=first.before)
-    now = one.landed(earlier, first.before, rows_of(made.after), (made.turn, made.call), new_id)
+    before, after, whose = rows_of(made.before), rows_of(made.after), (made.turn, made.call)
+    seen, first = one.observed(was.document, before), was.document.hunks[0]
+    if _is_typed_in(seen):  # one change, of which the user's part is known
+        now = one.landed(seen, before, after, whose, new_id)
+    else:
+        earlier = was.earlier or Reviewed(rows=first.before)
+        now = one.landed(earlier, first.before, after, whose, new_id)
     found = Pending(uri=made.uri, identity=place.identity, path=place.path, document=now)
     return found if now.hunks else None
 
@@ -165,6 +173,11 @@ def _removed(now: Pending, origin: Origin, removal: Step) -> Pending:
         origin=None,
         recorded=("", ""),
     )
+
+
+def _is_typed_in(renamed: Reviewed) -> bool:
+    """Whether the user has typed in a document since it was renamed, or beside its only hunk."""
+    return [hunk.rows for hunk in renamed.hunks] != [renamed.rows] or renamed.hunks[0].is_typed_in
 
 
 def _was_at(known: Pending, place: Place) -> bool:
