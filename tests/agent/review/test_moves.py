@@ -131,6 +131,22 @@ async def test_what_the_user_typed_before_a_moved_document_is_deleted_comes_back
     assert snapshot(bench.root) == {"b": MOVED + b"typed\n"}
 
 
+@pytest.mark.parametrize("then", ["move back", "make anew"])
+async def test_a_moved_document_that_the_user_has_rewritten_is_the_users(bench: Bench, then: str) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench, move("a", "b"))
+    (bench.root / "b").write_bytes(b"MINE#\n")
+    assert await told(bench) == []
+    if then == "move back":
+        await edited(bench, move("b", "a", "-MINE#\n+OURS#\n"))
+        assert await told(bench) == [("a", "renamed", "MINE#\n", "OURS#\n")]
+    else:
+        await edited(bench, "*** Begin Patch\n*** Add File: a\n+new\n*** End Patch\n")
+        assert await told(bench) == [("a", "created", "", "new\n")]
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"b": b"MINE#\n"}
+
+
 async def test_later_edits_belong_to_the_same_change(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench, move("a", "b"))

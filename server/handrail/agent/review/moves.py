@@ -101,6 +101,8 @@ def pair(made: Sequence[Made]) -> list[Made]:
 def _moved(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
     place, source = places
     was, there = known.get(source.identity), known.get(place.identity)
+    if was is not None and not was.document.hunks:
+        was = None  # it is all the user's by now
     is_back = was is not None and was.origin is not None and was.origin.identity == place.identity
     if there is not None and there.document.hunks:
         return _apart(known, made, places, new_id)
@@ -181,7 +183,8 @@ def _is_typed_in(renamed: Reviewed) -> bool:
 
 
 def _was_at(known: Pending, place: Place) -> bool:
-    return known.origin is not None and known.origin.identity == place.identity
+    is_there = known.origin is not None and known.origin.identity == place.identity
+    return is_there and bool(known.document.hunks)
 
 
 def _split(now: Pending, new_id: NewId) -> dict[str, Pending]:
