@@ -141,7 +141,7 @@ interface LineChange {
 /** A line of a document: where a menu of line numbers was opened, or the cursor. */
 function placeOf(value: unknown): { document: TextDocument; line: number } {
   const editor = window.activeTextEditor;
-  if (editor === undefined) throw new UserError("There is no active document. Open one, and go to a change.");
+  if (editor === undefined) throw new UserError("Open a document and go to a change first.");
   const isPlace = typeof value === "object" && value !== null && "lineNumber" in value && typeof value.lineNumber === "number";
   return { document: editor.document, line: isPlace ? (value.lineNumber as number) - 1 : editor.selection.active.line };
 }
@@ -160,7 +160,7 @@ function listedIn(value: unknown): Which {
 /** A document: of a menu, or the active one. */
 function documentOf([first]: unknown[]): Which {
   const uri = first instanceof Uri ? first : window.activeTextEditor?.document.uri;
-  if (uri === undefined) throw new UserError("There is no active document. Open the one whose changes you mean.");
+  if (uri === undefined) throw new UserError("Open the document whose changes you mean first.");
   return { uri: (uri.scheme === BASE_SCHEME ? ofBase(uri).uri : uri).toString() };
 }
 
