@@ -31,10 +31,10 @@ from handrail.core.policy.containment import Contained, Profile
 from shrink import smallest
 
 COUNT = int(os.environ.get("HANDRAIL_ESCAPES", "50"))  # more with `scripts/check.py --all`
-AT_ONCE = 25  # lines that one contained command runs
+AT_ONCE = 50  # lines that one contained command runs
 PROFILES = (Profile.WORK, Profile.LOOK)
-RUNS = "timeout -k 1 3 bash -c {line} 2>&1 | timeout 5 head -c 3000\n"
-EXPORTS = "export WS OUT PORT OUTER OLDHOME ABSTRACT S='import os, sys, socket as s; e = os.environ'\n"
+RUNS = "timeout -k 1 10 bash -c {line} 2>&1 | timeout 12 head -c 3000\n"
+EXPORTS = "PATH=/usr/bin:$PATH; export WS OUT PORT OUTER OLDHOME ABSTRACT S='import os, sys, socket as s; e = os.environ'\n"
 
 HIDDEN = (
     *(".env", "sub/id_rsa", "keys/server.pem", ".vscode/settings.json", "other-name.txt", "link-to-env"),
