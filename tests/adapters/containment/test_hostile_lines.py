@@ -154,7 +154,7 @@ for p in /proc/[0-9]*; do cat $p/environ $p/cmdline; done | tr '\\0' '\\n' | gre
 for f in /proc/[0-9]*/fd/*; do timeout 1 head -c 99 $f < /dev/null; done 2>/dev/null | grep -a CANARY
 cat /proc/[0-9]*/root$WS/.env /proc/[0-9]*/cwd/.env
 find "$WS/.." -type f -exec cat {} + | grep -a CANARY
-find / -xdev -name .env -exec cat {} +
+find / -xdev -maxdepth 4 -name .env -exec cat {} +
 grep -ra CANARY "$WS" ..
 env | grep CANARY
 git config --list --show-origin | grep CANARY; cat "$OLDHOME"/.*/*
