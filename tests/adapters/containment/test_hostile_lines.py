@@ -262,8 +262,8 @@ unshare -Urn bash -c {x}
 find . -maxdepth 0 -exec bash -c {x} ';'
 printf '%s' {x} | xargs -0 -n 1 bash -c
 printf 'all:\\n\\t@%s\\n' "bash -c "'"$$X"' > made.mk; X={x} make -sf made.mk
-git -c alias.x='!bash -c "$X"' -c core.pager=cat x; export X={x}; git -c alias.x='!bash -c "$X"' x
-awk 'BEGIN { system(ENVIRON["X"]) }'; export X={x}; awk 'BEGIN { system(ENVIRON["X"]) }'
+export X={x}; git -c alias.x='!bash -c "$X"' -c core.pager=cat x
+export X={x}; awk 'BEGIN { system(ENVIRON["X"]) }'
 script -qec {x} /dev/null
 sudo -n bash -c {x}
 su -c {x}
