@@ -888,9 +888,9 @@ export interface ChatResendParams {
   turn: string;
   /** URI of the conversation's document; it takes precedence over `session`. */
   uri?: string;
-  /** The session's id; without `uri` and `session`, the latest conversation that this server knows. `chat.restore` ignores it. */
+  /** The session's id; without `uri` and `session`, the latest conversation that this server knows. */
   session?: string;
-  /** What to send in its place; by default the message as it is in the document now. `chat.restore` ignores it. */
+  /** What to send in its place; by default the message as it is in the document now. */
   text?: string;
 }
 

@@ -34,7 +34,10 @@ COUNT = int(os.environ.get("HANDRAIL_ESCAPES", "50"))  # more with `scripts/chec
 AT_ONCE = 50  # lines that one contained command runs
 PROFILES = (Profile.WORK, Profile.LOOK)
 RUNS = "timeout -k 1 10 bash -c {line} 2>&1 | timeout 12 head -c 3000\n"
-EXPORTS = "PATH=/usr/bin:$PATH; export WS OUT PORT OUTER OLDHOME ABSTRACT S='import os, sys, socket as s; e = os.environ'\n"
+EXPORTS = (
+    "PATH=/usr/bin:$PATH; export WS OUT PORT OUTER OLDHOME ABSTRACT "
+    "S='import os, sys, socket as s; e = os.environ'\n"
+)
 
 HIDDEN = (
     *(".env", "sub/id_rsa", "keys/server.pem", ".vscode/settings.json", "other-name.txt", "link-to-env"),

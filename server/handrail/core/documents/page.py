@@ -8,7 +8,6 @@ there is ours. What a line says counts only where it is the copy of one of ours.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -16,15 +15,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
+from handrail.core.documents import layout
 from handrail.core.documents.edit import TextEdit, opcodes
 from handrail.core.documents.spelling import common
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
-FENCE = re.compile(r"(`{3,}|~{3,})\w*")
-BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
-RULER = re.compile(r"[|:\- \t]*-[|:\- \t]*")
 SENTENCE_CHARS = 16
 TOP = ""  # the part of what stands above all parts
 
@@ -49,7 +46,7 @@ class Part:
         """Its rows as lines of a page; the same ones each time."""
         found, is_code = list[Line](), False
         for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
-            is_fence = FENCE.fullmatch(row.strip()) is not None
+            is_fence = layout.FENCE.fullmatch(row.strip()) is not None
             is_code = is_code != is_fence
             found.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
         return tuple(found)
@@ -162,7 +159,7 @@ def observed(page: Page, now: Sequence[str], *, owns_copies: bool = True) -> Pag
 
 def _is_a_sentence(line: Line) -> bool:
     """Whether a line is too long to be written twice by chance: a second one is a copy of ours."""
-    return not line.is_code and len(_bare(line.text)) >= SENTENCE_CHARS
+    return not line.is_code and len(layout.bare(line.text)) >= SENTENCE_CHARS
 
 
 def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
@@ -170,14 +167,16 @@ def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
     if not before:
         return [Line(text=row, part=None) for row in now]
     ours = [line for line in before if line.part is not None]
-    if ours and _bare("".join(line.text for line in ours)) == _bare("".join(now)):  # wrapped, or joined
+    if ours and layout.bare("".join(line.text for line in ours)) == layout.bare(
+        "".join(now)
+    ):  # wrapped, or joined
         return [replace(ours[min(at, len(ours) - 1)], text=row) for at, row in enumerate(now)]
     there, at, is_paired = dict[str, list[int]](), 0, len(before) == len(now)
     for number, line in enumerate(before):
-        there.setdefault(_plain(line.text, is_code=line.is_code), []).append(number)
+        there.setdefault(layout.plain(line.text, is_code=line.is_code), []).append(number)
     found = list[Line]()
     for number, row in enumerate(now):
-        same = [there.get(said, []) for code in (True, False) if (said := _plain(row, is_code=code))]
+        same = [there.get(said, []) for code in (True, False) if (said := layout.plain(row, is_code=code))]
         later = [numbers[place] for numbers in same if (place := bisect_left(numbers, at)) < len(numbers)]
         first = min(later, default=None)
         if first is not None:
@@ -190,27 +189,6 @@ def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
                 replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
             )
     return found
-
-
-def _plain(row: str, *, is_code: bool) -> str:
-    """What formatters leave of a line; of a row of a fenced block they may change the blanks around it."""
-    row = row.strip().lstrip("> \t")
-    if FENCE.fullmatch(row):
-        return "```"
-    if is_code:
-        return row
-    if RULER.fullmatch(row):  # of a table
-        return re.sub("-+", "-", _bare(row))
-    row = (
-        BULLET.sub(lambda found: "-" if found[0] in "-*+" else "1.", row, count=1)
-        if BULLET.match(row)
-        else row
-    )
-    return _bare(row.replace("\\", "").replace("*", "").replace("_", ""))
-
-
-def _bare(text: str) -> str:
-    return "".join(text.split())
 
 
 def _over(before: Line) -> Line | None:

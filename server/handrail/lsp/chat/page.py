@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from handrail.agent.chat.before import Before
 from handrail.agent.chat.transcript import Round, Transcript
-from handrail.agent.chat.view import ASK, YOU, Answer, Shown, View
+from handrail.agent.chat.view import ASK, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
+from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Ended, Event
+from handrail.lsp.chat import draft as drafts
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
 from handrail.lsp.served_page import Edit, ServedPage, same
@@ -21,7 +22,6 @@ from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
-PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
 KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
 
 
@@ -91,16 +91,11 @@ class ChatPage(ServedPage):
 
     def assign(self, page: Page) -> Page:
         """Without our last heading, what was typed below our last line is the draft, blank lines included."""
-        return page if _has_heading(page.lines) else _with_own_draft(page)
+        return page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
 
     def cleaned(self, page: Page) -> Page:
         """The page with our last heading above the draft, even if the user has removed it."""
-        at = _below(page.lines)
-        is_there = _has_heading(page.lines)
-        if is_there or (at == len(page.lines) and not any(map(_is_last_heading, page.lines))):
-            return page
-        above = (line for line in page.lines[:at] if line.part != ASK and not _is_last_heading(line))
-        return Page(lines=(*above, *PLACE.lines, *page.lines[at:]))
+        return drafts.with_heading(page)
 
     @property
     def tells_itself(self) -> bool:
@@ -154,7 +149,7 @@ class ChatPage(ServedPage):
         self._back += self.transcript.unread()
         back = "\n".join(self._back)
         sent = [*self._sent_lines]
-        found = await super().bring(lambda page: _with_back(without(edit(page), sent), back))
+        found = await super().bring(lambda page: _with_back(drafts.without(edit(page), sent), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             stands = {id(line) for line in self.page.lines}
             self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
@@ -229,7 +224,9 @@ class ChatPage(ServedPage):
     def draft(self) -> tuple[Line, ...]:
         """The user's lines below our last heading that were not sent."""
         rows, sent = self._page.lines, {id(line) for line in self._sent_lines}
-        return tuple(each for each in rows[_below(rows) :] if each.part is None and id(each) not in sent)
+        return tuple(
+            each for each in rows[drafts.below(rows) :] if each.part is None and id(each) not in sent
+        )
 
     def taken(self, sent: Sequence[Line]) -> None:
         """These lines were sent: they go with the next update that the editor takes."""
@@ -256,7 +253,7 @@ class ChatPage(ServedPage):
     def begins_at(self, line: int) -> bool:
         """Whether what the user writes begins at a line, counted from 0."""
         rows = self._page.lines
-        first = _below(rows)
+        first = drafts.below(rows)
         return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
 
     def changed_message(self) -> Round | None:
@@ -284,7 +281,7 @@ class ChatPage(ServedPage):
         return {
             part.key: there[part.key]
             for part in sent.values()
-            if part.key in there and _words(there[part.key]) != "".join(part.rows[1:]).split()
+            if part.key in there and _words(there[part.key]) != _words(part.lines)
         }
 
 
@@ -293,7 +290,8 @@ def _is_heading(line: Line) -> bool:
 
 
 def _words(lines: Sequence[Line]) -> list[str]:
-    return "".join(line.text for line in lines if not _is_heading(line)).split()
+    said = (line for line in lines if not _is_heading(line))
+    return [word for line in said for word in layout.words(line.text, is_code=line.is_code)]
 
 
 def _left(part: Part, there: Sequence[Line]) -> Part:
@@ -305,73 +303,14 @@ def _left(part: Part, there: Sequence[Line]) -> Part:
 
 def _owned(page: Page) -> Iterator[tuple[str, Line]]:
     """Each line with the key of the part that it is in, or is written in."""
-    key, below = "", _below(page.lines)
+    key, below = "", drafts.below(page.lines)
     for at, line in enumerate(page.lines):
         key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
         yield key, line
 
 
-def without(page: Page, sent: Sequence[Line]) -> Page:
-    """The page without the lines of a draft that was sent."""
-    left = Counter(line.text.rstrip() for line in sent)
-    found, is_draft = list[Line](), False
-    for line in page.lines:
-        is_draft = is_draft or line.part == ASK
-        row = line.text.rstrip()
-        if is_draft and line.part is None and left[row] > 0:
-            left[row] -= 1
-        else:
-            found.append(line)
-    return Page(lines=tuple(found))
-
-
 def _with_back(page: Page, text: str) -> Page:
-    return with_draft(page, text) if text else page
-
-
-def with_draft(page: Page, text: str) -> Page:
-    """The page with *text* at the end of what the user writes."""
-    lines = page.lines
-    if not any(line.part == ASK for line in lines):  # nothing is written yet
-        lines = (*lines, *PLACE.lines)
-    written = any(line.part is None and line.text.strip() for line in lines[_below(lines) :])
-    rows = ["", *text.split("\n")] if written else text.split("\n")
-    return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
-
-
-def _below(lines: Sequence[Line]) -> int:
-    """Where the user's lines begin below our last heading; if it is gone, below our last line."""
-    heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
-    if heading is not None:
-        return heading + 1
-    ours = (
-        at for at, line in enumerate(lines) if _is_last_heading(line) or (line.part and line.text.strip())
-    )
-    last = max(ours, default=-1)
-    typed = (at for at, line in enumerate(lines) if at > last and line.text.strip())
-    return next(typed, len(lines))
-
-
-def _has_heading(lines: Sequence[Line]) -> bool:
-    """Whether our last heading stands as it was written."""
-    return any(line.part == ASK and line.text.strip() for line in reversed(lines))
-
-
-def _is_last_heading(line: Line) -> bool:
-    """Whether a line is what the user has left of our last heading, with nothing typed in it."""
-    over = line.over
-    is_of_it = line.part is None and over is not None and over.part == ASK and not over.number
-    return is_of_it and bool(line.text.strip()) and not line.typed
-
-
-def _with_own_draft(page: Page) -> Page:
-    """The page with every line of the draft as the user's, including blank ones that were ours."""
-    at = _below(page.lines)
-    draft = (
-        line if line.part is None and line.over is None else replace(line, part=None, over=None)
-        for line in page.lines[at:]
-    )
-    return Page(lines=(*page.lines[:at], *draft))
+    return drafts.with_draft(page, text) if text else page
 
 
 def restored(page: Page, part: Part) -> Page:

@@ -129,9 +129,8 @@ class ChatResendParams:
         turn: Id of the turn that the message began.
         uri: URI of the conversation's document; it takes precedence over `session`.
         session: The session's id; without `uri` and `session`, the latest conversation that this server
-            knows. `chat.restore` ignores it.
-        text: What to send in its place; by default the message as it is in the document now. `chat.restore`
-            ignores it.
+            knows.
+        text: What to send in its place; by default the message as it is in the document now.
     """
 
     turn: str
@@ -188,7 +187,7 @@ CHAT_ASK = Request(
 )
 CHAT_RESTORE = Request(
     name="chat.restore",
-    params=ChatResendParams,
+    params=ChatTurnParams,
     result=ChatDocument,
     does="Restores the text of an earlier message that was changed in the document.",
 )

@@ -9,7 +9,7 @@ from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, protocol
-from handrail.lsp.chat import page as on_page
+from handrail.lsp.chat import draft as drafts
 from handrail.lsp.features import actions, configuration, prompts
 from handrail.lsp.features.actions import action
 from handrail.lsp.features.chat import requests
@@ -36,7 +36,7 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
             turn = (await requests.say(state, page, text, params.mode)).turn
         uri = await page.bring()
     else:
-        uri = await page.bring(lambda now: on_page.with_draft(now, text if params.text else f"{text}\n"))
+        uri = await page.bring(lambda now: drafts.with_draft(now, text if params.text else f"{text}\n"))
     line = page.place if params.text else max(len(page.page.lines) - 1, 0)
     return protocol.ChatAsked(session=page.session, uri=uri, text=page.page.text, line=line, turn=turn)
 

@@ -17,6 +17,7 @@ from handrail.core.conversation.label import label_of
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Line
 from handrail.lsp import protocol
+from handrail.lsp.chat import draft as drafts
 from handrail.lsp.chat import page as on_page
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
@@ -87,7 +88,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
     async with page.sending:
         await page.ready()
         sent = page.draft
-        text = "\n".join(line.text.rstrip("\r\n") for line in sent).strip("\n")
+        text = drafts.message(page.page, sent)
         command = None if surfaces.is_blank(text) else slash.parse(text)
         if isinstance(command, slash.Command):
             return await _ran(state, page, command, sent)
@@ -105,20 +106,21 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
 
 def _offered(state: State, page: ChatPage, changed: Round) -> actions.Offered:
     """An earlier message has other words by now: what may be done about that."""
-    wanted = protocol.ChatResendParams(uri=page.uri or "", turn=changed.turn)
+    uri = page.uri or ""
 
     async def resent() -> None:
-        show(state, await resend(state, wanted))
+        show(state, await resend(state, protocol.ChatResendParams(uri=uri, turn=changed.turn)))
 
-    ways: dict[str, actions.Way] = {AGAIN: resent, RESTORE: partial(restore, state, wanted)}
+    restored = partial(restore, state, protocol.ChatTurnParams(uri=uri, turn=changed.turn))
+    ways: dict[str, actions.Way] = {AGAIN: resent, RESTORE: restored}
     return actions.Offered(
         CHANGED.format(message=surfaces.line(label_of(changed.prompt), MESSAGE_CHARS)), ways
     )
 
 
-async def restore(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
+async def restore(state: State, params: protocol.ChatTurnParams) -> protocol.ChatDocument:
     """Show an earlier message again as it was sent."""
-    page = await _page(state, params.uri, None)
+    page = await _page(state, params.uri, params.session)
     async with page.sending:
         await page.ready()
         part = page.shown_now.messages.get(params.turn)

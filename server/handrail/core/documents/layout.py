@@ -1,0 +1,50 @@
+"""What a formatter of Markdown leaves of a row: blanks, bullets, emphasis and escapes are its own."""
+
+from __future__ import annotations
+
+import re
+
+FENCE = re.compile(r"(`{3,}|~{3,})\w*")
+_BULLET = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
+_CLOSED = re.compile(r"\A(#{1,6}[ \t].*?)[ \t]+#+[ \t]*\Z")  # a heading, at both ends
+_RULER = re.compile(r"[|:\- \t]*-[|:\- \t]*")
+_EMPHASIS = re.compile(r"(?<![\w\\])[*_]{1,3}(?=\w)|(?<=\w)[*_]{1,3}(?!\w)")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def plain(row: str, *, is_code: bool) -> str:
+    """
+    A row without all that formatters change.
+
+    Of a row of a fenced block they may change the blanks around it.
+    """
+    row = row.strip().lstrip("> \t")
+    if FENCE.fullmatch(row):
+        return "```"
+    if is_code:
+        return row
+    if _RULER.fullmatch(row):  # of a table
+        return re.sub("-+", "-", bare(row))
+    return bare(_with_usual_marks(row).replace("\\", "").replace("*", "").replace("_", ""))
+
+
+def words(row: str, *, is_code: bool) -> list[str]:
+    """The words of a row, the same in every layout; in code every character of a word counts."""
+    row = row.strip()
+    if is_code:
+        return row.split()
+    if _RULER.fullmatch(row):
+        return re.sub("-+", "-", row).split()
+    row = _EMPHASIS.sub(lambda found: "*" * len(found[0]), _with_usual_marks(row))
+    return _ESCAPED.sub(r"\1", row).split()
+
+
+def bare(text: str) -> str:
+    """A text without its blanks."""
+    return "".join(text.split())
+
+
+def _with_usual_marks(row: str) -> str:
+    """A row with the bullet, and the end of a heading, that stand for all of their kind."""
+    row = _CLOSED.sub(r"\1", row)
+    return _BULLET.sub(lambda found: "-" if found[0] in "-*+" else "1.", row, count=1)

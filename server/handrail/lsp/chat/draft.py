@@ -1,0 +1,103 @@
+"""
+What the user writes at the end of a conversation: its lines, and our heading above them.
+
+The heading is ours whatever the user has made of it, and what was typed in its row is a part of the draft.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from handrail.agent.chat.view import ASK, YOU
+from handrail.core.documents.page import Line, Page, Part
+
+PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
+_TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # and more in the same row
+
+
+def without(page: Page, sent: Sequence[Line]) -> Page:
+    """The page without the lines of a draft that was sent."""
+    left = Counter(_apart(line.text).rstrip() for line in sent)
+    found, is_draft = list[Line](), False
+    for line in page.lines:
+        is_draft = is_draft or line.part == ASK
+        row = _apart(line.text).rstrip()
+        if is_draft and line.part is None and left[row] > 0:
+            left[row] -= 1
+        else:
+            found.append(line)
+    return Page(lines=tuple(found))
+
+
+def with_draft(page: Page, text: str) -> Page:
+    """The page with *text* at the end of what the user writes."""
+    lines = page.lines
+    if not any(line.part == ASK for line in lines):  # nothing is written yet
+        lines = (*lines, *PLACE.lines)
+    written = any(line.part is None and line.text.strip() for line in lines[below(lines) :])
+    rows = ["", *text.split("\n")] if written else text.split("\n")
+    return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
+
+
+def below(lines: Sequence[Line]) -> int:
+    """Where the user's lines begin below our last heading; if it is gone, below our last line."""
+    heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
+    if heading is not None:
+        return heading + 1
+    ours = (at for at, line in enumerate(lines) if is_last_heading(line) or (line.part and line.text.strip()))
+    last = max(ours, default=-1)
+    typed = (at for at, line in enumerate(lines) if at > last and line.text.strip())
+    return next(typed, len(lines))
+
+
+def has_heading(lines: Sequence[Line]) -> bool:
+    """Whether our last heading stands as it was written."""
+    return any(line.part == ASK and line.text.strip() for line in reversed(lines))
+
+
+def is_last_heading(line: Line) -> bool:
+    """Whether a line is what the user has left of our last heading, with nothing typed in it."""
+    over = line.over
+    is_of_it = line.part is None and over is not None and over.part == ASK and not over.number
+    return is_of_it and bool(line.text.strip()) and not line.typed
+
+
+def with_own_draft(page: Page) -> Page:
+    """The page with every line of the draft as the user's, including blank ones that were ours."""
+    at = below(page.lines)
+    draft = (
+        line if line.part is None and line.over is None else replace(line, part=None, over=None)
+        for line in page.lines[at:]
+    )
+    return Page(lines=(*page.lines[:at], *draft))
+
+
+def with_heading(page: Page) -> Page:
+    """The page with our last heading above the draft, even if the user has removed it or typed in its row."""
+    at = below(page.lines)
+    is_there = has_heading(page.lines)
+    if is_there or (at == len(page.lines) and not any(map(is_last_heading, page.lines))):
+        return page
+    above = (line for line in page.lines[:at] if line.part != ASK and not is_last_heading(line))
+    return Page(lines=(*above, *PLACE.lines, *_without_heading(page.lines[at:])))
+
+
+def message(page: Page, written: Sequence[Line]) -> str:
+    """What the user says with these lines of the draft, without blank lines around it."""
+    rows = written if has_heading(page.lines) else _without_heading(written)
+    return "\n".join(line.text.rstrip("\r\n") for line in rows).strip("\n")
+
+
+def _without_heading(written: Sequence[Line]) -> list[Line]:
+    """The lines of a draft, the first of which may stand in the row of our heading."""
+    if not written or _apart(written[0].text) == written[0].text:
+        return [*written]
+    return [Line(text=_apart(written[0].text), part=None), *written[1:]]
+
+
+def _apart(row: str) -> str:
+    """A row without our heading, if there is more in it."""
+    return _TYPED_IN.sub("", row, count=1) if _TYPED_IN.match(row) else row
