@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
 
+from adapters.model_server import Raw, model_server
 from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import actions, body, every_editor, opened, says, shows, vscode, waiting, write
+from e2e.test_chat_commands import command
 from handrail.testing import answer
 
 HEADING = "## You\n\n"
@@ -194,3 +197,41 @@ async def test_undone_past_an_answer_while_a_turn_runs(stage: Stage, habits: Hab
     assert text.endswith(HEADING)
     message = body(shown).partition("## handrail")[0].strip()
     assert body(text).count(message) == 1
+
+
+@vscode
+async def test_a_message_and_a_summary_are_asked_for_at_once(stage: Stage, habits: Habits) -> None:
+    """Whichever comes first; a summary is refused while the turn runs."""
+    long = "A long answer. " * 200
+    editor = await stage.start(habits, settings=stage.script(*(answer(long) for _ in range(9))))
+    uri = await opened(editor)
+    for number in range(6):
+        await says(editor, uri, f"Question {number}?\n")
+    write(editor, uri, "And now?\n")
+    session = (await editor.request("session.list"))[0]["session"]
+    said, begun = await asyncio.gather(
+        editor.request("chat.say", session=session, text="/compact"),
+        editor.request("chat.send", uri=uri),
+        return_exceptions=True,
+    )
+    assert isinstance(said, dict) or "a turn that still runs" in str(said)
+    assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "finished"
+    text = await shows(editor, uri, "## You\n\nAnd now?\n\n## handrail\n\nA long answer.")
+    assert text.count("And now?") == 1
+    assert text.endswith(HEADING)
+
+
+@vscode
+async def test_a_model_of_the_list_is_chosen_by_its_action(stage: Stage, habits: Habits) -> None:
+    async with model_server() as server:
+        page = {"data": [{"id": "m"}, {"id": "other"}, {"id": "third"}]}
+        server.pages = {"/v1/models": Raw(200, json.dumps(page).encode())}
+        settings = {"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(habits, settings=settings)
+        uri = await opened(editor)
+        await command(editor, uri, "/model\n")
+        await shows(editor, uri, "- `openai:third`")
+        assert "Use this model" not in await actions(editor, uri, "The model is openai:m.")
+        await editor.choose((await actions(editor, uri, "- `openai:other`"))["Use this model"])
+        text = await shows(editor, uri, "\nopenai:other\n")
+        assert text.splitlines()[2] == "openai:other"
