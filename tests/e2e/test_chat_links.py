@@ -73,13 +73,16 @@ async def test_a_failed_edit_leads_to_the_nearest_place(stage: Stage, habits: Ha
 
 
 @vscode
-async def test_an_edit_of_which_nothing_is_known_leads_to_the_beginning(stage: Stage, habits: Habits) -> None:
+async def test_after_a_restart_an_edit_leads_to_where_it_was(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", ROWS)
-    editor, uri = await edited(stage, habits, patch("a.txt", "row 12\n", "ROW 12\n"))
+    missed = patch("a.txt", "row number 17\n", "ROW\n")
+    editor, uri = await edited(stage, habits, patch("a.txt", "row 12\n", "ROW 12\n"), missed)
+    (failure,) = await editor.request("failure.list")
+    await editor.request("failure.dismiss", failure=failure["id"])
     await editor.request("review.keep", all=True)
     held = editor.desk[uri]
     await killed(stage, editor)
     later = await stage.start(habits, settings=stage.script(answer("Done.")))
     later.desk.open(uri, held)
     await later.request("chat.open")
-    assert await targets(later, uri) == ["a.txt#L1"]
+    assert await targets(later, uri) == ["a.txt#L12", "a.txt#L17"]

@@ -277,6 +277,7 @@ class Transcript:
         call = self._calls.get(result.call)
         if call is not None:
             call.result, call.output = result, ""
+            call.line = result.line or call.line
 
     def _end(self, over: Over) -> None:
         self._ended = self._ended.plus(over.usage)

@@ -96,7 +96,7 @@ def _result(result: ToolResult) -> Json:
     found: Json = {"call": result.call, "text": result.text, **_pictures(result.pictures)}
     if result.failure is not None:
         found["failure"] = {"code": result.failure.code.value, "message": result.failure.message}
-    return found
+    return {**found, **({"line": result.line} if result.line else {})}
 
 
 def _pictures(pictures: Sequence[Picture]) -> Json:
@@ -208,8 +208,14 @@ def _read_result(found: Mapping[str, object]) -> ToolResult:
     if "failure" in found:
         told = _object(found["failure"])
         failure = Failure(code=Code(_str(told["code"])), message=_str(told["message"]))
-    pictures = _read_pictures(found)
-    return ToolResult(call=_str(found["call"]), text=_str(found["text"]), failure=failure, pictures=pictures)
+    line = found.get("line", 0)
+    return ToolResult(
+        call=_str(found["call"]),
+        text=_str(found["text"]),
+        failure=failure,
+        pictures=_read_pictures(found),
+        line=line if isinstance(line, int) else 0,
+    )
 
 
 def _read_pictures(found: Mapping[str, object]) -> tuple[Picture, ...]:

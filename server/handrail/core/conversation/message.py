@@ -73,12 +73,14 @@ class ToolResult:
         text: The result, or the account of the failure.
         failure: Set if the call as a whole failed.
         pictures: What the model is shown besides.
+        line: Where the call's document was changed, counted from 0; the model is not told.
     """
 
     call: str
     text: str
     failure: Failure | None = None
     pictures: tuple[Picture, ...] = ()
+    line: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,6 +135,17 @@ def fixed(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
     return ledger if fix is None else replace(ledger, fixes=(*ledger.fixes, fix)[-FIXES:])
 
 
+def first_line(outcomes: Sequence[Outcome]) -> int:
+    """
+    The line, counted from 0, that the first change of a call is at, in the first document that it names.
+
+    What landed comes before what did not; 0 if no place is known.
+    """
+    own = [each for each in outcomes if each.mutation.path == outcomes[0].mutation.path]
+    landed = [each for each in own if each.status is Status.LANDED]
+    return next((each.line for each in (*landed, *own) if each.line is not None), 0)
+
+
 def missed(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
     """
     How many calls in a row have failed to edit a document, of those that one call has touched.

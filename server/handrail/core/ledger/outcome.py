@@ -69,6 +69,13 @@ class Outcome:
     uncovered: str | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def line(self) -> int | None:
+        """The line of `text`, counted from 0, where the change begins or should have; None if unknown."""
+        near = self.failure.near if self.failure is not None else ()
+        spans = (*self.spans, *(each.span for each in near))
+        return self.text.line_at(spans[0].start) if spans and self.text is not None else None
+
     def is_news(self, was: Outcome) -> bool:
         """Whether it has to be told, since it was told as *was* before."""
         return self._gist != was._gist or bool(COPIES.intersection(self.notes) - set(was.notes))

@@ -91,5 +91,6 @@ class EditCalls:
         failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)
         self.misses.update(ledger.missed(self.misses, made.outcomes))
         text = report.result_text(made.outcomes, self.misses) + (f"\n{note}" if note else "")
-        result = ToolResult(call=ready.call.id, text=text, failure=failure)
+        line = ledger.first_line(made.outcomes)
+        result = ToolResult(call=ready.call.id, text=text, failure=failure, line=line)
         return Done(result=result, outcomes=made.outcomes)
