@@ -124,6 +124,23 @@ def test_nothing_more_is_read_once_it_is_stopped(way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_message_on_which_the_receiver_fails_is_logged_and_the_next_ones_are_read(
+    way: Way, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = list[bytes]()
+
+    def receive(body: bytes) -> None:
+        found.append(body)
+        if len(found) < 3:
+            raise RuntimeError("of the receiver")
+
+    with way(SOUND * 5) as source:
+        asyncio.run(Messages(source, lambda: None).deliver(receive, lambda: len(found) == 5))
+    assert len(found) == 5
+    assert "could not be handled" in caplog.text
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("error", [BrokenPipeError, SystemExit])
 def test_what_a_receiver_raises_ends_the_connection(way: Way, error: type[BaseException]) -> None:
     def receive(_: bytes) -> None:

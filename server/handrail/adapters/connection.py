@@ -214,6 +214,8 @@ class Messages:
         except BrokenPipeError as error:  # nobody reads the answers, which `deliver` raises
             if not self._over.done():
                 self._over.set_exception(error)
+        except Exception:
+            logger.exception("A message of the client could not be handled.")
         if self._stopped() and not self._over.done():
             self._over.set_result(None)
         return True
