@@ -92,6 +92,14 @@ def lines(text: str) -> str:
     return visible(text)
 
 
+def shortened(text: str, limit: int) -> str:
+    """Returns *text* without its middle, if it has more than *limit* characters: it may quote what was sent."""
+    if len(text) <= limit:
+        return text
+    tail = limit // 4
+    return f"{text[: limit - tail]} {CUT} {text[-tail:]}"
+
+
 def message(text: str, limit: int = LINE_CHARS) -> str:
     """Returns *text* as one line for a surface that may make links or icons of it: messages, progress."""
     return inert(line(text, limit))

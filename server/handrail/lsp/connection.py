@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Protocol
 
 from cattrs import Converter
 from lsprotocol import types as lsp
+from lsprotocol.types import ResponseError
 from pygls.exceptions import (
     FeatureNotificationError,
     FeatureRequestError,
@@ -37,6 +38,7 @@ from pygls.protocol import (
 )
 
 from handrail import __version__
+from handrail.core import surfaces
 from handrail.lsp import notifications, protocol, wire
 from handrail.lsp.client import told_encodings
 from handrail.lsp.features import sync, virtual
@@ -44,6 +46,8 @@ from handrail.lsp.state import State
 from handrail.lsp.world import World
 
 logger = logging.getLogger(__name__)
+
+LIMIT_ERROR_CHARS = 2_000  # of the message of an error, which may quote what was sent
 
 EXPERIMENTAL = {
     "handrail": {
@@ -183,6 +187,14 @@ class LspProtocol(LanguageServerProtocol):
             self._send_response(data["id"], error=wrong.to_response_error())
             raise AnsweredError from error
 
+    def _send_response(
+        self, msg_id: str | int, result: Any | None = None, error: ResponseError | None = None
+    ) -> None:
+        """Answer a request; what an error quotes of its params is kept within bounds."""
+        if error is not None:
+            error.message = surfaces.shortened(error.message, LIMIT_ERROR_CHARS)
+        super()._send_response(msg_id, result, error)
+
 
 class Server(LanguageServer):
     """
@@ -233,11 +245,12 @@ class Server(LanguageServer):
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong on our side; the user is told once, a request is answered with its error."""
         if source is FeatureRequestError or isinstance(error, AnsweredError):
-            logger.warning("A request failed: %s", error)
+            logger.warning("A request failed: %s", surfaces.shortened(str(error), LIMIT_ERROR_CHARS))
             return
         if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
-            logger.warning("A message cannot be read: %s", error)
-            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {error}")
+            why = surfaces.shortened(str(error), LIMIT_ERROR_CHARS)
+            logger.warning("A message cannot be read: %s", why)
+            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {why}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
         self.state.say(f"internal error ({error}). The server keeps running; see its log.")
