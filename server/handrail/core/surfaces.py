@@ -93,7 +93,7 @@ def lines(text: str) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Returns *text* without its middle, if it has more than *limit* characters: it may quote what was sent."""
+    """Returns *text* without its middle, if it has more than *limit* characters: it may quote anything."""
     if len(text) <= limit:
         return text
     tail = limit // 4
