@@ -23,9 +23,9 @@ from handrail.core.documents import diff
 from handrail.core.documents.change import PlannedHunk, Status
 from handrail.core.documents.text import Text
 from handrail.core.engine import engine
-from handrail.core.engine.engine import Kind, Patch, Replace, Reply, Request
+from handrail.core.engine.engine import Patch, Replace, Reply, Request
 from handrail.core.failure import Failure
-from handrail.core.patches import reply
+from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import Hunk
 from handrail.core.planning import plan
 
@@ -208,18 +208,18 @@ def _is_plain(row: str) -> bool:
 
 def _rendered(chance: random.Random, text: Text, old: Sequence[str], new: Sequence[str]) -> Request:
     body = "".join(f"-{row}\n" for row in old) + "".join(f"+{row}\n" for row in new)
-    match chance.choice(("replace", *Kind)):
-        case Kind.V4A:
+    match chance.choice(("replace", *notations.NOTATIONS.values())):
+        case notations.V4A:
             patch = f"*** Begin Patch\n*** Update File: a\n@@\n{body}*** End Patch\n"
-            return Patch(kind=Kind.V4A, files={"a": text.raw}, patch=patch)
-        case Kind.UNIFIED:
+            return Patch(notation=notations.V4A, files={"a": text.raw}, patch=patch)
+        case notations.UNIFIED:
             number = chance.randint(1, 40)
             patch = f"--- a/a\n+++ b/a\n@@ -{number},3 +{number},4 @@\n{body}"
-            return Patch(kind=Kind.UNIFIED, files={"a": text.raw}, patch=patch)
-        case Kind.SEARCH_REPLACE:
+            return Patch(notation=notations.UNIFIED, files={"a": text.raw}, patch=patch)
+        case notations.SEARCH_REPLACE:
             parts = ("".join(f"{row}\n" for row in rows) for rows in (old, new))
             patch = "<<<<<<< SEARCH\n" + "=======\n".join(parts) + ">>>>>>> REPLACE\n"
-            return Patch(kind=Kind.SEARCH_REPLACE, files={"a": text.raw}, patch=patch)
+            return Patch(notation=notations.SEARCH_REPLACE, files={"a": text.raw}, patch=patch)
         case _:
             strings = Hunk(number=1, old="\n".join(old), new="\n".join(new), whole_lines=False)
             return Replace(path="a", before=text.raw, hunks=(strings,))
@@ -255,16 +255,16 @@ def _scrap(chance: random.Random, text: Text, other: Text) -> Request:
     for _ in range(chance.randint(0, 20)):
         line = chance.choice(_lines(chance, text, 1)) if chance.random() < 0.6 else chance.choice(MARKERS)
         lines.append(chance.choice(("", "", "+", "-", " ")) + line)
-    kind = chance.choice(list(Kind))
+    notation = chance.choice(list(notations.NOTATIONS.values()))
     frame = {
-        Kind.V4A: ("*** Begin Patch\n*** Update File: a\n", "\n*** End Patch"),
-        Kind.UNIFIED: ("--- a/a\n+++ b/a\n@@ -1 +1 @@\n", ""),
-        Kind.SEARCH_REPLACE: ("<<<<<<< SEARCH\n", "\n>>>>>>> REPLACE\n"),
-    }[kind] if chance.random() < 0.7 else ("", "")  # fmt: skip
+        notations.V4A: ("*** Begin Patch\n*** Update File: a\n", "\n*** End Patch"),
+        notations.UNIFIED: ("--- a/a\n+++ b/a\n@@ -1 +1 @@\n", ""),
+        notations.SEARCH_REPLACE: ("<<<<<<< SEARCH\n", "\n>>>>>>> REPLACE\n"),
+    }[notation] if chance.random() < 0.7 else ("", "")  # fmt: skip
     files: Mapping[str, bytes] = {"a": _raw(chance, text), "b": _raw(chance, other)}
-    if kind is Kind.SEARCH_REPLACE and chance.random() < 0.7:
+    if not notation.names_files and chance.random() < 0.7:
         files = {"a": files["a"]}
-    return Patch(kind=kind, files=files, patch=("\n".join(lines)).join(frame))
+    return Patch(notation=notation, files=files, patch=("\n".join(lines)).join(frame))
 
 
 def _mutated(chance: random.Random, asked: Request) -> Request:

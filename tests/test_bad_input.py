@@ -19,7 +19,7 @@ from handrail.adapters.files.disk import Disk
 from handrail.core.documents.change import Change, Landing, PlannedHunk, Status
 from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.engine import engine
-from handrail.core.engine.engine import Kind, Patch, Replace
+from handrail.core.engine.engine import Patch, Replace
 from handrail.core.failure import Code, Failure, Span
 from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import Hunk
@@ -192,15 +192,15 @@ def test_a_scope_line_that_stands_fifty_thousand_times() -> None:
     assert all(isinstance(result, Failure) for result in results)
 
 
-@pytest.mark.parametrize("kind", Kind)
-def test_a_patch_of_ten_thousand_hunks_is_refused(kind: Kind) -> None:
+@pytest.mark.parametrize("notation", notations.NOTATIONS.values(), ids=str)
+def test_a_patch_of_ten_thousand_hunks_is_refused(notation: notations.Notation) -> None:
     hunks = {
-        Kind.V4A: ("*** Begin Patch\n*** Update File: a\n", "@@\n-a\n+b\n", "*** End Patch"),
-        Kind.UNIFIED: ("--- a/a\n+++ b/a\n", "@@ -1 +1 @@\n-a\n+b\n", ""),
-        Kind.SEARCH_REPLACE: ("", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", ""),
-    }[kind]
+        notations.V4A: ("*** Begin Patch\n*** Update File: a\n", "@@\n-a\n+b\n", "*** End Patch"),
+        notations.UNIFIED: ("--- a/a\n+++ b/a\n", "@@ -1 +1 @@\n-a\n+b\n", ""),
+        notations.SEARCH_REPLACE: ("", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", ""),
+    }[notation]
     source = hunks[0] + hunks[1] * 10_000 + hunks[2]
-    done = engine.carry_out(Patch(kind=kind, files={"a": b"a\n" * 20_000}, patch=source))
+    done = engine.carry_out(Patch(notation=notation, files={"a": b"a\n" * 20_000}, patch=source))
     assert done.failure is not None
     assert (done.failure.code, done.files) == (Code.TOO_LARGE, {})
     assert f"{plan.LIMIT_HUNKS:,}" in done.failure.message
@@ -240,7 +240,7 @@ def test_a_patch_of_many_wrappers_and_markers_is_read_soon() -> None:
 )
 def test_many_rows_that_may_have_lost_their_blank_are_read_soon(content: str, body: str) -> None:
     patch = f"*** Begin Patch\n*** Update File: a\n@@\n{body}*** End Patch"
-    done = engine.carry_out(Patch(kind=Kind.V4A, files={"a": content.encode()}, patch=patch))
+    done = engine.carry_out(Patch(notation=notations.V4A, files={"a": content.encode()}, patch=patch))
     assert done.failure is not None
 
 
@@ -362,8 +362,8 @@ def one_hunk(request: Replace | Patch) -> Replace | Patch:
 
 def as_call(request: Replace | Patch) -> dict[str, object]:
     if isinstance(request, Patch):
-        path = {"path": "a"} if request.kind is Kind.SEARCH_REPLACE else {}
-        return call("patch", mode=request.kind.value, patch=request.patch, **path)
+        path = {"path": "a"} if not request.notation.names_files else {}
+        return call("patch", mode=request.notation.name, patch=request.patch, **path)
     (hunk,) = request.hunks
     hint = {"start_line": hunk.line_number} if hunk.line_number else {}
     strings = {"old_string": hunk.old, "new_string": hunk.new}

@@ -6,9 +6,10 @@ Where files are made from the table, the gate says how to make them again.
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,11 +20,14 @@ import pytest
 from bench import Bench
 from handrail.agent import tools
 from handrail.agent.tools import call as tool_call
+from handrail.agent.tools import patch
 from handrail.agent.turn import loop
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.change import Status
+from handrail.core.engine import jsonl
 from handrail.core.failure import Code, Failure
-from handrail.core.patches.hunk import FilePatch, Operation
+from handrail.core.patches import notations, reply
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.lsp import protocol, settings
@@ -86,6 +90,64 @@ async def test_a_tool_does_nothing_but_what_its_kind_says(
     await bench.turn()
     assert (bench.root / "a.py").read_bytes() == b"x\n"
     assert "of kind 'read'" in bench.texts()[0]
+
+
+ARROW = "=> old\n=> new"
+
+
+def add_notation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notation of two rows, `=> OLD` and `=> NEW`, below the name of their file."""
+
+    def read(text: str, path: str, others: tuple[str, ...]) -> tuple[FilePatch, ...] | Failure:
+        old, new = (row.removeprefix("=> ") for row in text.strip().split("\n"))
+        return (FilePatch(path=path, operation=Operation.UPDATE, hunks=(Hunk(number=1, old=old, new=new),)),)
+
+    def ends_at(lines: Sequence[str], at: int) -> int | None:
+        return at + 2 if lines[at].startswith("=> ") else None
+
+    arrow = notations.Notation(
+        name="arrow", read=read, names_files=False, title="arrows", example=ARROW, ends_at=ends_at
+    )
+    monkeypatch.setitem(notations.NOTATIONS, "arrow", arrow)
+
+
+async def test_a_notation_is_one_entry(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
+    add_notation(monkeypatch)
+    offer = patch.tool().offer
+    assert json.dumps({"mode": "arrow", "path": "a.py", "patch": ARROW}) in offer.description
+    assert json.loads(offer.schema)["properties"]["mode"]["enum"][-1] == "arrow"
+    lay_out(bench.root, {"a.py": b"old\n", "b.py": b"old\n"})
+    bench.says(
+        answer("", call("patch", mode="arrow", path="a.py", patch=ARROW)),
+        answer(f"This is it:\n\nb.py\n\n{ARROW}\n"),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert [outcome.status for outcome in report.outcomes] == [Status.LANDED] * 2
+    assert [(bench.root / name).read_bytes() for name in ("a.py", "b.py")] == [b"new\n"] * 2
+
+
+def test_the_bare_engine_knows_a_new_notation(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_notation(monkeypatch)
+    files = {name: base64.b64encode(b"old\n").decode() for name in ("a.py", "b.py")}
+    request = {"kind": "arrow", "files": files, "patch": f"b.py\n\n{ARROW}\n"}
+    assert jsonl.answer(json.dumps(request).encode())["files"] == {
+        "b.py": base64.b64encode(b"new\n").decode()
+    }
+
+
+def test_a_fence_around_a_new_notation_is_only_wrapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_notation(monkeypatch)
+    (block,) = reply.read(f"Here:\n\na.py\n```\n{ARROW}\n```\n").blocks
+    assert (str(block.notation), block.path, block.text) == ("arrow", "a.py", ARROW)
+
+
+def test_the_documentation_of_the_engine_names_all_notations() -> None:
+    kinds = " | ".join(f'"{name}"' for name in notations.NOTATIONS)
+    page = Path(__file__).parents[1] / "docs" / "engine.md"
+    assert f'"kind": {kinds},' in page.read_text(encoding="utf-8"), (
+        f"docs/engine.md: the kinds are now {kinds}"
+    )
 
 
 def test_a_failure_code_is_one_entry(

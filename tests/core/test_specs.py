@@ -164,7 +164,9 @@ def test_reply(case: Case) -> None:
     found = reply.read(case["reply"])
     lines: list[str] = []
     for block in found.blocks:
-        lines.append(f"{block.notation} {' or '.join((block.path or '(no file name)', *block.others))}")
+        lines.append(
+            f"{block.notation or 'whole_file'} {' or '.join((block.path or '(no file name)', *block.others))}"
+        )
         lines += ["| " + line for line in block.text.split("\n")]
         lines[-1:] = [] if lines[-1] == "| " else lines[-1:]
     case.check(blocks="".join(line + "\n" for line in lines) or "none\n", prose=found.prose + "\n")

@@ -24,9 +24,9 @@ def test_the_tools_that_every_client_gets_cost_no_more_than_so_many_tokens() -> 
     assert sum(tokens.tools().values()) <= tokens.BOUND
 
 
-@pytest.mark.parametrize("mode", patch.MODES)
+@pytest.mark.parametrize("mode", patch.modes())
 async def test_the_example_of_each_mode_lands(mode: str, bench: Bench) -> None:
-    example = patch.EXAMPLES[mode]
+    example = patch.modes()[mode]
     assert json.dumps(example) in TOOLS["patch"].offer.description
     assert example.get("mode", "replace") == mode, "the default mode is replace"
     lay_out(bench.root, {"a.py": BEFORE})

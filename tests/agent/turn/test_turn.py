@@ -17,6 +17,7 @@ from handrail.core.documents.change import Status
 from handrail.core.engine import engine
 from handrail.core.failure import Code
 from handrail.core.ledger.report import Ended, State, Superseded
+from handrail.core.patches import notations
 from handrail.ports import DENY, CheckpointError
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -360,7 +361,7 @@ async def test_a_turn_and_the_bare_engine_do_the_same(
     files = {"c.txt": b"three\n"} | ({} if before is None else {"a.txt": before})
     lay_out(bench.root, files)
     patch = f"*** Begin Patch\n{section}*** End Patch\n"
-    done = engine.carry_out(engine.Patch(kind=engine.Kind.V4A, files=files, patch=patch))
+    done = engine.carry_out(engine.Patch(notation=notations.V4A, files=files, patch=patch))
     bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
     (outcome,) = (await bench.turn()).outcomes
     codes = [failure and failure.code for failure in (outcome.failure, done.failure)]

@@ -1,41 +1,42 @@
 """
 Change parts of documents, in any notation that models write.
 
-The mode names the notation; `core.patch` reads it. The paths that a checkpoint must cover come from the
-very parser whose result is applied.
+The mode names the notation; `core/patches/notations` has the table of them. The paths that a checkpoint must
+cover come from the very parser whose result is applied.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 
 from handrail.agent.tools import call
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
-from handrail.core.patches import notations as notation
-from handrail.core.patches.notations import FilePatch, Hunk, Operation
+from handrail.core.patches.notations import NOTATIONS, FilePatch, Hunk, Notation, Operation
 from handrail.core.policy.tool_kind import ToolKind
 
 NAMED_FILE = re.compile(
     r"^(?:[ \t]*\*\*\* ?(?:Add|Update|Delete) File:[ \t]*|\+\+\+ (?:b/)?)(\S.*?)\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
-# In arguments that are no JSON, or name the file by another word.
+REPLACE = "replace"  # the mode that is no notation: plain search and replacement strings
+EXAMPLE = {"path": "a.py", "old_string": "def f():\n    x = 1\n", "new_string": "def f():\n    x = 2\n"}
+# In arguments that are not JSON, or name the file by another word.
 NAMED_PATH = re.compile(r"""["']?\b(?:file_?)?(?:path|name)["']?\s*:\s*["']([^"'\\\n]{1,1000})["']""")
 
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:
     """Read the arguments of a call."""
     mode = arguments.get("mode", "replace")
-    reader = MODES.get(mode) if isinstance(mode, str) else None
-    if reader is None:
-        return call.bad("mode", "one of " + ", ".join(MODES))
+    notation = NOTATIONS.get(mode) if isinstance(mode, str) else None
+    if notation is None and mode != REPLACE:
+        return call.bad("mode", "one of " + ", ".join(modes()))
     partial = call.flag(arguments, "partial")
     if isinstance(partial, Failure):
         return partial
-    patches = reader(arguments)
+    patches = _replace(arguments) if notation is None else _patch(notation, arguments)
     if isinstance(patches, Failure):
         path = _named_file(arguments)
         if not path or unwritable(path):
@@ -64,34 +65,16 @@ def _replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
     return (FilePatch(path=str(path), operation=Operation.UPDATE, hunks=(hunk,)),)
 
 
-def _search_replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
-    path, text = call.path(arguments), call.text(arguments, "patch")
+def _patch(notation: Notation, arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    path = "" if notation.names_files else call.path(arguments)
+    text = call.text(arguments, "patch")
     if isinstance(path, Failure):
         return path
     if isinstance(text, Failure):
         return text
     others = arguments.get("other_paths")  # as `paste` reads them; no model is told of it
     names = tuple(name for name in others if isinstance(name, str)) if isinstance(others, list) else ()
-    found = notation.parse_search_replace(path, text, names)
-    return found if isinstance(found, Failure) else (found,)
-
-
-def _v4a(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
-    text = call.text(arguments, "patch")
-    return text if isinstance(text, Failure) else notation.parse_v4a(text)
-
-
-def _unified(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
-    text = call.text(arguments, "patch")
-    return text if isinstance(text, Failure) else notation.parse_unified(text)
-
-
-MODES: dict[str, Callable[[call.Arguments], tuple[FilePatch, ...] | Failure]] = {
-    "replace": _replace,
-    "v4a": _v4a,
-    "search_replace": _search_replace,
-    "udiff": _unified,
-}
+    return notation.read(text, path, names)
 
 
 def _named_file(arguments: call.Arguments) -> str:
@@ -111,66 +94,62 @@ def named_in(raw: str) -> str:
     return named_files.pop() if len(named_files) == 1 else ""
 
 
-# One example for each mode, as the arguments of a call; the first mode is the default.
-EXAMPLES: Mapping[str, Mapping[str, str]] = {
-    "replace": {
-        "path": "a.py",
-        "old_string": "def f():\n    x = 1\n",
-        "new_string": "def f():\n    x = 2\n",
-    },
-    "v4a": {
-        "mode": "v4a",
-        "patch": (
-            "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n-    x = 1\n+    x = 2\n"
-            "*** Add File: b.py\n+y = 1\n*** End Patch"
-        ),
-    },
-    "search_replace": {
-        "mode": "search_replace",
-        "path": "a.py",
-        "patch": "<<<<<<< SEARCH\n    x = 1\n=======\n    x = 2\n>>>>>>> REPLACE",
-    },
-    "udiff": {
-        "mode": "udiff",
-        "patch": "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n def f():\n-    x = 1\n+    x = 2\n",
-    },
-}
-DESCRIPTION = "\n".join(
-    (
-        "Change parts of files. The default mode is replace: old_string, which must occur once, becomes "
-        "new_string. If it occurs more often, take more lines around it, or give start_line or replace_all. "
-        "Copy old text exactly as the file has it, without the line numbers of read_file. v4a and udiff "
-        "change several files in one call; search_replace takes one or more blocks for path. If one edit of "
-        "a call does not fit, none is made, unless partial is true. An example for each mode:",
-        *(json.dumps(example) for example in EXAMPLES.values()),
-    )
-)
+# ---- What models are told ---------------------------------------------------------------------------
 
-TOOL = call.Tool(
-    kind=ToolKind.EDIT,
-    offer=call.offer(
-        "patch",
-        DESCRIPTION,
-        {
-            "mode": {
-                "type": "string",
-                "enum": list(MODES),
-                "default": "replace",
-                "description": "How the edit is written.",
-            },
-            "path": {"type": "string", "description": "The file. Required in replace and search_replace."},
-            "old_string": {"type": "string", "description": "Required in replace: the exact current text."},
-            "new_string": {"type": "string", "description": "Required in replace: the text in its place."},
-            "replace_all": {"type": "boolean", "default": False, "description": "Everywhere in the file."},
-            "start_line": {"type": "integer", "minimum": 1, "description": "Line where old_string begins."},
-            "patch": {"type": "string", "description": "Required in v4a, search_replace and udiff."},
-            "partial": {
-                "type": "boolean",
-                "default": False,
-                "description": "Make the edits that fit, although others of the call do not.",
-            },
+
+def modes() -> dict[str, dict[str, str]]:
+    """All modes, each with an example as the arguments of a call; the first is the default."""
+    examples = {REPLACE: EXAMPLE}
+    for notation in NOTATIONS.values():
+        path = {} if notation.names_files else {"path": "a.py"}
+        examples[notation.name] = {"mode": notation.name, **path, "patch": notation.example}
+    return examples
+
+
+def _description() -> str:
+    several = _names(each.name for each in NOTATIONS.values() if each.names_files)
+    blocks = _names(each.name for each in NOTATIONS.values() if not each.names_files)
+    return "\n".join(
+        (
+            "Change parts of files. The default mode is replace: old_string, which must occur once, becomes "
+            "new_string. If it occurs more often, take more lines around it, or give start_line or "
+            "replace_all. Copy old text exactly as the file has it, without the line numbers of read_file. "
+            f"{several} change several files in one call; {blocks} takes one or more blocks for path. If one "
+            "edit of a call does not fit, none is made, unless partial is true. An example for each mode:",
+            *(json.dumps(example) for example in modes().values()),
+        )
+    )
+
+
+def _names(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def tool() -> call.Tool:
+    """The tool with all notations that there are."""
+    with_path = _names((REPLACE, *(each.name for each in NOTATIONS.values() if not each.names_files)))
+    properties = {
+        "mode": {
+            "type": "string",
+            "enum": list(modes()),
+            "default": REPLACE,
+            "description": "How the edit is written.",
         },
-        (),
-    ),
-    parse=parse,
-)
+        "path": {"type": "string", "description": f"The file. Required in {with_path}."},
+        "old_string": {"type": "string", "description": "Required in replace: the exact current text."},
+        "new_string": {"type": "string", "description": "Required in replace: the text in its place."},
+        "replace_all": {"type": "boolean", "default": False, "description": "Everywhere in the file."},
+        "start_line": {"type": "integer", "minimum": 1, "description": "Line where old_string begins."},
+        "patch": {"type": "string", "description": f"Required in {_names(NOTATIONS)}."},
+        "partial": {
+            "type": "boolean",
+            "default": False,
+            "description": "Make the edits that fit, although others of the call do not.",
+        },
+    }
+    offer = call.offer("patch", _description(), properties, ())
+    return call.Tool(kind=ToolKind.EDIT, offer=offer, parse=parse)
+
+
+TOOL = tool()

@@ -16,13 +16,12 @@ from textwrap import dedent
 
 from handrail.core.conversation.message import Response, StopReason, ToolCall
 from handrail.core.patches import reply
-from handrail.core.patches.reply import Block, Notation
+from handrail.core.patches.reply import Block
 from handrail.core.patches.v4a import BEGIN, END
 
 PREFIX = "text"  # the ids of such calls begin so
 LOOKED_AT_CHARS = 200_000
 LIMIT_OBJECTS = 50  # looked at in one answer
-NAMES_FILE = re.compile(r"^(?:--- |\+\+\+ |diff --git |rename )\S", re.MULTILINE)
 # What may stand between the beginning of a line and the JSON of a call.
 OPENS = re.compile(
     r"^[ \t]{0,20}(?:<[\w|:-]{1,40}(?:=(?P<name>[\w.-]{1,80}))?[^<>\n]{0,80}>|\[TOOL_CALLS\])?"
@@ -79,19 +78,19 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
 
 def has_lost_edit(text: str, tools: Set[str]) -> bool:
     """Whether *text* has an edit that names no file, so that nobody can make it."""
-    if "patch" not in tools or "SEARCH" not in text:
+    if "patch" not in tools:
         return False
     blocks = reply.read(text[:LOOKED_AT_CHARS]).blocks
-    return any(block.notation is Notation.SEARCH_REPLACE and not block.path for block in blocks)
+    return any(_needs_path(block) and not block.path for block in blocks)
 
 
 def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
     """The call that an edit block stands for, by the id *name*."""
-    if block.notation is Notation.WHOLE_FILE:
+    if block.notation is None:
         written = json.dumps({"path": block.path, "content": block.text})
         return ToolCall(id=name, name="write_file", arguments=written)
-    arguments: dict[str, object] = {"mode": block.notation.value, "patch": block.text, "partial": partial}
-    if block.notation is Notation.SEARCH_REPLACE:
+    arguments: dict[str, object] = {"mode": block.notation.name, "patch": block.text, "partial": partial}
+    if _needs_path(block):
         arguments["path"] = block.path
         arguments |= {"other_paths": list(block.others)} if block.others else {}
     return ToolCall(id=name, name="patch", arguments=json.dumps(arguments))
@@ -106,15 +105,14 @@ def _edits(text: str, before: Written) -> tuple[Sequence[ToolCall], str]:
 
 
 def _is_edit(block: Block, before: Written) -> bool:
-    match block.notation:
-        case Notation.V4A:
-            return END in block.text  # without it, it may be a file that was quoted
-        case Notation.SEARCH_REPLACE:
-            return bool(block.path)
-        case Notation.UNIFIED:
-            return not before.has_edited and NAMES_FILE.search(block.text) is not None
-        case Notation.WHOLE_FILE:
-            return False
+    notation = block.notation
+    if notation is None or (notation.may_report and before.has_edited):
+        return False
+    return notation.is_edit(block.text) and (notation.names_files or bool(block.path))
+
+
+def _needs_path(block: Block) -> bool:
+    return block.notation is not None and not block.notation.names_files
 
 
 def _objects(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:

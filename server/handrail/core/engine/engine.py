@@ -10,24 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.patches import file_names, notations, reply
+from handrail.core.patches import file_names, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, nothing
-from handrail.core.patches.reply import Notation
+from handrail.core.patches.notations import Notation
 from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
-
-
-class Kind(StrEnum):
-    """The notation of a patch over files."""
-
-    V4A = "v4a"
-    UNIFIED = "udiff"
-    SEARCH_REPLACE = "search_replace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +37,10 @@ class Patch:
 
     Attributes:
         files: The files that there are; a path that is not among them has none.
-        patch: For SEARCH_REPLACE with one file, blocks for that file; else each block is below a file name.
+        patch: If its notation names no files: blocks for the only file, or each below a file name.
     """
 
-    kind: Kind
+    notation: Notation
     files: Mapping[str, bytes]
     patch: str
 
@@ -97,29 +88,25 @@ def failed(failure: Failure) -> Reply:
 
 
 def _read(request: Patch) -> tuple[FilePatch, ...] | Failure:
-    match request.kind:
-        case Kind.V4A:
-            return notations.parse_v4a(request.patch)
-        case Kind.UNIFIED:
-            return notations.parse_unified(request.patch)
-        case Kind.SEARCH_REPLACE:
-            return _blocks(request)
+    if request.notation.names_files:
+        return request.notation.read(request.patch, "", ())
+    return _blocks(request)
 
 
 def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
-    """SEARCH/REPLACE blocks; with several files, or none, a name above each block says which it is for."""
+    """Blocks that name no file; with several files, or none, a name above each block says which it is for."""
+    notation = request.notation
     if len(request.files) == 1:
-        only = notations.parse_search_replace(next(iter(request.files)), request.patch)
-        return only if isinstance(only, Failure) else (only,)
+        return notation.read(request.patch, next(iter(request.files)), ())
     found: list[FilePatch] = []
     for block in reply.read(request.patch).blocks:
-        if block.notation is not Notation.SEARCH_REPLACE or not block.path:
-            return nothing("SEARCH/REPLACE blocks, each below the name of its file")
-        file = notations.parse_search_replace(block.path, block.text, block.others)
-        if isinstance(file, Failure):
-            return file
-        found.append(file)
-    return tuple(found) or nothing("'<<<<<<< SEARCH', '=======' and '>>>>>>> REPLACE' lines")
+        if block.notation is not notation or not block.path:
+            return nothing(f"{notation.title}, each below the name of its file")
+        files = notation.read(block.text, block.path, block.others)
+        if isinstance(files, Failure):
+            return files
+        found += files
+    return tuple(found) or nothing(f"{notation.title}, each below the name of its file")
 
 
 # ---- Planning -------------------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from typing import NoReturn
 
 from handrail.core.documents.text import to_lf
 from handrail.core.engine import engine
-from handrail.core.engine.engine import Kind, Patch, Replace, Reply, Request
+from handrail.core.engine.engine import Patch, Replace, Reply, Request
 from handrail.core.failure import Failure
 from handrail.core.patches.hunk import Hunk
+from handrail.core.patches.notations import NOTATIONS
 
 BAD_REQUEST = "bad-request"  # no `Code`: it says something of a line, never of an edit
 
@@ -116,15 +117,16 @@ def _request(fields: Fields) -> Request:
     kind = fields.get("kind")
     if kind == "replace":
         return _replace(fields)
-    if kind not in {one.value for one in Kind} if isinstance(kind, str) else True:
-        raise BadRequest(f"'kind' must be one of replace, {', '.join(Kind)}.")
+    notation = NOTATIONS.get(kind) if isinstance(kind, str) else None
+    if notation is None:
+        raise BadRequest(f"'kind' must be one of replace, {', '.join(NOTATIONS)}.")
     files = fields.get("files")
     if not isinstance(files, dict):
         raise BadRequest("'files' must be an object of path to base64.")
     raw = {_path(path, "files"): _bytes(value, f"files[{path!r}]") for path, value in files.items()}
     if len({engine.identity(path) for path in raw}) < len(raw):
         raise BadRequest("'files' has two paths for the same file.")
-    return Patch(kind=Kind(str(kind)), files=raw, patch=_text(fields.get("patch"), "patch"))
+    return Patch(notation=notation, files=raw, patch=_text(fields.get("patch"), "patch"))
 
 
 def _replace(fields: Fields) -> Replace:

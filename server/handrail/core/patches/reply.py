@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from handrail.core.documents.text import to_lf
-from handrail.core.patches import naming
+from handrail.core.patches import naming, notations
+from handrail.core.patches.notations import Notation
 from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
 from handrail.core.patches.unified import RANGE, is_file_head
 from handrail.core.patches.v4a import BEGIN, END
@@ -30,15 +30,6 @@ DIFFS = ("diff", "patch")
 PROSE = ("markdown", "md", "mdx", "txt", "text", "rst")
 
 
-class Notation(StrEnum):
-    """How a block is written."""
-
-    V4A = "v4a"
-    SEARCH_REPLACE = "search_replace"
-    UNIFIED = "udiff"
-    WHOLE_FILE = "whole_file"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """
@@ -48,13 +39,13 @@ class Block:
     envelope without its end, which is refused where it is read.
 
     Attributes:
-        notation: How it is written.
+        notation: How it is written; None for the whole content of a file.
         path: The file name that stands by it; empty where the text itself names files, or none was found.
         text: The block with LF; for a whole file its content.
         others: Other names that may be meant by what stands by it.
     """
 
-    notation: Notation
+    notation: Notation | None
     path: str
     text: str
     others: tuple[str, ...] = ()
@@ -62,7 +53,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The blocks of a reply in order, all SEARCH/REPLACE blocks of one file as one; and the rest of it."""
+    """The blocks of a reply in order, all blocks below the name of one file as one; and the rest of it."""
 
     blocks: tuple[Block, ...]
     prose: str
@@ -78,15 +69,16 @@ def read(reply: str) -> Reply:
 
 def _grouped(blocks: list[Block]) -> tuple[Block, ...]:
     kept: list[Block] = []
-    first: dict[str, int] = {}
+    first: dict[tuple[Notation, str], int] = {}
     for block in blocks:
-        if block.notation is Notation.SEARCH_REPLACE and block.path in first:
-            earlier = kept[first[block.path]]
-            kept[first[block.path]] = replace(earlier, text=f"{earlier.text}\n{block.text}")
+        if block.notation is None or block.notation.names_files:
+            kept.append(block)
             continue
-        if block.notation is Notation.SEARCH_REPLACE:
-            first[block.path] = len(kept)
-        kept.append(block)
+        at = first.setdefault((block.notation, block.path), len(kept))
+        if at == len(kept):
+            kept.append(block)
+        else:
+            kept[at] = replace(kept[at], text=f"{kept[at].text}\n{block.text}")
     return tuple(kept)
 
 
@@ -113,11 +105,13 @@ class _Reader:
                 self.at += 1
                 self.floor, self.mark, self.wrapping = self.at, "", -1
             elif line.rstrip() == BEGIN or (self.at < self.last_end and SECTION_HEAD.match(line)):
-                self._take(Notation.V4A, "", self._end(BEGIN, END))
+                self._take(notations.V4A, "", self._end(BEGIN, END))
             elif opens_block(self.lines, self.at):
                 self._search_replace()
             elif DIFF_START.match(line) or is_file_head(self.lines, self.at):
-                self._take(Notation.UNIFIED, "", self._diff_end())
+                self._take(notations.UNIFIED, "", self._diff_end())
+            elif own := self._own_end():
+                self._take(own[0], "" if own[0].names_files else self._path_of_block(), own[1])
             elif fence := FENCE.match(line):
                 self._fence(fence)
             else:
@@ -126,11 +120,18 @@ class _Reader:
 
     def _take(self, notation: Notation, path: str, end: int) -> None:
         text = "\n".join(self.lines[self.at : end])
-        others = self.others if notation is Notation.SEARCH_REPLACE and path else ()
+        others = self.others if path else ()
         self.blocks.append(Block(notation=notation, path=path, text=text, others=others))
         self.at = self.floor = end
 
     # ---- Where blocks end -------------------------------------------------------------------------
+
+    def _own_end(self) -> tuple[Notation, int] | None:
+        """The notation that says itself that a block begins here, and the line past its end."""
+        for notation in notations.NOTATIONS.values():
+            if notation.ends_at is not None and (end := notation.ends_at(self.lines, self.at)) is not None:
+                return notation, max(end, self.at + 1)
+        return None
 
     def _end(self, begin: str, end: str) -> int:
         """The line past an envelope; one that is cut short ends where the next begins, or with the reply."""
@@ -152,11 +153,11 @@ class _Reader:
             at = len(self.lines)
         end = block_end(self.lines, start)
         if not last and end is not None:
-            self._take(Notation.SEARCH_REPLACE, self.path, end)
+            self._take(notations.SEARCH_REPLACE, self.path, end)
             if self.lines[end - 1].startswith("="):  # the fence behind it shows that this is the end
                 self.blocks[-1] = replace(self.blocks[-1], text=f"{self.blocks[-1].text}\n```")
             return
-        self._take(Notation.SEARCH_REPLACE, self.path, last + 1 if last else at)
+        self._take(notations.SEARCH_REPLACE, self.path, last + 1 if last else at)
         if not last:
             # Cut short: what follows may be another file's, and its name may stand inside this text.
             self.path, self.floor = "", start + 1
@@ -199,9 +200,9 @@ class _Reader:
         is_sure = is_sure and not (path.endswith(PROSE) and self._may_be_inner(fence, closing))
         text = "".join(line + "\n" for line in self.lines[self.at + 1 : closing])
         block = _fenced(language, path, text)
-        if block is not None and block.notation is Notation.WHOLE_FILE and not is_sure:
+        if block is not None and block.notation is None and not is_sure:
             lines = "".join(f"+{line}\n" for line in text.splitlines())
-            block = Block(notation=Notation.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")
+            block = Block(notation=notations.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")
         if block is None:
             self.prose += self.lines[self.at : closing + 1]
             if self._holds_name(closing):
@@ -261,7 +262,12 @@ class _Reader:
     def _opens_block(self, at: int) -> bool:
         line = self.lines[at]
         opens = line.rstrip() == BEGIN or DIFF_START.match(line) or is_file_head(self.lines, at)
-        return bool(opens) or opens_block(self.lines, at)
+        own = (each.ends_at for each in notations.NOTATIONS.values() if each.ends_at is not None)
+        return (
+            bool(opens)
+            or opens_block(self.lines, at)
+            or any(ends(self.lines, at) is not None for ends in own)
+        )
 
     # ---- File names -------------------------------------------------------------------------------
 
@@ -317,5 +323,5 @@ def _fenced(language: str, path: str, text: str) -> Block | None:
         if not path and not begins:
             return None
         head = f"--- {path}\n+++ {path}\n" if path else ""
-        return Block(notation=Notation.UNIFIED, path="", text=head + ("" if begins else "@@\n") + text)
-    return Block(notation=Notation.WHOLE_FILE, path=path, text=text) if path else None
+        return Block(notation=notations.UNIFIED, path="", text=head + ("" if begins else "@@\n") + text)
+    return Block(notation=None, path=path, text=text) if path else None
