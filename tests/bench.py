@@ -16,6 +16,7 @@ from handrail.adapters.models.scripted import Scripted
 from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
+from handrail.agent import restoring
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import RestoreReport, Wish
 from handrail.core.conversation.message import (
@@ -27,8 +28,15 @@ from handrail.core.conversation.message import (
     ToolOffer,
 )
 from handrail.core.ledger.report import Event, TurnReport
-from handrail.ports import ALLOW, Editor, Ports, Provider, Question, Terms
-from handrail.testing import script
+from handrail.ports import ALLOW, Editor, HandrailError, Ports, Provider, Question, Terms
+from handrail.testing import script, snapshot
+
+
+def outline(report: RestoreReport) -> list[object]:
+    """What became of each document, without the reasons, which may be found at another moment."""
+    uris = [report.restored, report.unchanged, report.deleted]
+    uris += [tuple(each.uri for each in found) for found in (report.partial, report.conflicts)]
+    return [*(sorted(each) for each in uris), report.conversation]
 
 
 class Yes:
@@ -150,8 +158,19 @@ class Bench:
     async def turn(self, session: str | None = None) -> TurnReport:
         return await self.host.wait(self.host.start("Do it.", session).id)
 
-    async def restore(self, checkpoint: str, **wished: Any) -> RestoreReport:
-        return await self.host.restore(Wish(checkpoint=checkpoint, **wished))
+    async def restore(self, checkpoint: str, *, is_foreseen: bool = True, **wished: Any) -> RestoreReport:
+        """Restores a checkpoint, and asserts that this had been foreseen, without a change to any file."""
+        wish = Wish(checkpoint=checkpoint, **wished)
+        files = snapshot(self.root)
+        foreseen: list[object]
+        try:
+            foreseen = outline(await restoring.foresee(self.host, wish))
+        except HandrailError as error:
+            foreseen = [error]
+        assert snapshot(self.root) == files
+        report = await restoring.restore(self.host, wish)
+        assert (foreseen == outline(report)) is is_foreseen, f"{foreseen}\n{report}"
+        return report
 
     def texts(self, session: str = "s-1") -> list[str]:
         """The text of every result in the history."""

@@ -35,6 +35,8 @@ export type Tier = "safe" | "normalised" | "anchored";
 
 export type PathChange = "created" | "changed" | "deleted";
 
+export type CheckpointKind = "turn" | "quickFix" | "undo" | "restore" | "redo";
+
 export type ApprovalKind = "command" | "file" | "outside" | "tool" | "question" | "saving" | "appeared";
 
 export type ApprovalEnd = "answered" | "timedOut" | "withdrawn";
@@ -179,6 +181,8 @@ export interface CheckpointPath {
 
 /** What documents held before a turn changed them. */
 export interface Checkpoint {
+  /** What it was taken before: a `turn` (of a model, or of edits given by another program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore. */
+  kind: CheckpointKind;
   /** The checkpoint's id, which is the id of its turn. */
   id: string;
   /** The session's id; empty for a quick fix and for changes undone in a review. */
@@ -491,6 +495,34 @@ export interface CheckpointRestoreParams {
   files?: boolean;
   /** Undo only what the turn changed in these lines of the current text; `uris` must then name exactly one document. */
   range?: Range;
+  /** Whether to change nothing, and only return the report that the restore would have now. An editor that refuses an edit, or a file that cannot be written, shows only in a real restore. */
+  dryRun?: boolean;
+}
+
+/** Which restore to take back. */
+export interface CheckpointRedoParams {
+  /** The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone yet. */
+  checkpoint?: string;
+  /** As for `checkpoint.restore`. */
+  dryRun?: boolean;
+}
+
+/** Which text to read. */
+export interface CheckpointReadParams {
+  /** Id of a turn or a step. */
+  checkpoint: string;
+  /** The document. */
+  uri: string;
+  /** Whether to read what the turn left; by default, what there was before the turn or step. */
+  after?: boolean;
+}
+
+/** What a document held. */
+export interface CheckpointText {
+  /** The text; null if there was no document, or it was not text. */
+  text: string | null;
+  /** Whether there was a document. */
+  exists: boolean;
 }
 
 /** Which checkpoints to remove. */
@@ -1661,6 +1693,12 @@ export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 
 /** Undoes a turn or a step; what the user has typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
+
+/** Takes a restore back: documents are again as before it, and so is the conversation if it was rolled back too. */
+export const CHECKPOINT_REDO = "handrail/checkpoint/redo";
+
+/** Returns the text that a document had before a turn or step, or that the turn left. */
+export const CHECKPOINT_READ = "handrail/checkpoint/read";
 
 /** Removes checkpoints, or enforces the limits. */
 export const CHECKPOINT_PRUNE = "handrail/checkpoint/prune";

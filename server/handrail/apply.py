@@ -27,6 +27,7 @@ from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.home import state_folder
 from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
+from handrail.agent import restoring
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import Wish
 from handrail.core.documents.change import Status
@@ -135,7 +136,7 @@ class _Applying:
     async def _taken_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
         assert report.checkpoint is not None
         try:
-            restored = await turn.host.restore(Wish(checkpoint=report.checkpoint))
+            restored = await restoring.restore(turn.host, Wish(checkpoint=report.checkpoint))
         except CheckpointError as error:
             self.show.note(f"error: the edits that landed could not be undone: {error}")
             return report

@@ -28,6 +28,7 @@ from handrail.core.conversation.journal import (
     Rewound,
     Said,
     Told,
+    ToldTurn,
     Touched,
 )
 from handrail.core.conversation.label import shortened
@@ -131,6 +132,17 @@ class Archive:
                 f"Session {session!r} knows nothing of {wanted.before!r}; only documents can be taken back."
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
+
+    async def left(self, session: str, wanted: Rewound) -> tuple[ToldTurn, ...]:
+        """The turns that a session would have once it has gone back. Raises UnknownSession."""
+        entries = await self._entries(session)
+        changes = await self.changes(session, wanted)
+        return journal.replay([*entries, wanted] if changes else entries).turns
+
+    async def went_back(self, session: str, restore: str) -> bool:
+        """Whether a session went back with a restore, which is named by its checkpoint."""
+        entries = await self.journals.load(session) or ()
+        return any(isinstance(each, Rewound) and each.id == restore for each in entries)
 
     async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:
         """A session once it has gone back. Raises UnknownSession if that cannot be written down."""

@@ -7,15 +7,13 @@ The host is where a client's wishes arrive and from where it is told what happen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from handrail import prompts
 from handrail.agent import queue
 from handrail.agent.archive import Archive
-from handrail.agent.restore import restore, rewind
-from handrail.agent.restore.undone import undone
 from handrail.agent.review.reviews import Reviews
 from handrail.agent.turn import ending
 from handrail.agent.turn.command.background import Background
@@ -30,7 +28,7 @@ from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
 from handrail.core.conversation.journal import Begun, Over, ToldTurn
-from handrail.core.conversation.label import label_of, shortened
+from handrail.core.conversation.label import label_of
 from handrail.core.conversation.message import Excerpt, Picture, UserMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Finish
@@ -355,46 +353,3 @@ class Host:
         self.ledger = ledger.fixed(self.ledger, known, fixed.outcome)
         self.on_ledger(self.ledger)
         return fixed
-
-    def _close_undone(
-        self, ports: Ports, wish: restore.Wish, report: restore.RestoreReport, gone: Collection[str]
-    ) -> None:
-        """Close the failures of what was restored, and of the turns that are *gone* from a conversation."""
-        turn = self.turns.get(wish.checkpoint.partition(".")[0])
-        began = turn.began if turn is not None else 0  # a turn of another process was before all of this one
-        later = {each.id for each in self.turns.values() if each.began > began or turn is None}
-        found = undone(ports, wish, report, {*gone, *(later if wish.following else ())})
-        failures = {each.id for each in self.ledger.mutations if found is not None and found.has(each)}
-        if failures:
-            self.ledger = self.ledger.without(failures)
-            self.on_ledger(self.ledger)
-
-    async def restore(self, wish: restore.Wish) -> restore.RestoreReport:
-        """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
-        ports = self.ports()
-        self.background.refuse_restore(wish.checkpoint, following=wish.following)
-        own = StepId(session="", turn=self.new_id("r"), number=1, label="", pinned=True)
-        way = await rewind.granted(ports, self.archive.of_turn, wish, own)
-        step = replace(way.step, label=shortened(way.step.label))
-        if way.back is None:
-            report = await restore.restore(ports, step, way.wish)
-            self._close_undone(ports, way.wish, report, ())
-            return report
-        self.at_rest(step.session)
-        release = self.archive.claimed(step.session)
-        self.rewinding.add(step.session)
-        try:
-            await self.archive.changes(step.session, way.back)  # raises before anything is touched
-            report = await restore.restore(ports, step, way.wish)
-            self._close_undone(ports, way.wish, report, ())
-            if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
-                return report
-            self.sessions[step.session], told = await self.archive.rewound(step.session, way.back, ports)
-            left = {each.turn for each in told.turns}
-            gone = {each.id for each in self.turns.values() if each.session == step.session} - left
-            self._close_undone(ports, way.wish, report, gone)
-        finally:
-            self.rewinding.discard(step.session)
-            release()
-        now = restore.Conversation(session=step.session, turns=told.turns)
-        return replace(report, conversation=now)

@@ -118,6 +118,20 @@ class CheckpointStep:
     call: str = ""
 
 
+class Origin(StrEnum):
+    """What a checkpoint was taken before."""
+
+    TURN = "turn"
+    QUICK_FIX = "quickFix"
+    UNDO = "undo"  # in a review
+    RESTORE = "restore"
+    REDO = "redo"  # a restore that was taken back
+
+
+RESTORING, REDOING = "Before restoring: ", "Before redoing: "  # how the labels of those two begin
+ORIGINS = {"q": Origin.QUICK_FIX, "u": Origin.UNDO, "r": Origin.RESTORE}  # by what ids begin with
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """
@@ -139,6 +153,12 @@ class Checkpoint:
     root: str
     steps: tuple[CheckpointStep, ...]
     paths: tuple[CheckpointPath, ...]
+
+    @property
+    def origin(self) -> Origin:
+        """What it was taken before."""
+        found = ORIGINS.get(self.id.partition("-")[0], Origin.TURN)
+        return Origin.REDO if found is Origin.RESTORE and self.label.startswith(REDOING) else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

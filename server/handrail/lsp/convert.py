@@ -287,6 +287,7 @@ def checkpoint(found: Checkpoint) -> protocol.Checkpoint:
         id=found.id,
         session=found.session,
         turn=found.turn,
+        kind=found.origin.value,
         label=found.label,
         time=found.time,
         root=found.root,

@@ -14,7 +14,7 @@ from handrail.core.checkpoint import Checkpoint, Image, KeptDocument
 from handrail.core.documents import diff, edit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.ports import Document, Ports
+from handrail.ports import CheckpointError, Document, Ports
 
 NOW = "now"
 
@@ -59,6 +59,21 @@ def place(ports: Ports, uri: str) -> str:
     """What a place is called, whatever the spelling of its folder; a symbolic link there is not followed."""
     folder, _, name = uri.rpartition("/")
     return f"{identity(ports, folder)}/{name}"
+
+
+async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> Text | bytes | None:
+    """
+    Returns what a document held before a turn or step, or what the turn left of it.
+
+    Returns:
+        A text, the bytes of a file that is not one, or None where there was no document. Raises
+        CheckpointError if the checkpoint does not have the document.
+    """
+    name = identity(ports, uri)
+    for kept, before, left in await _left(ports, checkpoint):
+        if identity(ports, kept.uri) == name:
+            return left if after else before
+    raise CheckpointError(f"Checkpoint {checkpoint} does not have the document {uri}.")
 
 
 Side = Text | bytes | None  # a text, what is none, nothing

@@ -31,11 +31,31 @@ async def rehearsed(ports: Ports, each: Restoration, lines: Lines | None) -> Int
     return listener.coming
 
 
-async def foreseen(ports: Ports, each: Restoration) -> Found:
-    """What taking *each* back would come to, as far as that does not depend on the editor."""
-    found = Found()
-    await take_back(replace(ports, editor=Listener(editor=ports.editor)), each, found)
-    return found
+async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, found: Found) -> None:
+    """
+    Tell *found* what taking *each* back, or some lines of it, would come to.
+
+    Args:
+        found: What restoring the documents before it would come to.
+    """
+    is_below_link = any(each.uri.startswith(f"{link}/") for link in found.deleted)
+    is_gone = is_below_link or _is_emptied(each, found)
+    listener = Listener(editor=ports.editor, gone=each.uri if is_gone else "")
+    if is_below_link:  # which leads elsewhere now, and will be gone
+        each = replace(each, identity="")
+    if lines is None:
+        await take_back(replace(ports, editor=listener), each, found)
+    else:
+        await take_back_lines(replace(ports, editor=listener), each, lines, found)
+
+
+def _is_emptied(each: Restoration, found: Found) -> bool:
+    """Whether a folder in the place of *each* would be removed, with all that the turn made in it."""
+    below = f"{each.uri}/"
+    left = [*found.unchanged, *found.restored, *(each.uri for each in found.conflicts)]
+    left += [each.uri for each in found.partial]
+    is_made = each.uri in each.made_folders or any(uri.startswith(below) for uri in found.deleted)
+    return is_made and not any(uri.startswith(below) for uri in left)
 
 
 @dataclass(kw_only=True)
@@ -46,13 +66,17 @@ class Listener:
     Attributes:
         editor: Asked for what there is.
         coming: What the document will be.
+        gone: The URI of a place where nothing will be by then.
     """
 
     editor: Editor
     coming: Intended | None = None
+    gone: str = ""
 
     async def read(self, uri: str) -> Document | Failure:
         """As it is."""
+        if uri == self.gone:
+            return Failure(code=Code.NO_SUCH_FILE, message="There is no such file.", uri=uri)
         return await self.editor.read(uri)
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
@@ -64,11 +88,11 @@ class Listener:
 
     async def read_bytes(self, uri: str) -> bytes | None:
         """As they are."""
-        return await self.editor.read_bytes(uri)
+        return None if uri == self.gone else await self.editor.read_bytes(uri)
 
     async def look(self, uri: str) -> Image | None:
         """As it is."""
-        return await self.editor.look(uri)
+        return Image(raw=None) if uri == self.gone else await self.editor.look(uri)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Note what becomes of the text; a file that is there cannot be made."""

@@ -14,7 +14,7 @@ from functools import partial
 
 from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
-from handrail.agent.restore.dry_run import foreseen, rehearsed
+from handrail.agent.restore.dry_run import foresee_one, rehearsed
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, held, names, pinned, targets, written
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -98,17 +98,9 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan: tuple[Restoration, ...] = ()
-    if wish.files:
-        plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
-    found = Found()
-    if wish.uris is not None:
-        plan, missing = _chosen(ports, plan, wish.uris)
-        reason = "The checkpoint does not have this document."
-        found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
+    plan, found = await _planned(ports, wish)
     # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
     made = tuple(each for each in plan if each.before.raw is None)
-    found.count = len(plan)
     before = await _restore(ports, step, wish, made, found) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
     if wish.lines is None:  # a folder that a command made where a file was
@@ -120,28 +112,49 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         before = None
     for update in found.refused:
         ports.editor.when_shown(update, partial(_shown_late, ports, step, update))
+    return _report(found, before)
+
+
+async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
+    """
+    Returns what `restore` would report, as far as that does not depend on the editor; changes nothing.
+
+    Raises:
+        CheckpointError: The checkpoint is not known, or cannot be read.
+    """
+    plan, found = await _planned(ports, wish)
+    # In the order of `restore`: a file may have its place only once what the turn made there is gone.
+    for each in sorted(plan, key=lambda each: each.before.raw is not None):
+        if wish.go_on(found.done, found.count):
+            await foresee_one(ports, each, wish.lines, found)
+        else:
+            found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+    return _report(found, None)
+
+
+async def _planned(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Found]:
+    """What a wish means, and what is known already of documents that cannot be restored."""
+    plan: tuple[Restoration, ...] = ()
+    found = Found()
+    if wish.files:
+        plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
+    if wish.uris is not None:
+        plan, missing = _chosen(ports, plan, wish.uris)
+        reason = "The checkpoint does not have this document."
+        found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
+    found.count = len(plan)
+    return plan, found
+
+
+def _report(found: Found, checkpoint: str | None) -> RestoreReport:
     return RestoreReport(
         restored=tuple(found.restored),
         unchanged=tuple(found.unchanged),
         deleted=tuple(found.deleted),
         partial=tuple(found.partial),
         conflicts=tuple(found.conflicts),
-        checkpoint=before,
+        checkpoint=checkpoint,
     )
-
-
-async def foresee(ports: Ports, wish: Wish) -> tuple[Conflict, ...]:
-    """
-    Returns the conflicts that a restore of documents would end with; changes nothing.
-
-    Raises:
-        CheckpointError: The checkpoint is not known.
-    """
-    plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
-    if wish.uris is not None:
-        plan, _ = _chosen(ports, plan, wish.uris)
-    found = [await foreseen(ports, each) for each in plan if not each.is_place]
-    return tuple(conflict for each in found for conflict in each.conflicts)
 
 
 def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) -> None:

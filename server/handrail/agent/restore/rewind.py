@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.restore.restore import Wish
-from handrail.core.checkpoint import Checkpoint, StepId
+from handrail.core.checkpoint import REDOING, RESTORING, Checkpoint, Origin, StepId
 from handrail.core.conversation.journal import Rewound
 from handrail.ports import CheckpointError, Ports
 
@@ -48,12 +48,23 @@ def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     for found in known:
         for name, call in ((found.id, ""), *((step.id, step.call) for step in found.steps)):
             if name == wish.checkpoint:
-                step = replace(own, session=found.session, label=f"Before restoring: {found.label}")
+                step = replace(own, session=found.session, label=_label(found))
                 if wish.conversation and not found.session:
                     raise CheckpointError(f"Checkpoint {name} belongs to no conversation.")
                 back = Rewound(id=own.turn, before=found.turn, call=call)
                 return Way(step=step, wish=wish, back=back if wish.conversation else None)
     return None
+
+
+def _label(found: Checkpoint) -> str:
+    """To restore the checkpoint of a restore is to redo what that undid, and the other way round."""
+    match found.origin:
+        case Origin.RESTORE:
+            return REDOING + found.label.removeprefix(RESTORING)
+        case Origin.REDO:
+            return RESTORING + found.label.removeprefix(REDOING)
+        case _:
+            return RESTORING + found.label
 
 
 def way_of_turn(

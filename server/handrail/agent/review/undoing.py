@@ -216,7 +216,7 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
     uris = [pending.uri, *((pending.origin.uri,) if pending.origin is not None else ())]
     wish = restore.Wish(checkpoint=pending.checkpoint, uris=uris, following=True)
     try:
-        if pending.origin is not None and (foreseen := await restore.foresee(ports, wish)):
+        if pending.origin is not None and (foreseen := (await restore.foresee(ports, wish)).conflicts):
             found.conflicts.append(_conflict(pending, hunk, foreseen[0].reason))
             return False
         report = await restore.restore(ports, step, wish)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from handrail.agent.restore.compare import compare, having
+from handrail.agent import restoring
+from handrail.agent.restore.compare import compare, having, read_kept
 from handrail.agent.restore.restore import Wish
+from handrail.agent.restoring import Redo
+from handrail.core.documents.text import Text
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import virtual
 from handrail.lsp.state import State, Wrong
@@ -42,7 +45,24 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
             lines=None if params.range is None else convert.lines(params.range),
             go_on=slow.go_on,
         )
-        return convert.restore_report(await state.host.restore(wish))
+        act = restoring.foresee if params.dry_run else restoring.restore
+        return convert.restore_report(await act(state.host, wish))
+
+
+async def redo(state: State, params: protocol.CheckpointRedoParams) -> protocol.RestoreReport:
+    """Take a restore back."""
+    with state.slow("Redoing a restore") as slow:
+        wish = await restoring.redo(state.host, Redo(checkpoint=params.checkpoint, go_on=slow.go_on))
+        act = restoring.foresee if params.dry_run else restoring.restore
+        return convert.restore_report(await act(state.host, wish))
+
+
+async def read(state: State, params: protocol.CheckpointReadParams) -> protocol.CheckpointText:
+    """A text that a checkpoint keeps."""
+    found = await read_kept(state.host.ports(), params.checkpoint, params.uri, after=params.after)
+    return protocol.CheckpointText(
+        text=found.content if isinstance(found, Text) else None, exists=found is not None
+    )
 
 
 async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.CheckpointDiff:

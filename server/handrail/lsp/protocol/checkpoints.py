@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from handrail.lsp.protocol.values import Range
+from handrail.lsp.protocol.request import Request
+from handrail.lsp.protocol.values import Checkpoint, Range, RestoreReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,8 @@ class CheckpointRestoreParams:
         files: Whether to restore documents. It may be false only with `conversation` and without `uris`.
         range: Undo only what the turn changed in these lines of the current text; `uris` must then name
             exactly one document.
+        dry_run: Whether to change nothing, and only return the report that the restore would have now. An
+            editor that refuses an edit, or a file that cannot be written, shows only in a real restore.
     """
 
     checkpoint: str
@@ -76,6 +79,52 @@ class CheckpointRestoreParams:
     following: bool = False
     files: bool = True
     range: Range | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRedoParams:
+    """
+    Which restore to take back.
+
+    Attributes:
+        checkpoint: The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone
+            yet.
+        dry_run: As for `checkpoint.restore`.
+    """
+
+    checkpoint: str | None = None
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointReadParams:
+    """
+    Which text to read.
+
+    Attributes:
+        checkpoint: Id of a turn or a step.
+        uri: The document.
+        after: Whether to read what the turn left; by default, what there was before the turn or step.
+    """
+
+    checkpoint: str
+    uri: str
+    after: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointText:
+    """
+    What a document held.
+
+    Attributes:
+        text: The text; null if there was no document, or it was not text.
+        exists: Whether there was a document.
+    """
+
+    text: str | None
+    exists: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,3 +171,50 @@ class CheckpointSoundness:
 
     checkpoints: int
     problems: list[str]
+
+
+CHECKPOINT_LIST = Request(
+    name="checkpoint.list",
+    params=CheckpointListParams,
+    result=list[Checkpoint],
+    does="Lists checkpoints, those of the newest turn first.",
+)
+CHECKPOINT_DIFF = Request(
+    name="checkpoint.diff",
+    params=CheckpointDiffParams,
+    result=CheckpointDiff,
+    does="Compares a checkpoint with what its turn left, with another checkpoint, or with the current state.",
+)
+CHECKPOINT_PRUNE = Request(
+    name="checkpoint.prune",
+    params=CheckpointPruneParams,
+    result=CheckpointPruned,
+    does="Removes checkpoints, or enforces the limits.",
+)
+CHECKPOINT_VERIFY = Request(
+    name="checkpoint.verify",
+    params=CheckpointVerifyParams,
+    result=CheckpointSoundness,
+    does="Reads all checkpoints and reports what is damaged.",
+)
+CHECKPOINT_RESTORE = Request(
+    name="checkpoint.restore",
+    params=CheckpointRestoreParams,
+    result=RestoreReport,
+    does="Undoes a turn or a step; what the user has typed since is kept.",
+)
+CHECKPOINT_REDO = Request(
+    name="checkpoint.redo",
+    params=CheckpointRedoParams,
+    result=RestoreReport,
+    does=(
+        "Takes a restore back: documents are again as before it, and so is the conversation if it was rolled "
+        "back too."
+    ),
+)
+CHECKPOINT_READ = Request(
+    name="checkpoint.read",
+    params=CheckpointReadParams,
+    result=CheckpointText,
+    does="Returns the text that a document had before a turn or step, or that the turn left.",
+)

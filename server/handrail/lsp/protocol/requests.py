@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from handrail.lsp.protocol import chat
 from handrail.lsp.protocol.checkpoints import (
-    CheckpointDiff,
-    CheckpointDiffParams,
-    CheckpointListParams,
-    CheckpointPruned,
-    CheckpointPruneParams,
-    CheckpointRestoreParams,
-    CheckpointSoundness,
-    CheckpointVerifyParams,
+    CHECKPOINT_DIFF,
+    CHECKPOINT_LIST,
+    CHECKPOINT_PRUNE,
+    CHECKPOINT_READ,
+    CHECKPOINT_REDO,
+    CHECKPOINT_RESTORE,
+    CHECKPOINT_VERIFY,
 )
 from handrail.lsp.protocol.conversation import ChatChanged
 from handrail.lsp.protocol.events import (
@@ -83,10 +82,8 @@ from handrail.lsp.protocol.services import (
     SecretResult,
 )
 from handrail.lsp.protocol.values import (
-    Checkpoint,
     Failure,
     Outcome,
-    RestoreReport,
     SessionResumeResult,
     TurnApplied,
     TurnReport,
@@ -211,36 +208,6 @@ FAILURE_DIFF = Request(
     result=FailureDiff,
     does="Shows what a failed edit would change at its candidates.",
 )
-CHECKPOINT_LIST = Request(
-    name="checkpoint.list",
-    params=CheckpointListParams,
-    result=list[Checkpoint],
-    does="Lists checkpoints, those of the newest turn first.",
-)
-CHECKPOINT_DIFF = Request(
-    name="checkpoint.diff",
-    params=CheckpointDiffParams,
-    result=CheckpointDiff,
-    does="Compares a checkpoint with what its turn left, with another checkpoint, or with the current state.",
-)
-CHECKPOINT_PRUNE = Request(
-    name="checkpoint.prune",
-    params=CheckpointPruneParams,
-    result=CheckpointPruned,
-    does="Removes checkpoints, or enforces the limits.",
-)
-CHECKPOINT_VERIFY = Request(
-    name="checkpoint.verify",
-    params=CheckpointVerifyParams,
-    result=CheckpointSoundness,
-    does="Reads all checkpoints and reports what is damaged.",
-)
-CHECKPOINT_RESTORE = Request(
-    name="checkpoint.restore",
-    params=CheckpointRestoreParams,
-    result=RestoreReport,
-    does="Undoes a turn or a step; what the user has typed since is kept.",
-)
 
 APPROVAL_LIST = Request(
     name="approval.list",
@@ -333,6 +300,8 @@ REQUESTS = (
     CHECKPOINT_LIST,
     CHECKPOINT_DIFF,
     CHECKPOINT_RESTORE,
+    CHECKPOINT_REDO,
+    CHECKPOINT_READ,
     CHECKPOINT_PRUNE,
     CHECKPOINT_VERIFY,
     APPROVAL_LIST,

@@ -12,6 +12,7 @@ Mode = Literal["edit", "ask", "plan"]
 Status = Literal["landed", "already", "failed", "denied"]
 Tier = Literal["safe", "normalised", "anchored"]
 PathChange = Literal["created", "changed", "deleted"]
+CheckpointKind = Literal["turn", "quickFix", "undo", "restore", "redo"]
 ApprovalKind = Literal["command", "file", "outside", "tool", "question", "saving", "appeared"]
 ApprovalEnd = Literal["answered", "timedOut", "withdrawn"]
 RuleScope = Literal["session", "workspace"]
@@ -230,6 +231,8 @@ class Checkpoint:
         session: The session's id; empty for a quick fix and for changes undone in a review.
         turn: Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their
             own.
+        kind: What it was taken before: a `turn` (of a model, or of edits given by another program), a
+            `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
         label: A short title for people, such as the first line of the turn's prompt.
         time: When the checkpoint was begun, as an RFC 3339 time.
         root: Absolute path of the first workspace folder; empty if there was none.
@@ -240,6 +243,7 @@ class Checkpoint:
     id: str
     session: str
     turn: str
+    kind: CheckpointKind
     label: str
     time: str
     root: str
