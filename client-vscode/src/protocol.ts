@@ -323,6 +323,8 @@ export interface TurnSteerParams {
 export interface ModelListParams {
   /** A model, as in the setting `handrail.model`, whose server is asked; by default the setting's own. */
   like?: string;
+  /** With `like`: true to ask at the provider's own address with its usual key, false to ask at the setting `handrail.baseUrl`; by default, that setting counts only if the model is of the same provider as the setting's. */
+  ownAddress?: boolean;
 }
 
 /** A model that can be chosen. */

@@ -94,11 +94,13 @@ class ModelServer:
     Attributes:
         pages: What it tells at other paths; nothing is at those that are not among them.
         looked: The other paths that were asked for.
+        looked_with: The keys that came with these.
     """
 
     answers: list[Say | Refuse | Raw | Drop] = field(default_factory=list)
     asked: list[Json] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    looked_with: list[str] = field(default_factory=list)
     hung: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
     pages: Mapping[str, Raw] = field(default_factory=dict)
@@ -115,14 +117,15 @@ class ModelServer:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
             path = head[0].split()[1].partition("?")[0]
+            key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
             if path not in PATHS:
                 self.looked.append(path)
+                self.looked_with.append(key)
                 self._send(writer, self.pages.get(path) or Raw(404, b"{}"))
                 await writer.drain()
                 return
             body = json.loads(await reader.readexactly(int(headers["content-length"])))
             self.asked.append(body)
-            key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
             self.keys.append(key)
             answer = self.answers.pop(0)
             match answer:

@@ -38,6 +38,18 @@ def test_the_command_line_counts_over_the_file_over_the_defaults(file: Path) -> 
     }
 
 
+def test_the_address_and_the_key_in_the_file_are_not_used_for_another_provider(file: Path) -> None:
+    written(file, 'model = "openai-chat:a"\nbaseUrl = "http://near.test/v1"\nkeyName = "NEAR_KEY"\n')
+    near = {"baseUrl": "http://near.test/v1", "keyName": "NEAR_KEY"}
+    assert settings.in_force(file, (("model", "openai:b"),)) == {"model": "openai:b", **near}
+    assert settings.in_force(file, (("model", "anthropic:b"),)) == {"model": "anthropic:b"}
+    stated = (("model", "anthropic:b"), ("baseUrl", "http://far.test"))
+    for given in (stated, stated[::-1]):
+        assert settings.in_force(file, given) == {"model": "anthropic:b", "baseUrl": "http://far.test"}
+    recorded = "record:/tmp/a.json:openai:b"
+    assert settings.in_force(file, (("model", recorded),)) == {"model": recorded, **near}
+
+
 def test_approved_rules_come_after_those_of_the_file(file: Path) -> None:
     written(file, '[[approvals]]\ntool = "terminal"\nmatch = "make"\nverdict = "allow"\n')
     assert settings.in_force(file, (), ("edit:docs/**", "search"))["approvals"] == [

@@ -410,6 +410,7 @@ def test_edits_of_other_agents_and_a_key_that_the_editor_keeps(code: VSCode) -> 
 
 
 def test_the_walkthrough_leads_from_a_model_to_a_restore(code: VSCode) -> None:
+    code.environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"  # where nothing listens
     code.run("get_started", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)
     assert list(code.workspace.iterdir()) == []
 

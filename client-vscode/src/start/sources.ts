@@ -35,7 +35,7 @@ export class Sources {
     "handrail.client.useEditorModels": () => this.useEditorModels(),
     "handrail.client.useKey": () => this.useKey(),
     "handrail.client.useOllama": () => this.useOllama(),
-    "handrail.client.usePaste": () => use("paste", "copy a reply from any chat, then run “Apply Reply from Clipboard”."),
+    "handrail.client.usePaste": () => use("paste", { meaning: "copy a reply from any chat, then run “Apply Reply from Clipboard”." }),
   };
 
   constructor(
@@ -65,16 +65,18 @@ export class Sources {
   private async useKey(): Promise<string | undefined> {
     const provider = await pick(PROVIDERS, { title: TITLE, placeholder: "Whose models should answer?" });
     if (provider === undefined || provider === BACK) return undefined;
-    const isSet = await askKey(this.secrets, this.connection, provider.key);
-    return isSet ? this.pickListed(provider.prefix, provider.label) : undefined;
+    const place = await choosePlace(provider.prefix, provider.label);
+    if (place === undefined) return undefined;
+    const isSet = await askKey(this.secrets, this.connection, place.keyName || provider.key);
+    return isSet ? this.pickListed(provider.prefix, provider.label, place) : undefined;
   }
 
   /** Offers the models that the provider lists; when it does not answer, the person types a name. */
-  private async pickListed(prefix: string, provider: string): Promise<string | undefined> {
+  private async pickListed(prefix: string, provider: string, place: Place): Promise<string | undefined> {
     let reason = "";
     try {
-      const models = await this.list(prefix);
-      if (models.length > 0) return await pickModel(models, `The models of ${provider}`);
+      const models = await this.list(prefix, place);
+      if (models.length > 0) return await pickModel(models, `The models of ${provider}`, place);
     } catch (thrown) {
       reason = ` The list of models is missing: ${messageOf(thrown)}`;
     }
@@ -84,35 +86,83 @@ export class Sources {
       ignoreFocusOut: true,
       validateInput: (text) => (/\s/.test(text.trim()) ? "A name has no blanks." : undefined),
     });
-    return name === undefined || name.trim() === "" ? undefined : use(prefix + name.trim());
+    return name === undefined || name.trim() === "" ? undefined : use(prefix + name.trim(), { place });
   }
 
   private async useOllama(): Promise<string | undefined> {
+    const place = await choosePlace("ollama:", "Ollama");
+    if (place === undefined) return undefined;
     let models: ModelChoice[];
     try {
-      models = await this.list("ollama:");
+      models = await this.list("ollama:", place);
     } catch (thrown) {
       throw new UserError(`Ollama did not answer. Install it from ollama.com and start it, or set handrail.baseUrl to its address. ${messageOf(thrown)}`);
     }
     if (models.length === 0) throw new UserError(NO_OLLAMA_MODELS);
-    return pickModel(models, "The models of your Ollama");
+    return pickModel(models, "The models of your Ollama", place);
   }
 
-  private async list(prefix: string): Promise<ModelChoice[]> {
-    const models = await this.connection.request(MODEL_LIST, { like: `${prefix}any` });
+  private async list(prefix: string, { baseUrl }: Place): Promise<ModelChoice[]> {
+    const models = await this.connection.request(MODEL_LIST, { like: `${prefix}any`, ownAddress: baseUrl === "" });
     return models.map(({ model, title }) => ({ label: title ?? model, ...(title === undefined ? {} : { description: model }), model }));
   }
 }
 
-async function pickModel(models: readonly ModelChoice[], placeholder: string): Promise<string | undefined> {
-  const current = workspace.getConfiguration("handrail").get<string>("model");
-  const chosen = await pick(models, { title: TITLE, placeholder, active: models.find(({ model }) => model === current) });
-  return chosen === undefined || chosen === BACK ? undefined : use(chosen.model);
+/** Where a provider's models are asked, and with which key: the settings `baseUrl` and `keyName`, empty for the provider's own. */
+interface Place {
+  baseUrl: string;
+  keyName: string;
 }
 
-/** Sets the model in the user's settings, and says so. */
-async function use(model: string, meaning = `“${model}” answers from the next turn on.`): Promise<string> {
+const OWN_PLACE: Place = { baseUrl: "", keyName: "" };
+
+/**
+ * Decides whether the address in the settings holds for the provider, and asks the person about it: an address belongs to one
+ * provider, and no other provider's key must be sent there. Returns undefined if the person cancels.
+ */
+async function choosePlace(prefix: string, provider: string): Promise<Place | undefined> {
+  const settings = workspace.getConfiguration("handrail");
+  const [baseUrl = "", keyName = ""] = [settings.get<string>("baseUrl"), settings.get<string>("keyName")];
+  const isSame = providerOf(settings.get<string>("model") ?? "") === providerOf(prefix);
+  const kept = { baseUrl, keyName: isSame ? keyName : "" };
+  if (baseUrl === "" || (isSame && prefix === "ollama:")) return kept;
+  const places = [
+    { label: `${provider}’s own address`, detail: "The setting handrail.baseUrl is cleared", place: OWN_PLACE },
+    { label: baseUrl, detail: `The setting handrail.baseUrl; a key of ${provider} is sent there`, place: kept },
+  ];
+  const chosen = await pick(places, { title: TITLE, placeholder: `Where is ${provider} reached?` });
+  return chosen === undefined || chosen === BACK ? undefined : chosen.place;
+}
+
+/** Whose model a value of `handrail.model` names. */
+function providerOf(model: string): string {
+  const [kind = ""] = model.replace(/^record:.*?\.json:/s, "").split(":");
+  return kind.replace(/^openai-(chat|responses)$/, "openai");
+}
+
+async function pickModel(models: readonly ModelChoice[], placeholder: string, place?: Place): Promise<string | undefined> {
+  const current = workspace.getConfiguration("handrail").get<string>("model");
+  const chosen = await pick(models, { title: TITLE, placeholder, active: models.find(({ model }) => model === current) });
+  return chosen === undefined || chosen === BACK ? undefined : use(chosen.model, place === undefined ? {} : { place });
+}
+
+/**
+ * Sets the model in the user's settings, and says so. What belongs to the provider before is cleared first, so that no key
+ * can be sent to its address in between; a model that needs neither address nor key leaves both as they are.
+ */
+async function use(model: string, { meaning, place }: { meaning?: string; place?: Place } = {}): Promise<string> {
+  const cleared: string[] = [];
+  for (const name of ["baseUrl", "keyName"] as const) if (place !== undefined && (await clear(name, place[name]))) cleared.push(`handrail.${name}`);
   await workspace.getConfiguration("handrail").update("model", model, ConfigurationTarget.Global);
-  tell(meaning);
+  tell(meaning ?? `“${model}” answers from the next turn on.${cleared.length === 0 ? "" : ` Cleared: ${cleared.join(" and ")}.`}`);
   return model;
+}
+
+/** Clears a setting unless its value is wanted. Returns whether it did. */
+async function clear(name: keyof Place, wanted: string): Promise<boolean> {
+  const now = () => workspace.getConfiguration("handrail").get<string>(name) ?? "";
+  if (now() === wanted) return false;
+  await workspace.getConfiguration("handrail").update(name, undefined, ConfigurationTarget.Global);
+  if (now() !== wanted) throw new UserError(`handrail.${name} is still “${now()}”. Remove it from your settings, then choose again.`);
+  return true;
 }

@@ -19,13 +19,15 @@ from handrail.core.policy.environment import LOGIN
 from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.core.results.redact import KEY_NAME
 from handrail.lsp import settings
-from handrail.lsp.settings import APPROVALS, SETTINGS, Setting, Wrong
+from handrail.lsp.settings import APPROVALS, BASE_URL, MODEL, SETTINGS, Setting, Wrong
+from handrail.ports import provider_of
 
 OPTIONS: Mapping[str, str] = {
     "model": "--model",
     "baseUrl": "--base-url",
     "mode": "--mode",
 }  # shorter than --set
+OF_PROVIDER = frozenset((BASE_URL.name, settings.KEY_NAME.name))
 BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in SETTINGS}
 KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|gh[opsu]|glpat)[-_]|AIza|AKIA)(?=\S*\d)[\w-]{16,}"
@@ -64,6 +66,15 @@ def in_force(file: Path, given: Sequence[tuple[str, str]], approved: Sequence[st
         ConfigError: A name, a value or the file is wrong.
     """
     values = of_file(file)
+    stated = values.get(MODEL.name)
+    for name, text in given:
+        if (
+            setting_named(name) is MODEL
+            and isinstance(stated, str)
+            and provider_of(text) != provider_of(stated)
+        ):
+            # What the file says of its own model's provider: a key must not go to another one's address.
+            values = {each: value for each, value in values.items() if each not in OF_PROVIDER}
     for name, text in given:
         values[setting_named(name).name] = value_of(name, text)
     rules = values.get(APPROVALS.name, [])

@@ -9,7 +9,9 @@ from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import Mode
 from handrail.lsp import settings
 from handrail.lsp.settings import Settings
-from handrail.ports import ModelChoice, Reasoning
+from handrail.ports import ModelChoice, Reasoning, provider_of
+
+WITHOUT_ADDRESS = frozenset(("paste", "editor", "scripted"))  # models that no base URL leads to
 
 
 def model(found: Settings) -> ModelChoice:
@@ -38,8 +40,43 @@ def named(known: Settled) -> str:
 
 
 def with_model(found: Settings, model: str) -> Settings:
-    """The settings with another model; the same ones if that is empty."""
-    return replace(found, values={**found.values, settings.MODEL.name: model}) if model else found
+    """
+    The settings with another model; the same ones if that is empty.
+
+    A model of another provider is asked at that provider's own address, with its own key: the base URL and
+    the key's name in the settings belong to the provider of the model there.
+    """
+    if not model:
+        return found
+    moved = replace(found, values={**found.values, settings.MODEL.name: model})
+    same = provider_of(model) == provider_of(found.text(settings.MODEL))
+    return moved if same else at_own_address(moved)
+
+
+def at_own_address(found: Settings) -> Settings:
+    """The settings without a base URL and a key's name: the provider's own count."""
+    return replace(found, values={**found.values, settings.BASE_URL.name: "", settings.KEY_NAME.name: ""})
+
+
+def at_base_url(found: Settings, model: str) -> Settings:
+    """The settings with another model, which is asked at the same base URL, with its provider's own key."""
+    base_url = found.text(settings.BASE_URL)
+    moved = with_model(found, model)
+    return replace(moved, values={**moved.values, settings.BASE_URL.name: base_url})
+
+
+def stale_address(before: Settings, now: Settings) -> str:
+    """A warning if the model's provider has changed, but the base URL has not; empty if all is well."""
+    base_url = now.text(settings.BASE_URL)
+    was, is_now = (provider_of(each.text(settings.MODEL)) for each in (before, now))
+    if not base_url or base_url != before.text(settings.BASE_URL) or was == is_now:
+        return ""
+    if {was, is_now} & WITHOUT_ADDRESS:
+        return ""
+    return (
+        f"The model's provider is now {is_now}, but handrail.baseUrl is still {base_url}, so the key of "
+        f"{is_now} will be sent there. Clear handrail.baseUrl if that address belongs to {was}."
+    )
 
 
 def mode(found: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:

@@ -63,7 +63,9 @@ BASE_URL = Setting(
     scope=Scope.MACHINE,
     does=(
         "The address of the model's server, such as `http://localhost:8000/v1`. If empty, OPENAI_BASE_URL "
-        "or the like decides, else the provider's own address."
+        "or the like decides, else the provider's own address. It belongs to the provider of "
+        "`handrail.model`, whose key is sent there: clear it when you change the provider. A model of "
+        "another provider that you choose in a conversation is asked at that provider's own address."
     ),
 )
 KEY_NAME = Setting(

@@ -77,7 +77,7 @@ class State:
         self.workspace, self.checkpoints = world.workspace, world.checkpoints
         self.workspace.set_rules(self.rules)
         self.client = Client()
-        self.settings = settings.Settings()
+        self.settings = self.stated = settings.Settings()  # a conversation may use another model than stated
         self.folders: list[str] = []
         self.documents = Documents(self.identify)
         self.patience = world.patience
@@ -203,7 +203,9 @@ class State:
         """Take over what the client says of itself."""
         self.client = Client.of(params)
         given = settings.settle(self.client.settings, None, None)
-        self.settings = replace(given, problems=())  # until the client tells more; problems are told then
+        self.settings = self.stated = replace(
+            given, problems=()
+        )  # until the client tells more; problems are told then
         self.editor.client = self.progress.client = self.client
         self.editor_model.client = self.languages.client = self.client
         self.documents.encoding = encoding

@@ -40,6 +40,7 @@ from handrail.ports.models import Prepared as Prepared
 from handrail.ports.models import Provider as Provider
 from handrail.ports.models import Providers as Providers
 from handrail.ports.models import Reasoning as Reasoning
+from handrail.ports.models import provider_of as provider_of
 from handrail.ports.questions import ALLOW as ALLOW
 from handrail.ports.questions import ALWAYS as ALWAYS
 from handrail.ports.questions import DENY as DENY

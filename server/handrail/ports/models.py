@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,6 +40,20 @@ class ModelChoice:
     output_tokens: int = 0
     reasoning: Reasoning | None = None
     window_tokens: int = 0
+
+
+def provider_of(model: str) -> str:
+    """
+    Returns whose model a name of the setting stands for, such as `openai` or `paste`.
+
+    A base URL and the name of a key belong to one provider: they must never be used for another's models.
+    """
+    inner = RECORDED.sub("", model)
+    kind = inner.partition(":")[0]
+    return "openai" if kind in ("openai-chat", "openai-responses") else kind
+
+
+RECORDED = re.compile(r"record:.*?\.json:", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

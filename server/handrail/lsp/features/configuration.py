@@ -74,6 +74,9 @@ def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
     before = state.settings
     found = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
+    if warning := chosen.stale_address(state.stated, found):
+        state.say(warning)
+    state.stated = found
     state.settings = chosen.with_model(found, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:

@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from handrail.lsp import chosen, protocol, wire
 from handrail.lsp.features import configuration
+from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
 
 logger = logging.getLogger(__name__)
@@ -21,7 +22,7 @@ PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secret
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """The chosen model, and those beside it."""
     await configuration.settled(state)
-    choice = chosen.model(chosen.with_model(state.settings, params.like or ""))
+    choice = chosen.model(_settings(state, params))
     found = [
         protocol.ModelInfo(
             model=each.model,
@@ -34,6 +35,18 @@ async def list_(state: State, params: protocol.ModelListParams) -> list[protocol
     if params.like is not None or any(each.current for each in found):
         return found
     return [protocol.ModelInfo(model=choice.model, current=True), *found]
+
+
+def _settings(state: State, params: protocol.ModelListParams) -> Settings:
+    """The settings with the model whose server is asked, at the address that is wanted."""
+    if params.like is None:
+        return state.settings
+    found = chosen.with_model(state.stated, params.like)
+    if params.own_address is None:
+        return found
+    return (
+        chosen.at_own_address(found) if params.own_address else chosen.at_base_url(state.stated, params.like)
+    )
 
 
 async def forget(state: State, params: protocol.ModelForgetParams) -> None:

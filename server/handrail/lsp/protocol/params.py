@@ -119,9 +119,13 @@ class ModelListParams:
     Attributes:
         like: A model, as in the setting `handrail.model`, whose server is asked; by default the setting's
             own.
+        own_address: With `like`: true to ask at the provider's own address with its usual key, false to ask
+            at the setting `handrail.baseUrl`; by default, that setting counts only if the model is of the
+            same provider as the setting's.
     """
 
     like: str | None = None
+    own_address: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

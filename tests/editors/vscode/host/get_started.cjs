@@ -10,6 +10,8 @@ const CHECKED = { done: ".step-list-container .codicon-getting-started-step-chec
 const STATUS = { status: ".statusbar-item[id='handrail.handrail.handrail.status']" };
 const chosen = () => settings().inspect("model").globalValue;
 const asked = [];
+const address = () => `http://127.0.0.1:${server.address().port}/v1`;
+const set = (name, value) => settings().update(name, value, vscode.ConfigurationTarget.Global);
 let server;
 let sample;
 let before;
@@ -62,26 +64,45 @@ module.exports = {
     await withUser("handrail.client.useEditorModels", { sees: "Parrot", does: [["type", "Parrot"], ENTER], picture: "editor" });
     assert.equal(chosen(), "editor:parrot");
   },
-  "a key, then a model of its owner's list": async () => {
+  "a key for the provider's own server, then a model of its list": async () => {
     server = http.createServer(list).listen(0, "127.0.0.1");
     await until("the models' server listens", () => server.listening);
-    await settings().update("baseUrl", `http://127.0.0.1:${server.address().port}/v1`, vscode.ConfigurationTarget.Global);
+    await set("model", "openai:gpt-old");
+    await set("baseUrl", address());
     await withUser(
       "handrail.client.useKey",
       { sees: "Whose models should answer?", does: [["type", "OpenAI"], ENTER] },
+      { sees: "Where is OpenAI reached?", does: [["type", address()], ENTER], picture: "address" },
       { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
       { sees: "openai:gpt-tests", does: [ENTER], picture: "key" },
     );
     assert.equal(chosen(), "openai:gpt-tests");
-    assert.deepEqual(asked, [["/v1/models", `Bearer ${scenario.key}`]]);
+    assert.deepEqual(asked.splice(0), [["/v1/models", `Bearer ${scenario.key}`]]);
+  },
+  "another provider is asked at its own address, and the old one is cleared": async () => {
+    await set("keyName", "GATEWAY_KEY");
+    await withUser(
+      "handrail.client.useKey",
+      { sees: "Whose models should answer?", does: [["type", "Anthropic"], ENTER] },
+      { sees: "Where is Anthropic reached?", does: [ENTER] },
+      { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
+      { sees: "Type the name of the model, as Anthropic spells it", does: [["type", "claude-tests"], ENTER], picture: "name" },
+    );
+    assert.equal(chosen(), "anthropic:claude-tests");
+    assert.deepEqual(["baseUrl", "keyName"].map((name) => settings().get(name)), ["", ""]);
+    assert.deepEqual(asked, [], "the key was sent to the address of the provider before");
+    await user({ sees: "Cleared: handrail.baseUrl and handrail.keyName" });
+    await command("notifications.clearAll");
   },
   "a model of Ollama, by way of the list of all ways": async () => {
+    await set("model", "ollama:small");
+    await set("baseUrl", address());
     await withUser(
       "handrail.client.chooseSource",
       { sees: "Models that run on your own computer", does: [["type", "Ollama"], ENTER], picture: "sources" },
       { sees: "ollama:small:1b", does: [ENTER], picture: "ollama" },
     );
-    assert.equal(chosen(), "ollama:small:1b");
+    assert.deepEqual([chosen(), settings().get("baseUrl")], ["ollama:small:1b", address()]);
   },
   "an Ollama that does not answer is told, and the model stays": async () => {
     server.close();
@@ -89,16 +110,6 @@ module.exports = {
     assert.equal(await command("handrail.client.useOllama"), undefined);
     await user({ sees: "Ollama did not answer", picture: "no-ollama" });
     assert.equal(chosen(), "ollama:small:1b");
-    await command("notifications.clearAll");
-  },
-  "a provider that lists no models takes a typed name": async () => {
-    await withUser(
-      "handrail.client.useKey",
-      { sees: "Whose models should answer?", does: [["type", "Anthropic"], ENTER] },
-      { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
-      { sees: "Type the name of the model, as Anthropic spells it", does: [["type", "claude-tests"], ENTER], picture: "name" },
-    );
-    assert.equal(chosen(), "anthropic:claude-tests");
     await command("notifications.clearAll");
   },
   "the reply lands in the sample, whichever model is chosen": async () => {

@@ -78,7 +78,7 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
                 for each in others[:LIMIT_MODELS]
             ),
         ]
-    wanted = chosen.with_model(state.settings, argument)
+    wanted = chosen.with_model(state.stated, argument)
     if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
         state.world.providers(chosen.model(wanted))  # raises if there is no such model, or no key for it
     state.model, state.settings = argument, wanted
