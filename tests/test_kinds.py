@@ -10,18 +10,22 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Literal
 
 import pytest
 
+from adapters.model_server import Raw, Say, model_server
 from bench import Bench
+from handrail.adapters.models import formats, providers
+from handrail.adapters.models.keys import Keys
 from handrail.agent import tools
 from handrail.agent.tools import call as tool_call
 from handrail.agent.tools import patch
 from handrail.agent.turn import loop
+from handrail.core.conversation.message import Response, UserMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.change import Status
 from handrail.core.engine import jsonl
@@ -32,7 +36,7 @@ from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.lsp import protocol, settings
 from handrail.lsp.settings import Scope, Setting
-from handrail.ports import Terms
+from handrail.ports import ModelChoice, ProviderError, Terms
 from handrail.testing import answer, call, lay_out
 
 sys.path.append(str(Path(__file__).parents[1] / "scripts"))
@@ -148,6 +152,45 @@ def test_the_documentation_of_the_engine_names_all_notations() -> None:
     assert f'"kind": {kinds},' in page.read_text(encoding="utf-8"), (
         f"docs/engine.md: the kinds are now {kinds}"
     )
+
+
+def add_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = formats.FORMATS["openai-chat"]
+    acme = replace(
+        chat,
+        name="acme",
+        key_name="ACME_TOKEN",
+        base_url_name="ACME_URL",
+        listing=formats.Listing(path="/catalogue", under="items"),
+    )
+    monkeypatch.setitem(formats.FORMATS, "acme", acme)
+
+
+async def test_a_provider_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_provider(monkeypatch)
+    async with model_server(Say(text="Hello.")) as server:
+        keys = Keys({"ACME_TOKEN": "the-token", "ACME_URL": server.url("openai-chat")})
+        provider = providers.provider(ModelChoice(model="acme:m"), keys)
+        pieces = [piece async for piece in provider.complete([UserMessage(text="Hi.")], [])]
+        assert isinstance(pieces[-1], Response)
+        assert pieces[-1].text == "Hello."
+        assert server.keys == ["the-token"]
+        server.pages = {"/v1/catalogue": Raw(200, b'{"items": [{"id": "m"}]}')}
+        listed = await providers.Providers(keys).models(ModelChoice(model="acme:m"))
+        assert [each.model for each in listed] == ["acme:m"]
+
+
+async def test_a_new_provider_without_a_key_names_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    add_provider(monkeypatch)
+    with pytest.raises(ProviderError, match="Set the environment variable ACME_TOKEN"):
+        await providers.Providers(Keys({})).models(ModelChoice(model="acme:m"))
+
+
+@pytest.mark.parametrize("kind", [*formats.FORMATS, *formats.ALIASES])
+def test_the_documentation_names_each_provider(kind: str) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
+    assert f"| `{kind}:NAME` |" in page, f"docs/models.md: add a row for {kind}"
+    assert f"`{kind}:NAME`" in settings.MODEL.does, f"settings_table.MODEL: name {kind}"
 
 
 def test_a_failure_code_is_one_entry(

@@ -1,32 +1,16 @@
 """
 How a model behind HTTP is reached: its wire format, its server, its key.
 
-Names are those of pydantic-ai; `openai:NAME` means Chat Completions wherever a base URL is set, since that is
-what other servers speak.
+Names are those of pydantic-ai; what is known of each kind stands in `formats`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from handrail.adapters.models.formats import format_of
 from handrail.adapters.models.keys import SERVICE, Keys
 from handrail.ports import ModelChoice, ProviderError, Reasoning
-
-KEYS = {
-    "openai": "OPENAI_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "ollama": "OLLAMA_API_KEY",
-}
-BASE_URLS = {
-    "openai": "OPENAI_BASE_URL",
-    "openai-chat": "OPENAI_BASE_URL",
-    "openai-responses": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "ollama": "OLLAMA_BASE_URL",
-}
-OLLAMA = "http://localhost:11434/v1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +45,8 @@ class Address:
 def key_name(model: str) -> str:
     """The variable, or keyring entry, that holds the key for *model* unless the user names another."""
     kind = model.partition(":")[0]
-    return KEYS.get(kind, f"{kind.upper().replace('-', '_')}_API_KEY")
+    known = format_of(kind)
+    return known.key_name if known is not None else f"{kind.upper().replace('-', '_')}_API_KEY"
 
 
 def address(choice: ModelChoice, keys: Keys) -> Address:
@@ -71,11 +56,10 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
     Without a base URL in the settings, the environment's variable for that kind holds. Asks the keyring.
     """
     kind, _, name = choice.model.partition(":")
-    base_url = choice.base_url or keys.variable(BASE_URLS.get(kind, ""))
-    if kind == "openai":
-        kind = "openai-chat" if base_url else "openai-responses"
-    if kind == "ollama":
-        base_url = base_url or OLLAMA
+    known = format_of(kind)
+    base_url = choice.base_url or keys.variable(known.base_url_name if known is not None else "")
+    if (known := format_of(kind, has_server=bool(base_url))) is not None:
+        kind, base_url = known.name, base_url or known.default_url
     key = keys.find(choice.key_name or key_name(choice.model))
     return Address(
         kind=kind,
@@ -91,7 +75,7 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
 def usable(choice: ModelChoice, keys: Keys) -> Address:
     """How a model is reached; raises ProviderError if its provider wants a key, and there is none."""
     found = address(choice, keys)
-    if not found.key and not found.base_url and found.kind in KEYS:
+    if not found.key and not found.base_url and format_of(found.kind) is not None:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
             f"The key for {choice.model} is missing. Set the environment variable {name}, put it into the "

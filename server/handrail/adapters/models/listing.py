@@ -1,7 +1,7 @@
 """
 Ask the server of a model which models it has.
 
-Ollama lists what it could load (`/api/tags`); Anthropic and all that speak OpenAI's formats have `/models`.
+Where that is, and how the list is written, stands in `formats`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from handrail.adapters.models.address import Address, usable
+from handrail.adapters.models.formats import Listing, format_of
 from handrail.adapters.models.http import client
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.window import NAMES
@@ -22,13 +23,6 @@ from handrail.ports import KnownModel, ModelChoice, ProviderError
 
 PATIENCE_S = 15.0  # a list of some hundred models, from far away
 LIMIT_MODELS = 2_000
-ANTHROPIC_VERSION = "2023-06-01"
-# Where a format's own servers are, if no base URL is set.
-HOMES = {
-    "openai-responses": "https://api.openai.com/v1",
-    "openai-chat": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com",
-}
 
 Json = Mapping[str, Any]
 
@@ -44,12 +38,14 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     if kind in ("paste", "scripted", "record", "editor"):
         return ()
     address = await asyncio.to_thread(usable, choice, keys)  # which may ask the keyring
-    base = (address.base_url or HOMES.get(address.kind, "")).rstrip("/")
+    form = format_of(address.kind)
+    base = (address.base_url or (form.home if form is not None else "")).rstrip("/")
     if not base:
         raise ProviderError(f"handrail does not know where the models of {kind!r} are listed. Name one.")
     where = urlsplit(base).hostname or "The model's server"
+    listing = form.listing if form is not None else Listing()
     try:
-        found = await asyncio.wait_for(_entries(address, base), PATIENCE_S)
+        found = await asyncio.wait_for(_entries(address, base, listing), PATIENCE_S)
     except (TimeoutError, httpx2.TransportError) as error:
         raise ProviderError(
             f"{where} does not answer, so its models are not known. Is it running?"
@@ -61,18 +57,12 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     return tuple(known[name] for name in sorted(known)[:LIMIT_MODELS])
 
 
-async def _entries(address: Address, base: str) -> list[object]:
+async def _entries(address: Address, base: str, listing: Listing) -> list[object]:
     async with client(base) as http:
         http.timeout = httpx2.Timeout(PATIENCE_S)
-        if address.kind == "ollama":
-            return await _list(http, f"{base.removesuffix('/v1')}/api/tags", "models")
-        if address.kind == "anthropic":
-            http.headers["x-api-key"] = address.key
-            http.headers["anthropic-version"] = ANTHROPIC_VERSION
-            return await _list(http, f"{base.removesuffix('/v1')}/v1/models?limit=1000", "data")
-        if address.key:
-            http.headers["Authorization"] = f"Bearer {address.key}"
-        return await _list(http, f"{base}/models", "data")
+        http.headers.update(listing.headers(address.key))
+        root = base.removesuffix("/v1") if listing.is_below_root else base
+        return await _list(http, f"{root}{listing.path}", listing.under)
 
 
 async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:

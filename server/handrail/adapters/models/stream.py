@@ -13,9 +13,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from ipaddress import ip_address
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
 import httpx2
 from pydantic import ValidationError
@@ -26,7 +24,8 @@ from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models import request, window
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.http import NoAnswer, client
+from handrail.adapters.models.formats import FORMATS, format_of, is_near
+from handrail.adapters.models.http import NoAnswer
 from handrail.core.conversation import recover
 from handrail.core.conversation.message import (
     Delta,
@@ -42,7 +41,6 @@ from handrail.core.conversation.message import (
 from handrail.core.results import redact, sanitize
 from handrail.ports import ProviderDown, ProviderError, Reasoning
 
-ANTHROPIC, OLLAMA, CHAT, RESPONSES = "anthropic", "ollama", "openai-chat", "openai-responses"
 EFFORTS: Mapping[Reasoning, Literal["none", "low", "medium", "high"]] = {
     Reasoning.OFF: "none",
     Reasoning.LOW: "low",
@@ -78,16 +76,14 @@ class Engine:
     def __init__(self, address: Address, default_context: int, silence_s: float) -> None:
         self._key, self._origin = address.key, f"{address.kind}:{address.name}"
         self._has_price = not is_near(address.base_url)
-        self._kind = address.kind
+        known = self._format = format_of(address.kind)
         self._silence_s = silence_s
         self._settings = ModelSettings(timeout=silence_s, max_retries=0)  # the loop tries again, and says so
         if address.output_tokens:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
-        is_openai = address.kind == CHAT and not address.base_url
-        self._has_cache_key = address.kind == RESPONSES or is_openai  # other servers may not know it
+        self._has_cache_key = known is not None and known.takes_cache_key(address)
         self._address = address
-        may_tell = address.kind == OLLAMA or (address.kind == CHAT and is_near(address.base_url))
-        self._may_tell = LOOKS if may_tell else 0
+        self._may_tell = LOOKS if known is not None and known.tells_window(address) else 0
         try:
             self._model, always = _model(address)
         except _refusals() as error:
@@ -136,14 +132,14 @@ class Engine:
     ) -> AsyncGenerator[Piece | None]:
         """What the model says; None for what adds nothing to what the user sees."""
         offers, settings = [request.tool(offer) for offer in tools], self._settings
-        is_anthropic = self._kind == ANTHROPIC
-        if is_anthropic and not offers and (named := request.named_tools(messages)):
+        marks = self._format is not None and self._format.marks_cache
+        if marks and not offers and (named := request.named_tools(messages)):
             offers, settings = named, settings | ModelSettings(tool_choice="none")
         if self._has_cache_key:
             from handrail.adapters.models import openai_sdk
 
             settings = settings | openai_sdk.with_cache_key(request.cache_key(messages))
-        wired = request.messages(messages, self._origin, marks=is_anthropic)
+        wired = request.messages(messages, self._origin, marks=marks)
         parameters = ModelRequestParameters(function_tools=offers)
         async with AsyncExitStack() as stack:
             begun = self._model.request_stream(wired, settings, parameters)
@@ -214,8 +210,8 @@ class Engine:
 def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
     """How a model is told how much to think; of those that other servers have the SDK knows too few."""
     effort = EFFORTS[wanted]
-    is_openai_like = address.kind == OLLAMA and not address.window_tokens
-    if is_openai_like or (address.kind == CHAT and address.base_url):
+    known = format_of(address.kind)
+    if known is not None and known.takes_effort(address):
         from handrail.adapters.models import openai_sdk
 
         return openai_sdk.with_effort(effort)
@@ -231,29 +227,18 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
     if address.base_url:
         key = key or NO_KEY
     there: dict[str, Any] = {"base_url": base_url, "api_key": key}
-    match address.kind:
-        case kind if kind == OLLAMA and address.window_tokens:
-            from handrail.adapters.models.ollama import Ollama
-
-            return Ollama(address, client(address.base_url)), ModelSettings()
-        case kind if kind in (CHAT, RESPONSES, OLLAMA):
-            from handrail.adapters.models import openai_sdk
-
-            return openai_sdk.model(address, there, client(address.base_url))
-        case kind if kind == ANTHROPIC:
-            if key is None:
-                raise exceptions.UserError("The key is missing: set ANTHROPIC_API_KEY.")
-            from handrail.adapters.models import anthropic_sdk
-
-            return anthropic_sdk.model(address, there, client(address.base_url))
-        case _:
-            return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
+    known = format_of(address.kind)
+    if known is None:
+        return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
+    if known.needs_key and key is None:
+        raise exceptions.UserError(f"The key is missing: set {known.key_name}.")
+    return known.make(address, there)
 
 
 def _refusals() -> tuple[type[Exception], ...]:
     """What says that there can be no such model: errors of ours, and of the SDKs that have been imported."""
-    names = {"openai": "OpenAIError", "anthropic": "AnthropicError"}
-    theirs = (getattr(sys.modules[sdk], error) for sdk, error in names.items() if sdk in sys.modules)
+    errors = {each.error for each in FORMATS.values() if each.error[0] in sys.modules}
+    theirs = (getattr(sys.modules[sdk], error) for sdk, error in errors)
     return (exceptions.UserError, ImportError, *UNREADABLE, *theirs)
 
 
@@ -287,15 +272,6 @@ def _private(response: wire.ModelResponse, origin: str) -> str:
         return ""
     kept = wire.ModelResponse(parts=parts, provider_name=response.provider_name)
     return f"{origin}\n{wire.ModelMessagesTypeAdapter.dump_json([kept]).decode()}"
-
-
-def is_near(base_url: str) -> bool:
-    """Whether a server is on this machine or network, where no list says what a model costs."""
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return bool(host) and ("." not in host or host.endswith((".local", ".internal", ".lan")))
 
 
 def usage_of(response: wire.ModelResponse, *, has_price: bool) -> Usage:
