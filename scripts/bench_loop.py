@@ -175,7 +175,7 @@ def load_all() -> None:
     with no_collections():
         load()
         for name in ("openai_sdk", "anthropic_sdk"):
-            importlib.import_module(f"handrail.adapters.models.{name}")
+            importlib.import_module(f"handrail.adapters.models.sdks.{name}")
 
 
 async def imports() -> None:

@@ -96,13 +96,15 @@ def is_near(base_url: str) -> bool:
 
 
 def _openai(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
-    from handrail.adapters.models import http, openai_sdk
+    from handrail.adapters.models import http
+    from handrail.adapters.models.sdks import openai_sdk
 
     return openai_sdk.model(address, there, http.client(address.base_url))
 
 
 def _anthropic(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
-    from handrail.adapters.models import anthropic_sdk, http
+    from handrail.adapters.models import http
+    from handrail.adapters.models.sdks import anthropic_sdk
 
     return anthropic_sdk.model(address, there, http.client(address.base_url))
 
@@ -113,7 +115,7 @@ def _ollama(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSet
     from pydantic_ai.settings import ModelSettings
 
     from handrail.adapters.models import http
-    from handrail.adapters.models.ollama import Ollama
+    from handrail.adapters.models.sdks.ollama import Ollama
 
     return Ollama(address, http.client(address.base_url)), ModelSettings()
 

@@ -136,7 +136,7 @@ class Engine:
         if marks and not offers and (named := request.named_tools(messages)):
             offers, settings = named, settings | ModelSettings(tool_choice="none")
         if self._has_cache_key:
-            from handrail.adapters.models import openai_sdk
+            from handrail.adapters.models.sdks import openai_sdk
 
             settings = settings | openai_sdk.with_cache_key(request.cache_key(messages))
         wired = request.messages(messages, self._origin, marks=marks)
@@ -212,7 +212,7 @@ def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
     effort = EFFORTS[wanted]
     known = format_of(address.kind)
     if known is not None and known.takes_effort(address):
-        from handrail.adapters.models import openai_sdk
+        from handrail.adapters.models.sdks import openai_sdk
 
         return openai_sdk.with_effort(effort)
     return ModelSettings(thinking=False if effort == "none" else effort)

@@ -1,9 +1,22 @@
-"""
+r"""
 Where two sequences of rows differ, however one tells it.
 
 A row put among equal rows may be any of them, and of two rows that changed places either may have moved. A
 difference reaches over all rows that some smallest way of telling it changes; what lies between two of them
 is the same on both sides in every way. `edit.opcodes` tells one way, which is enough to show or to send it.
+
+Theory of operation. A row is certain to be the same on both sides only if every smallest way of telling the
+difference leaves it alone. Smallest ways are paths through a grid of the two sequences (as Myers has it); the
+rows that lie on all of them are the runs that stay. What lies between two runs is one region.
+
+Put a `}` behind another one. One way to tell it inserts the last row, another one the row before it:
+
+    >>> before, after = ["{", "x", "}"], ["{", "x", "}", "}"]
+    >>> from handrail.core.documents.edit import opcodes
+    >>> opcodes(before, after)  # one way
+    [(3, 3, 3, 4)]
+    >>> extents(before, after)  # all ways: either row may be the new one
+    [(2, 3, 2, 4)]
 """
 
 from __future__ import annotations

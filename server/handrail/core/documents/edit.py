@@ -1,8 +1,26 @@
-"""
+r"""
 Changes of text: apply them, find the smallest, and carry them over to a text that has moved on.
 
 Everything outside an edit's span stays as it is, byte for byte. An edit never begins or ends inside a
 CRLF pair, which no LSP position can name. What a hunk means is decided in `plan`.
+
+Theory of operation. `between` compares two texts by rows, then trims each block of rows to the characters
+that differ, so an edit is as small as it can be. `rebase` carries edits over to a text that others have
+changed since: every later change above an edit's lines shifts it, every change below leaves it alone, and a
+change of the same lines is a conflict. Lines decide, not characters, because two changes of one line rarely
+mean something together. Nothing is guessed: an edit in conflict must not be written.
+
+    >>> from handrail.core.documents.text import Text
+    >>> base = Text("one\ntwo\nthree\n")
+    >>> edits = between(base.content, "one\ntwenty\nthree\n")
+    >>> [(each.span.start, each.span.end, each.new) for each in edits]
+    [(6, 7, 'enty')]
+    >>> (moved,) = rebase(base, edits, "zero\none\ntwo\nthree\n")  # the user put a line above
+    >>> moved.conflict, apply("zero\none\ntwo\nthree\n", [moved.edit])
+    (False, 'zero\none\ntwenty\nthree\n')
+    >>> (moved,) = rebase(base, edits, "one\ntwo!\nthree\n")  # the user changed the same line
+    >>> moved.conflict
+    True
 """
 
 from __future__ import annotations

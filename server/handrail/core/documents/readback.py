@@ -1,4 +1,4 @@
-"""
+r"""
 Read back: what became of our edits in a text that others may have changed as well.
 
 An edit stands if its new text is there, whole, where it belongs, and what it replaced is gone. What the
@@ -13,9 +13,20 @@ editor that formats as it goes, or a user who types into a new line at once, has
 must cost fewer keys than the one in which the edit was never made. Only if the place of an edit is as `base`
 has it is the edit known to be absent; everything else stays unclear, and must not be sent again.
 
-    base  a b     expected  a xy b     now  a x1y b     inside ours something was added: it was taken
-                                       now  a 1 b       the place was changed, ours is not in it: unclear
-                                       now  a b!        the place is as it was: absent
+    >>> base = Text("one\ntwo\nthree\n")
+    >>> edits = [TextEdit(span=Span(start=4, end=7), new="TWO")]
+    >>> def fate(now: str) -> str:
+    ...     return fates(base, edits, now)[0].value
+    >>> fate("one\nTWO\nthree!\n")  # the user typed elsewhere
+    'stands'
+    >>> fate("one\nT WO\nthree\n")  # only blanks differ
+    'reformatted'
+    >>> fate("one\nTxWO\nthree\n")  # something was added inside ours
+    'added to'
+    >>> fate("one\n?\nthree\n")  # the place was changed, and ours is not in it
+    'unclear'
+    >>> fate("one\ntwo\nthree!\n")  # the place is as it was
+    'absent'
 """
 
 from __future__ import annotations

@@ -1,10 +1,23 @@
-"""
+r"""
 Undo what was done to a text, and only that, in what the text has become since.
 
 What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
 it (see `diff_regions`), there is no way back, unless it is part of the way back itself: of equal lines
 nobody could say whose is which. Which texts these are, and what becomes of a document without a way back,
 is decided by whoever restores it.
+
+Theory of operation. Three texts are known: `found`, which the turn began with; `left`, which it made of it;
+and `now`. The rows that differ between `left` and `found` are what the turn did; the rows that differ between
+`left` and `now` are what others did since. Both are taken in every way in which they can be told. Where the
+two do not meet, the rows of `found` come back; where they meet, there is no way back. Several stretches are
+undone one by one, the last one first.
+
+    >>> found, left = Text("a\nb\nc\n"), Text("a\nB\nc\n")
+    >>> now = Text("a\nB\nc\nmine\n")  # the user has added a line since: it stays
+    >>> edit.apply(now.content, way_back(now, [(found, left)]) or ())
+    'a\nb\nc\nmine\n'
+    >>> way_back(Text("a\nB!\nc\n"), [(found, left)]) is None  # the user has changed the same line
+    True
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.sdk import let_pass
+from handrail.adapters.models.sdks.as_is import let_pass
 
 # What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
 CACHED = AnthropicModelSettings(

@@ -28,7 +28,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.sdk import let_pass
+from handrail.adapters.models.sdks.as_is import let_pass
 
 # The conversation is ours to keep; what was reasoned comes back with it, encrypted.
 KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
