@@ -36,7 +36,7 @@ from hypothesis.stateful import (
 
 from e2e.client import Editor
 from e2e.habits import EVERY_EDITOR, Habits, opting_in
-from e2e.prompts import patch, statuses
+from e2e.prompts import patch, statuses, v4a
 from e2e.servers import Servers
 from git_user import git
 from handrail.testing import answer, call, script
@@ -197,6 +197,62 @@ class Machine(RuleBasedStateMachine):
                 self.all_is_what_the_model_says()
                 self.request("checkpoint.restore", checkpoint=restored["checkpoint"])
                 paper.now, paper.base = after
+
+    @rule(
+        name=names,
+        pick=picks,
+        end=st.sampled_from(["undo", "undo after a restart", "undo everything", "restore", "keep"]),
+    )
+    def a_turn_moves(self, name: str, pick: int, end: str) -> None:
+        """With a row of it changed; the move is taken back with that row alone, or kept with all of it."""
+        paper, source = self.papers[name], self.files[name]
+        if not paper.now or (end == "undo everything" and self.something_is_typed_in()):
+            return
+        at, new, target = pick % len(paper.now), self.words.row("a"), f"{self.words.row('m')}.txt"
+        section = (
+            f"*** Update File: {source}",
+            f"*** Move to: {target}",
+            "@@",
+            f"-{paper.now[at]}",
+            f"+{new}",
+        )
+        report = self.turn(call("patch", mode="v4a", patch=v4a(*section)))
+        self.is_now_at(name, target)
+        moved = [*paper.now[:at], new, *paper.now[at + 1 :]]
+        if end == "undo after a restart":
+            self.restarts(kills=False)
+        assert self.rows(name) == moved
+        (hunk,) = self.request("review.list", uri=self.uri(name))
+        assert (hunk["kind"], hunk["renamedFrom"]) == ("renamed", (self.root / source).as_uri())
+        assert hunk["after"].splitlines() == moved
+        paper.past.clear()
+        if end == "keep":
+            self.request("review.keep", hunks=[hunk["id"]])
+            paper.now, paper.base = moved, list(moved)
+            return
+        if end == "restore":
+            done = self.request("checkpoint.restore", checkpoint=report["checkpoint"])
+        elif end == "undo everything":
+            done = self.request("review.undo", all=True)
+            for each in self.papers.values():
+                each.past.clear()
+                each.now = list(each.base)
+        else:
+            done = self.request("review.undo", hunks=[hunk["id"]])
+        assert done["conflicts"] == []
+        self.is_now_at(name, source)
+
+    def is_now_at(self, name: str, path: str) -> None:
+        """The agent has moved a document; the user opens it there, if the editor has not."""
+        old = self.uri(name)
+        self.files[name] = path
+        if name != "c.txt" and self.uri(name) not in self.editor.desk.documents:
+            if old in self.editor.desk.documents:
+                self.editor.desk.close(old)
+            self.editor.desk.open(self.path(name))
+
+    def something_is_typed_in(self) -> bool:
+        return any(place.is_typed_in for name in NAMES for place in self.places(name))
 
     @rule(pick=picks)
     def a_command_changes_a_file(self, pick: int) -> None:
@@ -369,7 +425,7 @@ class Machine(RuleBasedStateMachine):
         assert not [row for row in middle if row.startswith("a") and row not in place.before]
         self.is_the_users(name, places, place, middle)
 
-    @precondition(lambda self: not any(place.is_typed_in for name in NAMES for place in self.places(name)))
+    @precondition(lambda self: not self.something_is_typed_in())
     @rule()
     def undoes_everything(self) -> None:
         """What is left is what there would be without, and there is no conflict."""

@@ -235,3 +235,69 @@ async def test_a_move_that_is_staged_or_committed_is_kept(bench: Bench, line: st
     for part in line.split(" && "):
         git(bench.root, *shlex.split(part)[1:])
     assert await told(bench) == []
+
+
+async def test_a_restored_move_brings_back_the_changes_that_were_pending(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    assert await told(bench) == BOTH
+    turn = await edited(bench, move("a", "b"))
+    await bench.restore(turn)
+    assert snapshot(bench.root) == {"a": EDITED}
+    assert await told(bench) == BOTH
+
+
+@pytest.mark.parametrize("is_pending", [True, False])
+async def test_a_move_that_was_restored_is_pending_again_once_that_is_restored(
+    bench: Bench, is_pending: bool
+) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    if is_pending:
+        await edited(bench)
+    before = await told(bench)
+    turn = await edited(bench, move("a", "b"))
+    moved = await told(bench)
+    assert [each[:2] for each in moved] == [("b", "renamed")]
+    report = await bench.restore(turn)
+    assert await told(bench) == before
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert await told(bench) == moved
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"a": FIVE}
+    assert await told(bench) == []
+
+
+@pytest.mark.parametrize("how", ["restore", "another program"])
+async def test_a_move_that_was_taken_back_and_is_made_once_more_is_one_change(bench: Bench, how: str) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    turn = await edited(bench, move("a", "b"))
+    if how == "restore":
+        await bench.restore(turn)
+    else:  # what nobody has looked at when it is moved again
+        (bench.root / "b").unlink()
+        (bench.root / "a").write_bytes(EDITED)
+    await edited(bench, move("a", "b"))
+    now = EDITED.replace(b"three", b"THREE")
+    assert await told(bench) == [("b", "renamed", EDITED.decode(), now.decode())]
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"a": FIVE}
+
+
+async def test_a_document_that_another_program_moves_back_as_it_was(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    await command(bench, "mv a b")
+    (bench.root / "b").rename(bench.root / "a")
+    assert await told(bench) == BOTH
+
+
+async def test_another_document_at_the_old_path_is_not_the_moved_one(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench, move("a", "b"))
+    (bench.root / "b").unlink()
+    (bench.root / "a").write_bytes(b"of the user\n")
+    assert await told(bench) == []
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"a": b"of the user\n"}

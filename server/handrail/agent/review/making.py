@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
-from handrail.core.checkpoint import CommandChange, Image, Restoration, StepId
+from handrail.core.checkpoint import CommandChange, CommandEffects, Image, Restoration, StepId
 from handrail.core.checkpoint import Kind as Became
 from handrail.core.documents.spelling import common
 from handrail.core.documents.text import Text, split_lines
@@ -17,7 +18,10 @@ from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step, base_of
 from handrail.core.review.pending import Kind, Pending
+from handrail.ports import CheckpointError, Ports
 from handrail.ports.review import Made
+
+logger = logging.getLogger(__name__)
 
 NewId = Callable[[], str]
 KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHANGED: Kind.WHOLE}
@@ -107,6 +111,21 @@ def replaced(
         checkpoint=known.checkpoint if known is not None and is_ours else "",
         earlier=earlier if earlier is not None and earlier.hunks else None,
     )
+
+
+async def of_command(
+    ports: Ports, step: StepId, call: str, effects: CommandEffects
+) -> list[tuple[CommandChange, Made | None]]:
+    """The changes of a command, each with its texts; links and what version control ignores are left out."""
+    try:
+        plan = await ports.checkpoints.restore_plan(f"{step.turn}.{step.number}")
+    except CheckpointError as error:
+        logger.warning("What a command has changed is not pending: %s", error)
+        return []
+    of = {each.uri: each for each in plan if not each.is_place}
+    ignored = await ports.workspace.ignored([change.uri for change in effects.changes])
+    changes = (each for each in effects.changes if each.uri in of and each.uri not in ignored)
+    return [(each, as_text(step, call, of[each.uri])) for each in changes]
 
 
 def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:

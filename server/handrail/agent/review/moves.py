@@ -25,6 +25,7 @@ from handrail.ports import Workspace
 from handrail.ports.review import Made
 
 SMALL_CHARS = 200_000  # of a text that is compared at once, within a few milliseconds
+NEW = (Kind.CREATED, Kind.RENAMED)
 Became = dict[str, Pending | None]  # what is pending in each document now, by its identity
 Places = tuple[Place, Place | None]  # where a document is, and where it was if it was moved
 
@@ -101,6 +102,9 @@ def pair(made: Sequence[Made]) -> list[Made]:
 def _moved(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
     place, source = places
     was, there = known.get(source.identity), known.get(place.identity)
+    if there is not None and there.kind in (Kind.CHANGED, *NEW):  # nothing was there: it has gone unseen
+        is_same = there.origin is not None and there.origin.identity == source.identity
+        was, there = was or (there.back if is_same and there.document.hunks else None), None
     if was is not None and not was.document.hunks:
         was = None  # it is all the user's by now
     is_back = was is not None and was.origin is not None and was.origin.identity == place.identity

@@ -24,7 +24,7 @@ from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Pending, ReviewMode
-from handrail.ports import CheckpointError, Ports
+from handrail.ports import Ports
 from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecorded
 
 logger = logging.getLogger(__name__)
@@ -73,6 +73,7 @@ class Reviews:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
     _seen: dict[str, int] = field(default_factory=dict)
     _opened: dict[str, int] = field(default_factory=dict)
+    _taken_back: renames.TakenBack = field(default_factory=renames.TakenBack)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     # ---- What the agent does ----------------------------------------------------------------------
@@ -125,24 +126,11 @@ class Reviews:
     async def _ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
         if not effects.changes or self.mode() != ReviewMode.PENDING:
             return
-        name = f"{step.turn}.{step.number}"
-        try:
-            plan = await self.ports().checkpoints.restore_plan(name)
-        except CheckpointError as error:
-            logger.warning("What a command has changed is not pending: %s", error)
-            return
-        of = {each.uri: each for each in plan}
-        ignored = await self.ports().workspace.ignored([change.uri for change in effects.changes])
-        changes = [
-            change
-            for change in effects.changes
-            if change.uri in of and change.uri not in ignored and not of[change.uri].is_place  # no links
-        ]
-        texts = [making.as_text(step, call, of[change.uri]) for change in changes]
-        await self.landed(moves.pair([text for text in texts if text is not None]))
-        whose = Step(turn=step.turn, call=call, before=(), after=())
+        changes = await making.of_command(self.ports(), step, call, effects)
+        await self.landed(moves.pair([text for _, text in changes if text is not None]))
+        name, whose = f"{step.turn}.{step.number}", Step(turn=step.turn, call=call, before=(), after=())
         async with self._one_at_a_time:
-            for change in (change for change, text in zip(changes, texts, strict=True) if text is None):
+            for change in (change for change, text in changes if text is None):
                 place = self.ports().workspace.resolve(change.uri)
                 if isinstance(place, Place):
                     known = self.pending.get(place.identity)
@@ -185,6 +173,8 @@ class Reviews:
                 await self._missing(known, found)
             else:
                 self._observed_on_disk(known, split_lines(found.text.content))
+        for known in await self._taken_back.again(self.ports().editor):
+            await self._is_at_another_path(known.origin.identity if known.origin else "", known)
 
     def touched(self, identity: str) -> bool:
         """A document has changed in the editor; whether anything is pending in it."""
@@ -232,8 +222,13 @@ class Reviews:
         """A document cannot be read: its hunks are not pending as long as that is so."""
         if known.is_new and failure.code is not Code.NO_SUCH_FILE:
             return  # it is there, and no text any more
-        if failure.code is Code.NO_SUCH_FILE and await self._renamed(known):
-            return
+        if failure.code is Code.NO_SUCH_FILE:
+            back = await self._taken_back.back(known, self.ports().editor)
+            if back is not None:
+                await self._is_at_another_path(known.identity, back)
+                return
+            if await self._renamed(known):
+                return
         if known.identity not in self._away:
             self._away.add(known.identity)
             self.changed(known.identity, known.uri)
@@ -245,10 +240,13 @@ class Reviews:
         now = await renames.found(known, self.ports(), new) if new else None
         if now is None:
             return False
-        self._set(known.identity, None)
-        self._set(now.identity, now)
-        await self._keep([known.identity, now.identity])
+        await self._is_at_another_path(known.identity, now)
         return True
+
+    async def _is_at_another_path(self, before: str, now: Pending) -> None:
+        self._set(before, None)
+        self._set(now.identity, now if now.document.hunks else None)
+        await self._keep([before, now.identity])
 
     def opened(self, identity: str) -> None:
         """The editor has opened a document."""
