@@ -43,6 +43,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     step = replace(way.step, label=shortened(way.step.label))
     if way.back is None:
         report = await documents.restore(ports, step, way.wish)
+        await host.reviews.restored()
         _close_undone(host, way.wish, report, ())
         return report
     host.at_rest(step.session)
@@ -51,6 +52,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     try:
         await host.archive.changes(step.session, way.back)  # raises before anything is touched
         report = await documents.restore(ports, step, way.wish)
+        await host.reviews.restored()
         _close_undone(host, way.wish, report, ())
         if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
             return report

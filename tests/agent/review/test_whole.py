@@ -203,3 +203,49 @@ async def test_a_review_that_fails_stops_no_turn(bench: Bench, monkeypatch: pyte
     monkeypatch.setattr(bench.host.reviews, "_landed", broken)
     await edited(bench, PATCH)
     assert snapshot(bench.root) == {"a": EDITED}
+
+
+@pytest.mark.parametrize("how", ["restore", "restore twice", "another program"])
+async def test_what_was_pending_in_a_removed_document_is_pending_once_it_is_back(
+    bench: Bench, how: str
+) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    turn = await edited(bench, DELETE)
+    removed = await told(bench)
+    assert [each[:2] for each in removed] == [("a", "deleted")]
+    if how == "another program":
+        (bench.root / "a").write_bytes(EDITED)
+    else:
+        report = await bench.restore(turn)
+    assert await told(bench) == BOTH
+    if how == "restore twice":
+        assert report.checkpoint is not None
+        await bench.restore(report.checkpoint)
+        assert await told(bench) == removed
+    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert snapshot(bench.root) == {"a": FIVE}
+
+
+async def test_a_removed_document_that_somebody_makes_anew_is_not_pending(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench)
+    await edited(bench, DELETE)
+    (bench.root / "a").write_bytes(b"of the user\n")
+    assert await told(bench) == []
+
+
+@pytest.mark.parametrize("how", ["changed", "created", "removed"])
+async def test_what_is_no_text_is_not_pending_once_it_is_restored(bench: Bench, how: str) -> None:
+    raw, other = bytes(range(256)), bytes(reversed(range(256)))
+    lay_out(bench.root, {} if how == "created" else {"a": raw})
+    act = "p.unlink()" if how == "removed" else f"p.write_bytes(bytes.fromhex('{other.hex()}'))"
+    turn = await command(bench, f"import pathlib; p = pathlib.Path('a'); {act}")
+    pending = await told(bench)
+    assert [each[0] for each in pending] == ["a"]
+    report = await bench.restore(turn)
+    assert await told(bench) == []
+    if how == "created":
+        assert report.checkpoint is not None
+        await bench.restore(report.checkpoint)
+        assert await told(bench) == pending

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import accumulate
 
@@ -126,6 +126,21 @@ async def of_command(
     ignored = await ports.workspace.ignored([change.uri for change in effects.changes])
     changes = (each for each in effects.changes if each.uri in of and each.uri not in ignored)
     return [(each, as_text(step, call, of[each.uri])) for each in changes]
+
+
+async def as_before(ports: Ports, pending: Iterable[Pending]) -> list[Pending]:
+    """The documents that are pending as a whole, but of which nothing is left to be taken back."""
+    whole = [each for each in pending if each.kind is Kind.WHOLE]
+    return [each for each in whole if await _is_as_before(ports, each)]
+
+
+async def _is_as_before(ports: Ports, known: Pending) -> bool:
+    try:
+        plan = await ports.checkpoints.restore_plan(known.checkpoint, following=True)
+    except CheckpointError:
+        return False
+    before = next((each.before.raw for each in plan if each.uri == known.uri), None)
+    return before is None or before == await ports.editor.read_bytes(known.uri)
 
 
 def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:

@@ -1,4 +1,4 @@
-"""Find a document that has gone under another name, or that is back under its old one."""
+"""Find a document that has gone under another name, or that is back where it was."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from handrail.core.documents.text import split_lines
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
-from handrail.core.review.pending import Pending
+from handrail.core.review.pending import Kind, Pending
 from handrail.ports import Document, Editor, Ports
 
 REMEMBERED = 20  # moves that were taken back
@@ -41,32 +41,37 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
 @dataclass(kw_only=True)
 class TakenBack:
     """
-    The agent's moves that a restore, an undo of the editor or another program has taken back.
+    The agent's moves and removals that a restore, an undo of the editor or another program has taken back.
 
     Attributes:
-        moves: What was pending at the new path, by the identity of that.
+        known: What was pending before that, by the identity of the document.
     """
 
-    moves: dict[str, Pending] = field(default_factory=dict)
+    known: dict[str, Pending] = field(default_factory=dict)
 
     async def back(self, known: Pending, editor: Editor) -> Pending | None:
-        """What is pending in a moved document that is at its old path again, as it was; None if it is not."""
-        if known.origin is None or not known.document.hunks:
+        """
+        What is pending in a document that was moved or removed and is back as it was.
+
+        None if it is not back, or is another one by now.
+        """
+        (first, *_) = known.document.hunks or (None,)
+        is_away = known.kind in (Kind.RENAMED, Kind.DELETED)
+        if not is_away or first is None or await _rows(editor, known.back.uri) != first.before:
             return None
-        if await _rows(editor, known.origin.uri) != known.document.hunks[0].before:
-            return None
-        self.moves[known.identity] = known
-        for old in list(self.moves)[:-REMEMBERED]:
-            del self.moves[old]
+        self.known[known.identity] = known
+        for old in list(self.known)[:-REMEMBERED]:
+            del self.known[old]
         return known.back
 
     async def again(self, editor: Editor) -> list[Pending]:
-        """What is pending in documents that are at their new paths again, such as after a second restore."""
+        """What is pending once more after a restore has brought back what an earlier one took back."""
         found = list[Pending]()
-        for identity, known in list(self.moves.items()):
-            is_gone = known.origin is not None and await editor.read_bytes(known.origin.uri) is None
-            if is_gone and await _rows(editor, known.uri) == known.document.rows:
-                found.append(self.moves.pop(identity))
+        for identity, known in list(self.known.items()):
+            is_gone = await editor.read_bytes(known.back.uri) is None
+            is_there = known.kind is Kind.DELETED or await _rows(editor, known.uri) == known.document.rows
+            if is_gone and is_there:
+                found.append(self.known.pop(identity))
         return found
 
 

@@ -153,6 +153,15 @@ class Reviews:
                 await self._look(list(self.pending) if identities is None else identities)
                 await self._take_records()
 
+    async def restored(self) -> None:
+        """Documents were restored, and so may be what an earlier restore has taken back."""
+        await self.refresh()
+        async with self._one_at_a_time:
+            for known in await making.as_before(self.ports(), self.pending.values()):
+                await self._became(known, known.back)
+            for known in await self._taken_back.again(self.ports().editor):
+                await self._became(known.back, known)
+
     async def _keep_all(self) -> None:
         known = list(self.pending)
         for identity in known:
@@ -166,15 +175,14 @@ class Reviews:
                 continue
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
-                    self._set(identity, None)  # somebody has made it anew
+                    back = await self._taken_back.back(known, self.ports().editor)
+                    await self._became(known, back)  # None if somebody has made it anew
                 continue
             found = await self.ports().editor.read(known.uri)
             if isinstance(found, Failure):
                 await self._missing(known, found)
             else:
                 self._observed_on_disk(known, split_lines(found.text.content))
-        for known in await self._taken_back.again(self.ports().editor):
-            await self._is_at_another_path(known.origin.identity if known.origin else "", known)
 
     def touched(self, identity: str) -> bool:
         """A document has changed in the editor; whether anything is pending in it."""
@@ -221,32 +229,30 @@ class Reviews:
     async def _missing(self, known: Pending, failure: Failure) -> None:
         """A document cannot be read: its hunks are not pending as long as that is so."""
         if known.is_new and failure.code is not Code.NO_SUCH_FILE:
+            self._away.discard(known.identity)
             return  # it is there, and no text any more
         if failure.code is Code.NO_SUCH_FILE:
-            back = await self._taken_back.back(known, self.ports().editor)
-            if back is not None:
-                await self._is_at_another_path(known.identity, back)
-                return
-            if await self._renamed(known):
+            now = await self._taken_back.back(known, self.ports().editor) or await self._renamed(known)
+            if now is not None:
+                await self._became(known, now)
                 return
         if known.identity not in self._away:
             self._away.add(known.identity)
             self.changed(known.identity, known.uri)
 
-    async def _renamed(self, known: Pending) -> bool:
-        """Find a document that has gone under another name, among those that were opened since."""
+    async def _renamed(self, known: Pending) -> Pending | None:
+        """A document that has gone under another name, among those that were opened since."""
         since = self._seen.get(known.identity, 0)
         new = {each for each, number in self._opened.items() if number > since and each not in self.pending}
-        now = await renames.found(known, self.ports(), new) if new else None
-        if now is None:
-            return False
-        await self._is_at_another_path(known.identity, now)
-        return True
+        return await renames.found(known, self.ports(), new) if new else None
 
-    async def _is_at_another_path(self, before: str, now: Pending) -> None:
-        self._set(before, None)
-        self._set(now.identity, now if now.document.hunks else None)
-        await self._keep([before, now.identity])
+    async def _became(self, known: Pending, now: Pending | None) -> None:
+        """What is pending in a document is something else, perhaps at another path."""
+        self._set(known.identity, None)
+        if now is not None:
+            self._away.discard(now.identity)
+            self._set(now.identity, now if now.document.hunks else None)
+        await self._keep([known.identity, None if now is None else now.identity])
 
     def opened(self, identity: str) -> None:
         """The editor has opened a document."""
@@ -334,12 +340,10 @@ class Reviews:
     async def came_back(self, whole: Pending) -> None:
         """A document that was pending as a whole is as it was before: with what was pending in it then."""
         async with self._one_at_a_time:
-            documents = [whole.identity]
-            if whole.kind is not Kind.CREATED:
-                back = whole.back
-                self._set(whole.identity, None)
-                self._set(back.identity, back if back.document.hunks else None)
-                documents.append(back.identity)
+            back = whole if whole.kind is Kind.CREATED else whole.back
+            documents = [whole.identity, back.identity]
+            if back is not whole:
+                await self._became(whole, back)
             await self._look(documents)
             await self._keep(documents)
 
@@ -361,9 +365,8 @@ class Reviews:
         (self._typed if is_typing else self._unkept).update(identities)
         task = self._keeping.get(is_typing)
         if task is None or task.done():
-            self._keeping[is_typing] = asyncio.ensure_future(
-                self._keep_later(TYPED_S if is_typing else KEEP_S)
-            )
+            delay_s = TYPED_S if is_typing else KEEP_S
+            self._keeping[is_typing] = asyncio.ensure_future(self._keep_later(delay_s))
 
     async def _keep_later(self, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
