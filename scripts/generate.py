@@ -428,9 +428,9 @@ def _wrapped(text: str) -> Iterator[str]:
 
 FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
 FAILURES_INTRODUCTION = """
-What can go wrong with an edit or another call, and what to do. The code stands in the diagnostic, in the
-turn's report and in what the model is told; it never changes its meaning. A failed edit has changed nothing
-unless its page says otherwise.
+Each way in which an edit or another call can fail, and what to do. The code stands in the diagnostic, in
+the turn's report and in what the model is told; it never changes its meaning. A failed edit has changed
+nothing unless its page says otherwise.
 
 A failure is shown until its text comes to its place, until a later edit lands there, until the document is
 rewritten, until its turn is restored, or until you dismiss it. If all occurrences were to be replaced, it

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -142,6 +142,99 @@ def test_the_extension_and_the_server_have_one_version() -> None:
     assert declared is not None
     assert coded is not None
     assert manifest["version"] == declared[1] == coded[1]
+
+
+# ---- Plain English ----------------------------------------------------------------------------------
+
+# What to avoid in text that users and models read, and what to write instead.
+AWKWARD = {
+    re.compile(pattern, re.IGNORECASE): instead
+    for pattern, instead in {
+        r"(?<!there )\b(?:is|are|was|were) none\b": "say what it is not",
+        r"(?<!there )\b(?:is|are|was|were) no (?!longer|more|less|doubt)(?!yes\b)\w+": "is not a …",
+        r"\bas well\b(?! as)": "also, too",
+        r"\bmeanwhile\b": "while …, since",
+        r"\bnobody\b": "no one; or say who acts",
+        r"\bamid\b": "in the middle of, while",
+        r"\b(?:un)?mend(?:s|ed|ing)?\b": "correct, repair, fix",
+        r"\bborne\b": "kept, allowed",
+        r"\balso (?:if|when|after|while)\b": "even",
+        r"\bgo(?:es|ne|ing)? on with\b": "continue",
+        r"(?:^|[.!:] )(?-i:What) (?:is|are|was|were|has|runs|asks) (?![^.?!]*\?)": "name the thing itself",
+    }.items()
+}
+OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
+
+
+def paragraphs(markdown: str) -> Iterator[str]:
+    """The paragraphs, rows and items of a document, each on one line, without code."""
+    text = re.sub(r"^(`{3,}).*?^\1$", "", markdown, flags=re.M | re.S)
+    yield from re.sub(r"\n(?![\n|#\-*>]| *[-*\d])[ \t]*", " ", re.sub(r"`[^`\n]*`", "`…`", text)).split("\n")
+
+
+def messages(module: Path) -> Iterator[str]:
+    """All texts of several words in a module that may be shown; docstrings are not among them."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    unshown = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            unshown.update(map(id, node.values))
+            parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+            yield "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and id(node) not in unshown and isinstance(node.value, str):
+            yield node.value
+
+
+def awkward(source: Path, texts: Iterable[str]) -> list[str]:
+    return [
+        f"{source.relative_to(ROOT)}: …{text[max(0, found.start() - 40) : found.end() + 20]}… ({instead})"
+        for text in texts
+        for pattern, instead in AWKWARD.items()
+        for found in pattern.finditer(text)
+    ]
+
+
+def test_documents_and_prompts_are_plain_english() -> None:
+    documents = [path for pattern in OWN_DOCUMENTS for path in ROOT.glob(pattern)]
+    documents += sorted((PACKAGE / "prompts").glob("*.md"))
+    assert len(documents) > 30
+    assert not [line for path in documents for line in awkward(path, paragraphs(path.read_text("utf-8")))]
+
+
+def test_messages_are_plain_english() -> None:
+    assert not [line for module in MODULES for line in awkward(module, messages(module))]
+
+
+def test_the_extension_speaks_plain_english() -> None:
+    manifest = ROOT / "client-vscode" / "package.json"
+    sources = [manifest, *(ROOT / "client-vscode" / "src").rglob("*.ts")]
+    quoted = re.compile(r"""(["`'])((?:(?!\1)[^\\\n]|\\.)* (?:(?!\1)[^\\\n]|\\.)*)\1""")
+    texts = {path: [each[1] for each in quoted.findall(path.read_text("utf-8"))] for path in sources}
+    assert len(texts[manifest]) > 100
+    assert not [line for path, each in texts.items() for line in awkward(path, each)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "What is no text stays as it is.",
+        "The line is no request.",
+        "A question that nobody answers is a no.",
+        "They can be gone on with, also after a crash.",
+        "The document changed meanwhile.",
+        "It is hidden as well.",
+    ],
+)
+def test_awkward_sentences_are_found(sentence: str) -> None:
+    assert awkward(ROOT / "README.md", [sentence])
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["There is no editor.", "It is no longer pending.", "What is pending?", "Files as well as folders."],
+)
+def test_plain_sentences_pass(sentence: str) -> None:
+    assert not awkward(ROOT / "README.md", [sentence])
 
 
 # ---- The cases of the originals ---------------------------------------------------------------------

@@ -35,7 +35,7 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
     if (found === undefined || found === BACK) return undefined;
     chosen = found;
     const { checkpoint } = chosen;
-    const about = `What is to be done with “${checkpoint.label}”`;
+    const about = `Choose an action for “${checkpoint.label}”`;
     const action = await pick(actions(checkpoint, items.indexOf(chosen)), { title, placeholder: about, step: 2, steps: 2 });
     if (action !== BACK) return action?.take?.(connection, restores);
   }
@@ -89,7 +89,7 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? "there is no newer checkpoint" : `takes ${count(newer, "newer checkpoint")} back as well`;
+  const following = newer === 0 ? "there is no newer checkpoint" : `also takes ${count(newer, "newer checkpoint")} back`;
   const these: Action = {
     icon: "discard",
     label: "Restore these documents",

@@ -52,7 +52,7 @@ function offer(log: LogOutputChannel, severity: Severity, text: string, ways: re
       await ways.find(([label]) => label === choice)?.[1]();
     })
     .catch((thrown: unknown) => {
-      showFailure(log, "What was chosen in a message failed", thrown);
+      showFailure(log, "The action chosen in a message failed", thrown);
     });
 }
 

@@ -1636,7 +1636,7 @@ export type ChatItem =
   | ChatCall
   | ChatQuestion;
 
-/** Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as in conversations; a message reports names that cannot be found. A prompt that begins with a command of the project's, as `/fix 12`, stands for what its file says; other commands are refused. */
+/** Begins a turn and answers at once. As in conversations, the model is shown what the prompt names with an `@`; a message reports names that cannot be found. A prompt that begins with a command of the project's, as `/fix 12`, stands for what its file says; other commands are refused. */
 export const TURN_START = "handrail/turn/start";
 
 /** Begins a turn once the earlier turns of its session have finished, or else at once. If the turn before it is stopped or fails, it does not begin and is reported as cancelled. */
@@ -1744,7 +1744,7 @@ export const REVIEW_BASE = "handrail/review/base";
 /** Keeps changes: from now on they are the user's. No document is changed. */
 export const REVIEW_KEEP = "handrail/review/keep";
 
-/** Undoes changes with an edit that is verified and has a checkpoint. What the user has typed in them stays; if it cannot be told apart from the agent's text, the change stays and both texts are returned. */
+/** Undoes changes with an edit that is verified and has a checkpoint. The user's typing in them stays; if it cannot be told apart from the agent's text, the change stays and both texts are returned. */
 export const REVIEW_UNDO = "handrail/review/undo";
 
 /** Shows the next change after a line, in its document or a later one; after the last change, the first. */

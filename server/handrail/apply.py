@@ -191,7 +191,9 @@ class _Applying:
 
     async def _asked(self, question: str) -> bool:
         if not terminal.can_ask():
-            self.show.note(f"{question} Nobody can be asked here, so the answer is no; --yes allows it.")
+            self.show.note(
+                f"{question} There is no terminal to ask in, so the answer is no; --yes allows it."
+            )
             return False
         self.show.pause()
         try:

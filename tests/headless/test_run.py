@@ -69,7 +69,7 @@ def test_a_session_is_gone_on_with(stage: Stage) -> None:
     assert sent["handrail/session/resume"] == {"session": "s-1"}
     assert sent["handrail/turn/start"] == {"prompt": "do it", "session": "s-1"}
     assert (
-        f"go on with: handrail run --session s-1 --workspace {shlex.quote(str(stage.root))} PROMPT"
+        f"continue with: handrail run --session s-1 --workspace {shlex.quote(str(stage.root))} PROMPT"
         in ended.out
     )
 
@@ -223,7 +223,7 @@ def test_a_server_that_cannot_be_started_is_an_error(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("capabilities", "reason"),
     [
-        ({}, "is no handrail server"),
+        ({}, "is not a handrail server"),
         ({"experimental": {"handrail": {"protocolVersion": 2}}}, "speaks version 2"),
     ],
 )
@@ -262,7 +262,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
     assert result in [message["result"] for message in stage.received if "result" in message]
-    assert ("Allow patch on .env? It is a key. Nobody is here to ask" in ended.err) is not yes
+    assert ("Allow patch on .env? It is a key. There is no terminal to ask in" in ended.err) is not yes
     assert ("--yes allows it" in ended.err) is not yes
 
 

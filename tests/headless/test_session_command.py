@@ -61,7 +61,9 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     assert (shell.folder / "work" / "a.txt").read_bytes() == b"two\n", "the top of the repository"
     assert (shell.folder / "work" / "ran.txt").exists(), "it was approved"
     assert "D\\xf6ne." in shown
-    (again,) = [line.partition(": ")[2] for line in shown.splitlines() if line.startswith("  go on with: ")]
+    (again,) = [
+        line.partition(": ")[2] for line in shown.splitlines() if line.startswith("  continue with: ")
+    ]
     *command, prompt = shlex.split(again)
     assert prompt == "PROMPT"
     assert command[0] == "handrail"
@@ -92,7 +94,7 @@ def test_what_is_wrong_is_said_before_anything_is_done(shell: Shell) -> None:
         (("run", "x", "--set", "context.window"), "NAME=VALUE"),
         (("run", "x", "--set", "context.window=x"), "must be a whole number"),
         (("session", "resume", "s-1", "x", "--approve", "npm test"), "names no tool"),
-        (("session", "list", "--limit", "0"), "no number from 1 on"),
+        (("session", "list", "--limit", "0"), "not a number from 1 on"),
     ):
         assert said in shell.run(*argv, code=2)
     (shell.folder / "config" / "handrail" / "config.toml").write_text("mode = ")

@@ -263,7 +263,7 @@ def test_what_nobody_allows_is_listed_as_denied_and_ends_with_1(folder: Folder) 
     reply = ".env\n<<<<<<< SEARCH\nKEY=one\n=======\nKEY=two\n>>>>>>> REPLACE\n"
     ended = folder.handrail("run", "-", prompt=SEARCH_REPLACE + reply)
     assert ended.code == 1
-    assert "  .env: denied: Nobody could allow this: .env." in ended.out
+    assert "  .env: denied: No user was there to allow this: .env." in ended.out
     assert "finished: 3 landed, 0 failed, 1 denied" in ended.out
     assert "warning[" not in ended.out
     assert (folder.root / ".env").read_text() == "KEY=one\n"

@@ -36,7 +36,7 @@ export class Sessions {
     const then = (action: (row: Row) => Promise<void>) => (row: Row) => {
       done = action(row);
     };
-    const chosen = await pickOrDo(rows, { title: "Handrail: Conversations", placeholder: "Go on with a conversation" }, [
+    const chosen = await pickOrDo(rows, { title: "Handrail: Conversations", placeholder: "Continue a conversation" }, [
       { icon: "edit", title: "Rename", take: then((row) => this.rename(row)) },
       { icon: "trash", title: "Delete", take: then((row) => this.remove(row)) },
     ]);

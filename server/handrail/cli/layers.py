@@ -97,7 +97,7 @@ def _agreed(held: Sequence[Taken], target: Path) -> bool:
     _ask("".join(f"{row}\n" for row in rows))
     if not terminal.can_ask():
         raise ConfigError(
-            f"Nobody can be asked here whether to do that in {_path(str(target))}; --yes allows it."
+            f"There is no terminal to ask whether to do that in {_path(str(target))}; --yes allows it."
         )
     _ask(f"Do that in {_path(str(target))}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

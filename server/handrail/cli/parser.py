@@ -283,7 +283,7 @@ def _with_exit_codes(
 
 def _count(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not int(given[:9]) > 0:
-        raise argparse.ArgumentTypeError(f"{given!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{given!r} is not a number from 1 on")
     return int(given[:9])
 
 

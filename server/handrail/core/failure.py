@@ -1,7 +1,7 @@
 """
 What went wrong, where, and what to do next: the value that everything fallible here returns.
 
-A `Failure` is for the model and the user, who can both mend it. Its code is stable: clients, help
+A `Failure` is for the model and the user, who can both correct it. Its code is stable: clients, help
 pages and tests depend on it. Errors that end a turn are exceptions and live in `handrail.ports`.
 """
 
@@ -37,7 +37,7 @@ class Code(StrEnum):
         "The patch cannot be read, or its parts contradict each other. The message names the line of "
         "the patch and what was expected there. The same code marks edits that would fit but were "
         "held back because another edit of the same call does not, and new lines whose indentation "
-        "cannot be carried over to the document's. Send the patch again, mended.",
+        "cannot be carried over to the document's. Correct the patch and send it again.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -74,13 +74,13 @@ class Code(StrEnum):
     )
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
-        "The path leads out of the workspace folders, directly or through `..` or a link, and nobody "
-        "was there to be asked about it. Nothing was read or changed. Add the folder to the "
+        "The path leads out of the workspace folders, directly or through `..` or a link, and no user "
+        "was there to ask. Nothing was read or changed. Add the folder to the "
         "workspace, use a path inside it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "You changed the lines that the edit changes. What you typed is kept. Read the document again.",
+        "You changed the lines that the edit changes. Your text is kept. Read the document again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
@@ -101,8 +101,8 @@ class Code(StrEnum):
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
-        "What was read back after the edit is not what was asked for: the editor applied only some of "
-        "it, or said that it had and did not. Look at the document; the checkpoint has what it held "
+        "After the edit, the document does not hold what was asked for: the editor applied only some of "
+        "it, or reported an edit that it had not made. Look at the document; the checkpoint has what it held "
         "before.",
     )
     BUSY = (
@@ -136,7 +136,7 @@ class Code(StrEnum):
     )
     BAD_ARGUMENTS = (
         "bad-arguments",
-        "The call's arguments are no valid JSON, or one is missing or of the wrong kind; the message "
+        "The call's arguments are not valid JSON, or one is missing or of the wrong kind; the message "
         "names it.",
     )
     CUT_SHORT = (

@@ -93,7 +93,7 @@ class Client:
             reactions: To what the server says by itself.
 
         Raises:
-            HeadlessError: It does not start, does not answer, or is no handrail server that we understand.
+            HeadlessError: It does not start, does not answer, or is not a handrail server that we understand.
         """
         connection = await Connection.start(server)
         try:
@@ -198,7 +198,7 @@ def _sync(answer: Any) -> Sync:
     ours = _object(_object(capabilities.get("experimental")).get("handrail"))
     version = ours.get("protocolVersion")
     if version != PROTOCOL_VERSION:
-        speaks = f"speaks version {version} of the protocol" if version else "is no handrail server"
+        speaks = f"speaks version {version} of the protocol" if version else "is not a handrail server"
         raise ServerGarbledError(f"The server {speaks}; this client needs version {PROTOCOL_VERSION}.")
     encoding = capabilities.get("positionEncoding", "utf-16")
     if encoding not in ENCODINGS:

@@ -60,7 +60,7 @@ class Question:
     def unanswered(self) -> str:
         """What is said where nobody can be asked."""
         no = "which is a no; --yes allows it." if self.asks_leave else "so it is not answered."
-        return f"{self.text} Nobody is here to ask, {no}"
+        return f"{self.text} There is no terminal to ask in, {no}"
 
     @property
     def prompt(self) -> str:

@@ -115,7 +115,7 @@ class Show:
         workspace = ("--workspace", str(self._root))
         line = shlex.join(("handrail", command, "--session", session, *workspace, *options))
         self.line(f"session {session}")
-        self.line(f"  go on with: {line}{' PROMPT' if command == 'run' else ''}", DIM)
+        self.line(f"  continue with: {line}{' PROMPT' if command == 'run' else ''}", DIM)
 
     def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
         """Show sessions, one line each."""

@@ -44,7 +44,7 @@ def offset_of(text: str, position: Json, encoding: str) -> int:
         units -= WIDTHS[encoding](text[at])
         at += 1
     if units:
-        raise AssertionError(f"{position} is no place in {text[start:end]!r} ({encoding})")
+        raise AssertionError(f"{position} is not a place in {text[start:end]!r} ({encoding})")
     return at
 
 

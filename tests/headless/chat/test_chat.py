@@ -84,7 +84,7 @@ async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
             pass
     told = capsys.readouterr()
     assert "There is no session" in told.err
-    assert "go on with" not in told.out + told.err
+    assert "continue with" not in told.out + told.err
 
 
 async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_only(place: Place) -> None:
@@ -203,7 +203,7 @@ async def test_leaving_stops_the_turn(place: Place) -> None:
         await talk.say("go", QUESTION)
         assert await talk.leave() == 0
         assert "cancelled" in talk.shown
-        assert "go on with" in talk.shown
+        assert "continue with" in talk.shown
     assert place.file(".env") == "KEY=1\n"
 
 

@@ -122,6 +122,6 @@ def test_in_a_real_terminal(tmp_path: Path, pane: Pane) -> None:
     assert (root / "a.txt").read_text() == "one\ntwo\n"
 
     pane.keys("C-d")
-    shown = pane.until(r"go on with:")
+    shown = pane.until(r"continue with:")
     assert "handrail chat --session s-" in shown
     assert "Traceback" not in shown

@@ -124,7 +124,7 @@ def listed(pack: Path) -> Listed:
     raw = pack.with_suffix(".idx").read_bytes()
     try:
         if not raw.startswith(INDEX_MAGIC):
-            raise ValueError("It is no index of a kind that is known.")
+            raise ValueError("The index is of an unknown kind.")
         at = len(INDEX_MAGIC)
         count = FAN_OUT.unpack_from(raw, at)[-1]
         at += FAN_OUT.size

@@ -25,7 +25,7 @@ REASONS: dict[int, tuple[str, str]] = {
     errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter name."),
     errno.ENOTDIR: ("a part of its path is a file, not a folder", "Choose another path."),
     errno.EISDIR: ("it is a folder", "Name a file in it."),
-    errno.ELOOP: ("its symbolic links lead in a circle", "Mend the links."),
+    errno.ELOOP: ("its symbolic links lead in a circle", "Repair the links."),
     errno.EBUSY: ("another program holds it", "Try again when that program is done."),
     errno.ETXTBSY: ("it is a program that is running", "Try again when it has ended."),
     errno.EIO: ("the device reports an error", "Check the disk."),

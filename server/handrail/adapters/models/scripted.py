@@ -66,7 +66,7 @@ class Scripted:
     def _response(self, answer: object, number: int) -> Response:
         try:
             if not isinstance(answer, Mapping):
-                raise TypeError("it is no object")
+                raise TypeError("it is not an object")
             calls = tuple(
                 _call(call, f"c{number + 1}-{position}")
                 for position, call in enumerate(answer.get("calls", ()), 1)
@@ -74,7 +74,7 @@ class Scripted:
             stop = StopReason(answer.get("stop", "tool-calls" if calls else "finish"))
             text = answer.get("text", "")
             if not isinstance(text, str):
-                raise TypeError("its text is no string")
+                raise TypeError("its text is not a string")
             return Response(text=text, calls=calls, stop=stop, reason=str(answer.get("reason", "")))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProviderError(

@@ -97,7 +97,7 @@ class ServedFolder:
             if self._is_ours(state):
                 write(state, NOTE.format(name), note)
         except OSError as error:
-            logger.warning("What is known of %s could not be kept: %s", name, error)
+            logger.warning("The record of %s could not be kept: %s", name, error)
 
     async def kept(self, name: str) -> str | None:
         """The note about a document."""

@@ -257,7 +257,7 @@ def _copy(handle: int, there: int, names: tuple[str, str]) -> None:
     with os.fdopen(os.open(names[0], flags, dir_fd=handle), "rb") as read:
         mode = os.fstat(read.fileno()).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "It is no file any more", names[0])
+            raise OSError(errno.EINVAL, "It is not a file any more", names[0])
         target = os.open(names[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=there)
         with os.fdopen(target, "wb") as write:
             shutil.copyfileobj(read, write, PIECE_BYTES)

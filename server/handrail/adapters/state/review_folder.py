@@ -112,7 +112,7 @@ class ReviewFolder:
                     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                     self._known[name] = (_replace(folder / name, each), identity)
             except OSError as error:
-                logger.warning("What is pending in %s could not be kept: %s", identity, error)
+                logger.warning("The pending changes of %s could not be kept: %s", identity, error)
 
 
 def _name(identity: str) -> str:

@@ -83,7 +83,7 @@ class Reviews:
         try:
             await self._landed(made)
         except Exception:
-            logger.exception("What has landed is not pending")
+            logger.exception("Landed edits could not be made pending")
 
     async def _landed(self, made: Sequence[Made]) -> None:
         if not made or self.mode() != ReviewMode.PENDING:

@@ -180,7 +180,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
             code=Code.TOOL_FAILED,
             message=(
                 "The command had nearly filled the disk, so it and everything it had started were ended. "
-                "What it had changed until then stays changed."
+                "The changes that it had made stay."
             ),
             steps=("Have it write less.", "Or ask the user to make room on the disk."),
         )
@@ -189,7 +189,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
             code=Code.TOOL_FAILED,
             message=(
                 "The command had started thousands of processes, so it and everything it had started were "
-                "ended. What it had changed until then stays changed."
+                "ended. The changes that it had made stay."
             ),
             steps=("Have it start fewer at once.",),
         )
@@ -200,7 +200,7 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
         code=Code.TIMED_OUT,
         message=(
             f"The command took longer than {timeout_s:g} s, so it and everything it had started were ended. "
-            "What it had changed until then stays changed."
+            "The changes that it had made stay."
         ),
         steps=tuple(steps),
     )

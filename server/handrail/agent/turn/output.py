@@ -31,7 +31,7 @@ SURPLUS = Failure(
 )
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="What ran before this call has changed where its paths lead. The call was not run.",
+    message="An earlier call has changed where the paths of this one lead, so it was not run.",
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")

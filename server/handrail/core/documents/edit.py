@@ -301,7 +301,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     """
     which = ", ".join(map(str, conflicts))
     said = f" They read {shown(texts[0])} and now read {shown(texts[1])}." if texts is not None else ""
-    changed = f"{label} changed meanwhile in the lines that hunk {which} edits."
+    changed = f"{label} has changed in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
         message=f"{changed}{said} What was typed is kept.",

@@ -101,7 +101,7 @@ def _object(line: bytes) -> Fields:
 
 
 def _not_json(name: str) -> NoReturn:
-    raise BadRequest(f"The line is not JSON: {name} is no number.")
+    raise BadRequest(f"The line is not JSON: {name} is not a number.")
 
 
 def _id(fields: Fields) -> Scalar:

@@ -85,7 +85,7 @@ class Fit:
         nearest = min(self.pairs, key=lambda known: abs(width(known) - width(indent)))
         columns = (width(indent) - width(nearest)) * scale
         if columns.denominator > 1 or (scale != 1 and columns % width(self.document_step)):
-            return _refused(f"a depth of {width(indent)} columns is no whole number of steps")
+            return _refused(f"a depth of {width(indent)} columns is not a whole number of steps")
         return self._moved(self.pairs[nearest], int(columns))
 
     def _scale(self) -> Fraction | None:

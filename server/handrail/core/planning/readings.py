@@ -87,7 +87,7 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
         code=Code.BAD_PATCH,
         message=(
             "All rows of context stand one column further right in the document; whether they have lost the "
-            "blank before them, or the new rows stand too far left as well, is not certain."
+            "blank before them, or the new rows also stand too far left, is not certain."
         ),
         steps=("Send the hunk again, with a blank before each row of context.",),
     )

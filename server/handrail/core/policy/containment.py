@@ -46,8 +46,8 @@ IN_BACKGROUND = "It runs in the background: until it ends, is stopped, or its se
 UNCONTAINED = "Nothing contains it: it runs with all your rights, and not all of it can be taken back."
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "It gets the network, which includes every server on this machine. What it installs in package "
-        "folders (node_modules, .venv) stays: no checkpoint covers them."
+        "It gets the network, which includes every server on this machine. Packages that it installs "
+        "(in node_modules, .venv) stay: no checkpoint covers those folders."
     ),
     Need.REPOSITORY: "It may change the repository itself (.git) or make one; no checkpoint brings it back.",
     Need.MACHINE: "It runs with all your rights: nothing holds it, and not all of it can be taken back.",

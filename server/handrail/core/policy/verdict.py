@@ -183,7 +183,7 @@ def contained_of(request: Request, script: Script | None) -> Contained:
 
 def denied(ask: Ask, *, answered: bool) -> Failure:
     """The failure for a question that was answered with no, or (*answered* is false) not at all."""
-    who = "The user did not allow" if answered else "Nobody could allow"
+    who = "The user did not allow" if answered else "No user was there to allow"
     code = Code.OUTSIDE_WORKSPACE if ask.outside and not answered else Code.DENIED
     return Failure(
         code=code,

@@ -160,11 +160,11 @@ def _step(value: Sequence[object]) -> Step:
 
 def _rows(value: object) -> Rows:
     if not isinstance(value, list) or not all(isinstance(row, str) for row in value):
-        raise ValueError("rows that are no rows")
+        raise ValueError("rows that are not texts")
     return tuple(value)
 
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or value < 0:
-        raise ValueError("a place that is none")
+        raise ValueError("a place that is not a number")
     return value

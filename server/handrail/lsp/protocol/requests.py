@@ -95,8 +95,8 @@ TURN_START = Request(
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Begins a turn and answers at once. What the prompt names with an `@` is shown to the model, as "
-        "in conversations; a message reports names that cannot be found. A prompt that begins with a "
+        "Begins a turn and answers at once. As in conversations, the model is shown what the prompt "
+        "names with an `@`; a message reports names that cannot be found. A prompt that begins with a "
         "command of the project's, as `/fix 12`, stands for what its file says; other commands are refused."
     ),
 )

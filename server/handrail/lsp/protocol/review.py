@@ -301,8 +301,8 @@ REVIEW_UNDO = Request(
     params=ReviewUndoParams,
     result=ReviewUndone,
     does=(
-        "Undoes changes with an edit that is verified and has a checkpoint. What the user has typed in "
-        "them stays; if it cannot be told apart from the agent's text, the change stays and both texts "
+        "Undoes changes with an edit that is verified and has a checkpoint. The user's typing in them "
+        "stays; if it cannot be told apart from the agent's text, the change stays and both texts "
         "are returned."
     ),
 )

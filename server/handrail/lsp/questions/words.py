@@ -84,7 +84,7 @@ def document(question: Question) -> str:
     if question.detail:
         parts += ["Why this is asked:", surfaces.block(question.detail, "text")]
     if question.diff:
-        what = "What is in them:" if question.kind is Kind.APPEARED else "What it would write:"
+        what = "Their contents:" if question.kind is Kind.APPEARED else "It would write:"
         parts += [what, surfaces.block(question.diff, "diff")]
     if not question.asks_leave:
         parts += [
@@ -104,7 +104,7 @@ def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
             said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
             how = f"It was answered: {said}."
         case QuestionEnd.TIMED_OUT:
-            how = "Nobody answered in time, so the answer is no."
+            how = "The question timed out, so the answer is no."
         case QuestionEnd.WITHDRAWN:
             how = "It was withdrawn."
     return f"# This question has ended\n\n{how}\n\n{surfaces.block(question.subject, 'text')}\n"

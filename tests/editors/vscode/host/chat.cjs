@@ -153,7 +153,7 @@ module.exports = {
   },
   "an earlier conversation is gone on with": async () => {
     const chosen = command("handrail.client.chooseChat");
-    await user({ sees: "Go on with a conversation", picture: "list", does: [["type", "Make a file"], ENTER] });
+    await user({ sees: "Continue a conversation", picture: "list", does: [["type", "Make a file"], ENTER] });
     await chosen;
     await inView({ sees: "Thinking aloud.", lacks: "Once more." });
     await inView({ sees: "Thinking aloud.", does: [["click", "textbox", "Your message"]] });

@@ -96,7 +96,7 @@ module.exports = {
   },
   "another one is renamed and deleted in the list": async () => {
     let chosen = command("handrail.client.chooseChat");
-    await user({ sees: "Go on with a conversation", picture: "sessions", does: [["hover", "option", "How would you"], ["click", "button", "Rename"]] });
+    await user({ sees: "Continue a conversation", picture: "sessions", does: [["hover", "option", "How would you"], ["click", "button", "Rename"]] });
     await user({ sees: "The new title", does: [["press", "Control+A"], ["type", "Kept apart"], ENTER] });
     await chosen;
     const titles = async () => (await command("handrail.session.list", {})).map(({ title }) => title);
