@@ -10,7 +10,7 @@ import pytest
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import PlannedHunk, Tier
 from handrail.core.documents.readback import Fate, fates, standing
-from handrail.core.documents.revert import way_back
+from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.matching import match
@@ -77,7 +77,7 @@ def test_revert(case: Case) -> None:
     now, given = Text(case["now"]), case.get("now", "lines")
     first, last = map(int, given.split("-")) if given else (0, 0)
     stretches = [(Text(case["before"]), Text(case["left"]))]
-    back = way_back(now, stretches, (first - 1, last - 1) if given else None)
+    back = revert(now, stretches, (first - 1, last - 1) if given else None)
     case.check(
         restored=None if back is None else edit.apply(now.content, back),
         conflict="others may have changed the same lines\n" if back is None else None,

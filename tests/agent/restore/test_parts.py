@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bench import Bench
 from handrail.core.documents import edit
 from handrail.core.documents.diff_regions import extents
-from handrail.core.documents.revert import way_back
+from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text, split_lines
 from handrail.testing import answer, call, lay_out, snapshot
 
@@ -22,7 +22,7 @@ texts = st.lists(st.sampled_from(["a\n", "b\n", "c\r\n", "d"]), max_size=12).map
 
 
 def undone(now: str, *stretches: tuple[str, str], lines: tuple[int, int] | None = None) -> str | None:
-    back = way_back(Text(now), [(Text(one), Text(other)) for one, other in stretches], lines)
+    back = revert(Text(now), [(Text(one), Text(other)) for one, other in stretches], lines)
     return None if back is None else edit.apply(now, back)
 
 

@@ -27,7 +27,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
-from handrail.core.documents.revert import Lines, way_back
+from handrail.core.documents.revert import Lines, revert
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
@@ -370,7 +370,7 @@ def _way_back(
         if text is None:
             return None
         ends.append(text)
-    return way_back(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
+    return revert(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
 
 
 async def _apply(ports: Ports, change: Change, done: list[str], found: Found) -> bool:

@@ -2,21 +2,21 @@ r"""
 Undo what was done to a text, and only that, in what the text has become since.
 
 What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
-it (see `diff_regions`), there is no way back, unless it is part of the way back itself: of equal lines
-nobody could say whose is which. Which texts these are, and what becomes of a document without a way back,
+it (see `diff_regions`), there is no revert, unless it is part of the revert itself: of equal lines
+nobody could say whose is which. Which texts these are, and what becomes of a document without a revert,
 is decided by whoever restores it.
 
 Theory of operation. Three texts are known: `found`, which the turn began with; `left`, which it made of it;
 and `now`. The rows that differ between `left` and `found` are what the turn did; the rows that differ between
 `left` and `now` are what others did since. Both are taken in every way in which they can be told. Where the
-two do not meet, the rows of `found` come back; where they meet, there is no way back. Several stretches are
+two do not meet, the rows of `found` come back; where they meet, there is no revert. Several stretches are
 undone one by one, the last one first.
 
     >>> found, left = Text("a\nb\nc\n"), Text("a\nB\nc\n")
     >>> now = Text("a\nB\nc\nmine\n")  # the user has added a line since: it stays
-    >>> edit.apply(now.content, way_back(now, [(found, left)]) or ())
+    >>> edit.apply(now.content, revert(now, [(found, left)]) or ())
     'a\nb\nc\nmine\n'
-    >>> way_back(Text("a\nB!\nc\n"), [(found, left)]) is None  # the user has changed the same line
+    >>> revert(Text("a\nB!\nc\n"), [(found, left)]) is None  # the user has changed the same line
     True
 """
 
@@ -61,7 +61,7 @@ class Undo:
         return self.start < end and start < self.end
 
 
-def way_back(
+def revert(
     now: Text, stretches: Sequence[tuple[Text, Text]], lines: Lines | None = None
 ) -> tuple[TextEdit, ...] | None:
     """
@@ -96,12 +96,12 @@ def way_back(
     return edit.between(now.content, content)
 
 
-def hunks_back(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tuple[PlannedHunk, ...]:
+def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tuple[PlannedHunk, ...]:
     """
     Find what takes *hunks*, edits of *base*, back in *now*: each whole or not at all.
 
     Returns:
-        The ways back, numbered by the hunks from 1; one without a number takes all of them back. Those are
+        The reverts, numbered by the hunks from 1; one without a number takes all of them back. Those are
         missing that others have changed since, or that are not there.
     """
     edits = _sorted(each for hunk in hunks for each in hunk)
@@ -111,12 +111,12 @@ def hunks_back(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tu
         for number, hunk in enumerate(hunks, 1):
             others = _sorted(each for other in hunks if other is not hunk for each in other)
             without = with_blanks_of(base, others, now.content)
-            back = way_back(now, [(Text(without), made)])
+            back = revert(now, [(Text(without), made)])
             apart += [PlannedHunk(number=number, tier=Tier.SAFE, edits=back)] if back else []
         spans = sorted((each.span for hunk in apart for each in hunk.edits), key=lambda span: span.start)
         if all(one.end < other.start for one, other in pairwise(spans)):
             return tuple(apart)
-    whole = way_back(now, [(base, made)])
+    whole = revert(now, [(base, made)])
     return (PlannedHunk(number=None, tier=Tier.SAFE, edits=whole),) if whole else ()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import apply, opcodes
-from handrail.core.documents.revert import way_back
+from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.review.hunks import Hunk, Rows, Step, ended
 
@@ -101,5 +101,5 @@ def _reverted(rows: Rows, steps: Sequence[Step]) -> Rows | None:
         return rows
     now = Text("".join(rows))
     stretches = [(Text("".join(step.before)), Text("".join(step.after))) for step in steps]
-    edits = way_back(now, stretches)
+    edits = revert(now, stretches)
     return None if edits is None else tuple(split_lines(apply(now.content, edits)))

@@ -1,7 +1,7 @@
 """
 The documents that an editor has open of one file: what is made in one of them is made in all, or in none.
 
-An edit that shows late in one is made in the others then. A way back that shows late, after the edit was told
+An edit that shows late in one is made in the others then. A revert that shows late, after the edit was told
 to have landed, is gone as well in the others.
 """
 
@@ -21,7 +21,7 @@ from handrail.core.documents.change import (
     with_what_was_overwritten,
 )
 from handrail.core.documents.readback import LANDED, Fate, fates
-from handrail.core.documents.revert import hunks_back
+from handrail.core.documents.revert import revert_hunks
 from handrail.core.failure import Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.answers import open_twice
@@ -30,7 +30,7 @@ from handrail.lsp.edits.sending import Sending, Sent
 from handrail.ports import Editor
 
 Told = Callable[[Landing], None]
-LIMIT = 50  # ways back that are waited for
+LIMIT = 50  # reverts that are waited for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class _Whole:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Way:
     """
-    A way back that has not landed, and may show late.
+    A revert that has not landed, and may show late.
 
     Attributes:
         update: What is taken back, as it is known to whoever is told.
@@ -141,7 +141,7 @@ class Views:
             return landing
         return Rejected(failure=await self._undo(update, part, done, failure))
 
-    # ---- Ways back --------------------------------------------------------------------------------
+    # ---- Reverts --------------------------------------------------------------------------------
 
     async def _undo(
         self, update: Update, part: Update, views: Sequence[OpenDocument], failure: Failure
@@ -165,7 +165,7 @@ class Views:
             return None
         text = document.text
         of_part = [hunk.edits for hunk in part.hunks if hunk.edits]
-        hunks = await asyncio.to_thread(hunks_back, text, part.base, of_part)
+        hunks = await asyncio.to_thread(revert_hunks, text, part.base, of_part)
         return Update(uri=uri, base=text, hunks=hunks, is_divisible=True) if hunks else None
 
     def _watch_ways(self, update: Update, tell: Told) -> None:
@@ -179,7 +179,7 @@ class Views:
             tell(Rejected(failure=with_what_was_overwritten(way.failure, landing), has_overwritten=True))
 
     async def _undo_others(self, way: _Way, tell: Told, uri: str) -> None:
-        """A way back shows in the document *uri*: what stands in the others by now goes as well."""
+        """A revert shows in the document *uri*: what stands in the others by now goes as well."""
         self._ways = [each for each in self._ways if each is not way]
         async with self.one_at_a_time:
             others = [view for view in self._views(way.update) if view.uri != uri]

@@ -76,7 +76,7 @@ class Corrections:
             files: Those of a call.
             changes: Their changes: those that have not landed, and those that may show twice.
             landings: What became of each.
-            waiting: Ways back that have not landed.
+            waiting: Reverts that have not landed.
         """
         at = 0
         self.listener.late.update(change.uri for change in changes)
@@ -94,7 +94,7 @@ class Corrections:
         self.ports.editor.when_shown(way.update, partial(self._undone, tell, way))
 
     def _undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
-        """A way back shows: what it takes back is told as gone once all of it is, in all documents."""
+        """A revert shows: what it takes back is told as gone once all of it is, in all documents."""
         if isinstance(way.gone, Applied):
             return  # nothing is gone by it
         if isinstance(landing, Applied):

@@ -3,7 +3,7 @@ Take back what landed of a call that failed half-way, so that it is made whole o
 
 Each change is undone by its opposite, carried over to what the document holds by now: what the user typed
 meanwhile stays. What cannot be undone without touching it is left, and said to have landed. Which edits of a
-document are left is read from the document, not from what became of the way back.
+document are left is read from the document, not from what became of the revert.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, Fate, fates
-from handrail.core.documents.revert import hunks_back
+from handrail.core.documents.revert import revert_hunks
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import CheckpointError, Document, Ports
@@ -157,7 +157,7 @@ async def _undone(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """A way back in one document, and what became of it."""
+    """A revert in one document, and what became of it."""
 
     update: Update
     landing: Landing
@@ -219,24 +219,24 @@ async def _sent_back(
 
 
 async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> None:
-    """Undo those hunks of a way back that have *numbers*, or all of them."""
+    """Undo those hunks of a revert that have *numbers*, or all of them."""
     view = await ports.editor.read(way.uri)
     if isinstance(view, Failure):
         return
     wanted = [
         hunk.edits for hunk in way.hunks if numbers is None or hunk.number in numbers or not hunk.number
     ]
-    if hunks := await asyncio.to_thread(hunks_back, view.text, way.base, wanted):
+    if hunks := await asyncio.to_thread(revert_hunks, view.text, way.base, wanted):
         again = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=True, is_divisible=True)
         await ports.editor.apply([again], "handrail: make an edit again")
 
 
 async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
     """
-    Take back in the other documents of a file what a way back that shows late has taken back in one of them.
+    Take back in the other documents of a file what a revert that shows late has taken back in one of them.
 
     Returns:
-        The way back that one of those does not show; None if it is gone in all.
+        The revert that one of those does not show; None if it is gone in all.
     """
     others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
     found = await _sent_back(ports, way.change, others, way.edits, is_alone=True)
@@ -264,7 +264,7 @@ def _hunks_back(
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
     """What takes hunks back, and the edits of those that stand, also in part, and cannot be taken back."""
     hunks = [[each for each in hunk.edits if each in wanted] for hunk in change.hunks]
-    found = hunks_back(now, change.base, [hunk for hunk in hunks if hunk])
+    found = revert_hunks(now, change.base, [hunk for hunk in hunks if hunk])
     if any(hunk.number is None for hunk in found):
         return found, set()
     undone = {hunk.number for hunk in found}
@@ -281,7 +281,7 @@ def _only(
     What is told of *change* if nothing but the edits *left* stands of what had landed.
 
     Args:
-        why: The change that did not land, and what became of ways back.
+        why: The change that did not land, and what became of reverts.
     """
     if left == _standing(change, landing):
         return landing

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.core.documents.edit import TextEdit, apply
-from handrail.core.documents.revert import hunks_back
+from handrail.core.documents.revert import revert_hunks
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 
@@ -30,7 +30,7 @@ def edited(draw: st.DrawFn) -> list[TextEdit]:
 @given(edited(), st.data())
 def test_any_of_them_are_taken_back_alone(edits: list[TextEdit], data: st.DataObject) -> None:
     now = apply(BASE.content, edits)
-    hunks = hunks_back(Text(now), BASE, [[each] for each in edits])
+    hunks = revert_hunks(Text(now), BASE, [[each] for each in edits])
     assert [hunk.number for hunk in hunks] == list(range(1, len(edits) + 1))
     chosen = data.draw(st.sets(st.sampled_from(range(len(edits)))))
     back = sorted(
@@ -46,7 +46,7 @@ def test_one_that_was_typed_into_has_none() -> None:
         for at in (2, 6)
     ]
     now = apply(BASE.content, edits).replace("new 2", "new and typed 2")
-    (hunk,) = hunks_back(Text(now), BASE, [[each] for each in edits])
+    (hunk,) = revert_hunks(Text(now), BASE, [[each] for each in edits])
     assert hunk.number == 2
     assert apply(now, hunk.edits) == BASE.content.replace("row 2", "new and typed 2")
 
@@ -57,6 +57,6 @@ def test_edits_side_by_side_are_one() -> None:
         for at in (2, 3)
     ]
     now = apply(BASE.content, edits)
-    hunks = hunks_back(Text(now), BASE, [[each] for each in edits])
+    hunks = revert_hunks(Text(now), BASE, [[each] for each in edits])
     back = sorted((each for hunk in hunks for each in hunk.edits), key=lambda each: each.span.start)
     assert apply(now, back) == BASE.content
