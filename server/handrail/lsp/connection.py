@@ -42,7 +42,7 @@ from handrail.core import surfaces
 from handrail.lsp import notifications, protocol, wire
 from handrail.lsp.client import told_encodings
 from handrail.lsp.features import sync, virtual
-from handrail.lsp.state import State
+from handrail.lsp.state import Hooks, State
 from handrail.lsp.world import World
 
 logger = logging.getLogger(__name__)
@@ -203,7 +203,7 @@ class Server(LanguageServer):
     `client_left` is called when the client says `exit`.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, hooks: Hooks) -> None:
         super().__init__(
             "handrail",
             __version__,
@@ -211,7 +211,7 @@ class Server(LanguageServer):
             protocol_cls=LspProtocol,
             converter_factory=_converter,
         )
-        self.state = State(self, world)
+        self.state = State(self, world, hooks)
         self.phase = Phase.NEW
         self.client_left: Callable[[], None] = lambda: None
 

@@ -41,7 +41,7 @@ from handrail.lsp.features import (
 from handrail.lsp.features.chat import ask, begin, links, mentioned, places
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.features.chat import view as chat_view
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Hooks, State, Wrong
 from handrail.lsp.world import World
 from handrail.ports import HandrailError
 
@@ -146,11 +146,8 @@ class RequestFailed(JsonRpcException):
 
 def create_server(world: World) -> Server:
     """A server on *world*, everything registered, nothing started."""
-    server = Server(world)
-    state = server.state
-    state.publish = diagnostics.publish
-    state.host.ready = lambda: configuration.settled(state)
-    state.look = lambda uri: state.begin(sync.look(state, uri))
+    hooks = Hooks(publish=diagnostics.publish, look=sync.look, settled=configuration.settled)
+    server = Server(world, hooks)
     for request, handler in HANDLERS:
         _register(server, request, handler)
     _register_documents(server)

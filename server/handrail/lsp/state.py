@@ -11,7 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from lsprotocol import types as lsp
@@ -68,11 +68,21 @@ class Wrong(Exception):
     """A client's params are wrong; the text names the field."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """The handlers that the state itself calls; they stand above it in the imports."""
+
+    publish: Callable[[State, Ledger], None]
+    look: Callable[[State, str], Coroutine[object, object, None]]
+    settled: Callable[[State], Coroutine[object, object, None]]  # awaited by each turn
+
+
 class State:
     """Everything behind the handlers."""
 
-    def __init__(self, server: LanguageServer, world: World) -> None:
+    def __init__(self, server: LanguageServer, world: World, hooks: Hooks) -> None:
         self.server = server
+        self._hooks = hooks
         self.world = world
         self.workspace, self.checkpoints = world.workspace, world.checkpoints
         self.workspace.set_rules(self.rules)
@@ -117,14 +127,13 @@ class State:
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
-            on_ledger=lambda ledger: self.publish(self, ledger),
+            on_ledger=self.publish,
+            ready=lambda: hooks.settled(self),
             archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.loaded)),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             mode_of=lambda stated: chosen.mode(self.settings, stated, untrusted=self.client.untrusted),
         )
         self.running: dict[str, Slow] = {}
-        self.publish: Callable[[State, Ledger], None] = lambda state, ledger: None
-        self.look: Callable[[str], None] = lambda uri: None
         self.published: set[str] = set()
         self.has_settled = False  # whether the client has ever told its settings
         self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
@@ -194,7 +203,7 @@ class State:
             reviews=lambda: self.host.reviews,
             spelled=self.spelled,
             begin=self.begin,
-            publish=lambda: self.publish(self, self.host.ledger),
+            publish=lambda: self.publish(self.host.ledger),
             say=self.say,
             page=self.review_page,
         )
@@ -242,10 +251,6 @@ class State:
         place = self.workspace.resolve(uri)
         return uri if isinstance(place, Failure) else place.path
 
-    def forget_identities(self) -> None:
-        """Links may have changed: resolve anew."""
-        self._identities.clear()
-
     def _ports(self) -> Ports:
         return Ports(
             editor=self.editor,
@@ -289,7 +294,7 @@ class State:
                 max_age_days=self.settings.number(settings.CHECKPOINTS_AGE),
             )
         )
-        self.publish(self, self.host.ledger)
+        self.publish(self.host.ledger)
 
     def shows_diagnostics(self) -> bool:
         """Whether failures are shown; the environment wins both ways."""
@@ -315,6 +320,14 @@ class State:
         self.say(f"Open {uri}" if line is None else f"Open {uri} at line {line + 1}")
 
     # ---- Telling ----------------------------------------------------------------------------------
+
+    def publish(self, ledger: Ledger) -> None:
+        """Tell the client of the open failures."""
+        self._hooks.publish(self, ledger)
+
+    def look(self, uri: str) -> None:
+        """Look at a document whose file has changed."""
+        self.begin(self._hooks.look(self, uri))
 
     def progress_of(self, session: str, turn: str, event: object) -> None:
         """Tell the client what happens in a turn."""

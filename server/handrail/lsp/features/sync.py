@@ -70,11 +70,11 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
 def _show_anew(state: State, identity: str) -> None:
     """Show the failures of a document by the URI that the client has for it now."""
     if state.is_watched(identity):
-        state.publish(state, state.host.ledger)
+        state.publish(state.host.ledger)
 
 
 async def look(state: State, uri: str) -> None:
-    """Look at a document whose file has changed: its failures may be mended by other means."""
+    """Look at a document whose file has changed: its failures may be corrected by other means."""
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure) or not state.is_watched(place.identity):
         return
