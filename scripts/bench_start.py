@@ -1,9 +1,11 @@
 """
-How soon `handrail run` asks its model, in processor time, and how many such runs there may be at once.
+How soon `handrail run` asks its model and `handrail serve` answers `initialize`, in processor time, and how
+many such runs there may be at once.
 
 The yardstick is one interpreter that only imports the same libraries: every module but ours that a run has
 imported when its first request arrives. Beside it stands the bare SDK, which imports what it needs and asks.
-All three are taken in turn; each figure is a median. The processor time of a run is that of its process and
+All three are taken in turn; each figure is a median. A server is compared with one of pygls that has no
+features. The processor time of a run is that of its process and
 all that this has started, when the model's server has its request.
 """
 
@@ -28,6 +30,7 @@ from pathlib import Path
 ROUNDS = 7
 RUNS_AT_ONCE = 50
 LIMIT_RATIO = 1.25  # of the yardstick
+LIMIT_INITIALIZE = 1.15  # of a bare pygls server
 LIMIT_AT_ONCE = 1.5  # of the processor time of a run alone, for each of many at once
 PACKAGE = "handrail"
 HEAD = "import time:"
@@ -49,6 +52,11 @@ async def ask():
             pass
 
 asyncio.run(ask())
+"""
+PYGLS = """
+from pygls.lsp.server import LanguageServer
+
+LanguageServer("bare", "1").start_io()
 """
 # What a library looks for and does not find is in the list as well.
 IMPORTS = """
@@ -176,6 +184,32 @@ class Starts:
         command = [sys.executable, "-P", "-c", IMPORTS, *names]
         return float(subprocess.check_output(command, env=self._environment))
 
+    def until_greeted(self, *command: str) -> float:
+        """Processor time of a server until it has answered `initialize`."""
+        params = {"processId": None, "rootUri": self._folder.as_uri(), "capabilities": {}}
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
+        process = subprocess.Popen(
+            [sys.executable, "-P", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self._environment,
+        )
+        with process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            process.stdin.flush()
+            length = 0
+            while line := process.stdout.readline().strip():
+                name, _, value = line.partition(b":")
+                length = int(value) if name.lower() == b"content-length" else length
+            if b'"result"' not in process.stdout.read(length):
+                raise RuntimeError(f"{command} did not answer initialize")
+            used = used_s(process.pid)
+            process.kill()
+        return used
+
     async def at_once(self, count: int) -> tuple[list[int | None], float]:
         """Exit codes of that many runs, and the processor time that they have taken until their end."""
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -207,6 +241,13 @@ def measure(check: Callable[..., None], rounds: int = ROUNDS, at_once: int = RUN
         ratios = [run / yardstick for yardstick, run, _ in taken]
         print(f"       first request after {ours:.2f} s, bare SDK's {bare:.2f} s; imports {imports:.2f} s")
         check("processor time to the first request, of imports", statistics.median(ratios), LIMIT_RATIO, "x")
+        servers = (("-m", PACKAGE, "serve"), ("-c", PYGLS))
+        for server in servers:
+            starts.until_greeted(*server)  # which compiles what is not
+        greeted = [[starts.until_greeted(*server) for server in servers] for _ in range(rounds)]
+        own, theirs = (statistics.median(each) for each in zip(*greeted, strict=True))
+        print(f"       initialize is answered after {own:.2f} s, by bare pygls after {theirs:.2f} s")
+        check("processor time to initialize, of bare pygls", own / theirs, LIMIT_INITIALIZE, "x")
         if not at_once:
             return
         _, alone_s = asyncio.run(starts.at_once(1))
