@@ -144,9 +144,9 @@ class Typist(Client):
 
 
 class Model:
-    """A model's server that streams words."""
+    """A model's server that streams words, a thousand a second."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: Sequence[str] = WORDS, seconds: float = SECONDS) -> None:
         self.was_asked = threading.Event()
         model = self
 
@@ -162,9 +162,9 @@ class Model:
                 self.end_headers()
                 began, sent = time.perf_counter(), 0
                 with suppress(OSError):  # a server that was only to begin
-                    while sent < TOKENS_S * SECONDS:
+                    while sent < TOKENS_S * seconds:
                         for _ in range(BATCH):
-                            self._send({"content": f"{WORDS[sent % len(WORDS)]} "})
+                            self._send({"content": f"{words[sent % len(words)]} "})
                             sent += 1
                         self.wfile.flush()
                         time.sleep(max(0.0, began + sent / TOKENS_S - time.perf_counter()))

@@ -495,7 +495,7 @@ RULE = {
         "verdict": {"enum": [decision.value for decision in Decision]},
     },
 }
-CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server")
+CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server", "handrail.saveAfterTurn")
 
 
 def _property(setting: settings.Setting) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import { type LanguageClient, ProgressType, State } from "vscode-languageclient/
 
 import { createClient } from "./client";
 import { Diagnostics } from "./diagnostics";
+import { measure } from "./marks";
 import { count, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import * as protocol from "./protocol";
@@ -206,8 +207,10 @@ export class Connection implements Disposable {
     this.serve(client);
     this.client = client;
     const { isTrusted } = workspace;
+    const begun = performance.now();
     try {
       await this.run(client);
+      measure("server", begun);
       if (!isTrusted && !this.offers(protocol.WORKSPACE_TRUST)) throw new UserError(TOO_OLD);
     } catch (thrown) {
       this.log.error("The client could not be started", thrown);

@@ -3,6 +3,8 @@
  *
  * This module wires the parts together; each part says in its own file what it is for.
  */
+import { LOADED_AT, measure } from "./marks"; // first, to tell how long the others take
+
 import { commands, type ExtensionContext } from "vscode";
 
 import { ChatView } from "./chat/view";
@@ -10,10 +12,12 @@ import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
 import { Kept } from "./kept";
 import { showFailure } from "./messages";
+import { offerParticipant } from "./participant";
 import { createLog } from "./present";
 import { Questions } from "./questions";
 import { Restores } from "./restores";
 import { Review } from "./review/review";
+import { SaveAfterTurns } from "./save_after";
 import { setKey } from "./secrets";
 import { trySample } from "./start/sample";
 import { Sources } from "./start/sources";
@@ -26,6 +30,7 @@ import { ANSWER_COMMAND } from "./words";
 let connection: Connection | undefined;
 
 export function activate(context: ExtensionContext): void {
+  const start = performance.now();
   const log = createLog("Handrail");
   const server = new Connection(context, log);
   const texts = new Texts();
@@ -77,10 +82,13 @@ export function activate(context: ExtensionContext): void {
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
   context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review);
-  context.subscriptions.push(offerTools(server));
+  context.subscriptions.push(offerTools(server), offerParticipant(server, context, chat.door), new SaveAfterTurns(server, log));
   void server.startShown();
+  measure("activate", start);
 }
 
 export async function deactivate(): Promise<void> {
   await connection?.stop();
 }
+
+measure("load", LOADED_AT);

@@ -80,6 +80,19 @@ export function codeHover(text: string, language: string): MarkdownString {
   return new MarkdownString().appendCodeblock(makeVisible(text), language);
 }
 
+/**
+ * A text for a place that reads Markdown, in which nothing of it means anything: every sign is escaped, so pieces of a text
+ * can be escaped one by one.
+ */
+export function plainMarkdown(text: string, isAtLineStart: boolean): MarkdownString {
+  const shown = makeVisible(text)
+    .replace(/[!-/:-@[-`{-~]/g, "\\$&")
+    .replace(/(?<=[ \t\n])[ \t]/g, "\u00a0")
+    .replace(/^[ \t]/, isAtLineStart ? "\u00a0" : "$&")
+    .replaceAll("\n", "  \n");
+  return new MarkdownString(shown);
+}
+
 /** Shows a notification until the promise is settled. It takes no keys, and nothing else takes it away for good. */
 export function showWaiting({ text, link, command }: Waiting, until: Promise<unknown>): void {
   const title = `${escapeMessage(text)} [${link}](command:${command})`;

@@ -3,8 +3,9 @@ import { makeReadable } from "../src/characters";
 import type { FromView } from "../src/chat/messages";
 import type { ChatItem, ChatPrompt, ChatRemark, ChatTold, ChatWords } from "../src/protocol";
 import { callOf } from "./call";
+import type { Ways } from "./code";
 import { button, h } from "./dom";
-import { Prose, type Ways } from "./markdown";
+import { Prose } from "./markdown";
 import { questionOf } from "./question";
 
 export type Send = (message: FromView) => void;

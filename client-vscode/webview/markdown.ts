@@ -6,93 +6,74 @@
  */
 import { makeReadable } from "../src/characters";
 import { isWebAddress } from "../src/chat/messages";
+import { Blocks, blocksOf, HEADING, QUOTE, RULE } from "./blocks";
+import { Code, isCode, type Ways } from "./code";
 import { button, type Child, h } from "./dom";
-
-/** What can be done in a text. */
-export interface Ways {
-  copy: (text: string) => void;
-  /** The person wants a block of code to be put where it belongs. */
-  apply: (text: string, language: string) => void;
-  link: (address: string) => void;
-}
 
 const DEEPEST = 6; // quotes in quotes, lists in lists, emphasis in emphasis
 const LONGEST_INLINE = 20_000; // characters of one paragraph whose signs are read; more of them is no prose
-const FENCE = /^\s*(`{3,}|~{3,})\s*([^`\s]*)/;
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(\S.*)$/;
-const RULE = /^ {0,3}(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})$/;
 const ENTRY = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
-const QUOTE = /^ {0,3}>\s?(.*)$/;
 
-/** A text that is shown, and may grow. */
+/** A text that is shown, and may grow. What is complete of it is made once; of the rest, only the last block is made anew. */
 export class Prose {
   readonly element = h("div", { class: "prose" });
-  private sources: string[] = [];
+  private text = "";
+  private blocks = new Blocks();
+  /** Where the text's last line begins, which may still grow. */
+  private at = 0;
+  /** What shows the blocks that are not complete. */
+  private tail: HTMLElement[] = [];
+  private code: Code | undefined;
 
   constructor(private readonly ways: Ways) {}
 
   show(text: string): void {
-    const sources = blocksOf(makeReadable(text));
-    let same = 0;
-    while (same < sources.length && sources[same] === this.sources[same]) same += 1;
-    while (this.element.childElementCount > same) this.element.lastElementChild?.remove();
-    this.element.append(...sources.slice(same).map((source) => blockOf(source, this.ways, 0)));
-    this.sources = sources;
-  }
-}
-
-/** The blocks of a text, as they stand in it: each becomes one element. */
-export function blocksOf(text: string): string[] {
-  const blocks = new Blocks();
-  for (const line of text.split("\n")) blocks.take(line);
-  return blocks.all();
-}
-
-class Blocks {
-  private readonly found: string[] = [];
-  private open: string[] = [];
-  private fence = "";
-
-  take(line: string): void {
-    const mark = FENCE.exec(line)?.[1] ?? "";
-    if (this.fence !== "") this.takeCode(line, mark);
-    else if (mark !== "") {
-      this.close();
-      this.open = [line];
-      this.fence = mark;
-    } else this.takeText(line);
+    if (!text.startsWith(this.text)) this.clear();
+    this.text = text;
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > this.at) for (const line of makeReadable(text.slice(this.at, end)).slice(0, -1).split("\n")) this.blocks.take(line);
+    this.at = Math.max(this.at, end);
+    const rest = this.blocks.copy();
+    if (end < text.length || text === "") rest.take(makeReadable(text.slice(end)));
+    this.draw(this.blocks.taken(), rest.all());
   }
 
-  all(): string[] {
-    this.close();
-    return this.found;
+  private clear(): void {
+    this.element.replaceChildren();
+    this.blocks = new Blocks();
+    this.at = 0;
+    this.tail = [];
+    this.code = undefined;
   }
 
-  private takeCode(line: string, mark: string): void {
-    this.open.push(line);
-    if (!mark.startsWith(this.fence) || line.trim() !== mark) return;
-    this.fence = "";
-    this.close();
+  /** Adds the blocks that have become complete, and shows those that are open behind them. */
+  private draw(complete: string[], open: string[]): void {
+    const sources = [...complete, ...open];
+    const before = this.tail;
+    const first = sources[0];
+    const grown = first !== undefined && this.code?.show(first.split("\n")) === true ? this.code : undefined;
+    before.slice(grown === undefined ? 0 : 1).forEach((each) => {
+      each.remove();
+    });
+    const elements = sources.map((source, at) => (at === 0 && grown !== undefined ? grown.element : this.made(source)));
+    this.element.append(...elements.slice(grown === undefined ? 0 : 1));
+    this.tail = elements.slice(complete.length);
+    if (this.tail.length === 0 || this.tail[0] !== this.code?.element) this.code = undefined;
   }
 
-  private takeText(line: string): void {
-    const [first = line] = this.open;
-    const standsAlone = HEADING.test(line) || RULE.test(line);
-    if (line.trim() === "" || standsAlone || QUOTE.test(line) !== QUOTE.test(first)) this.close();
-    if (line.trim() !== "") this.open.push(line);
-    if (standsAlone) this.close();
-  }
-
-  private close(): void {
-    if (this.open.length > 0) this.found.push(this.open.join("\n"));
-    this.open = [];
+  /** A block's element; one of code can grow later. */
+  private made(source: string): HTMLElement {
+    const lines = source.split("\n");
+    if (!isCode(lines)) return blockOf(source, this.ways, 0);
+    this.code = new Code(lines, this.ways);
+    return this.code.element;
   }
 }
 
 function blockOf(source: string, ways: Ways, depth: number): HTMLElement {
   const lines = source.split("\n");
   const [first = ""] = lines;
-  if (FENCE.test(first)) return codeOf(lines, ways);
+  if (isCode(lines)) return new Code(lines, ways).element;
   if (HEADING.test(first)) return headingOf(first, ways);
   if (RULE.test(first)) return h("hr");
   if (QUOTE.test(first) && depth < DEEPEST) return quoteOf(lines, ways, depth);
@@ -116,30 +97,6 @@ function textOf(lines: string[], ways: Ways, depth: number): HTMLElement {
   if (at === 0) return listOf(lines, ways, depth);
   const text = h("p", {}, ...inline(lines.slice(0, at < 0 ? undefined : at).join("\n"), ways, 0));
   return at < 0 ? text : h("div", {}, text, listOf(lines.slice(at), ways, depth));
-}
-
-function codeOf(lines: string[], ways: Ways): HTMLElement {
-  const [, fence = "", language = ""] = FENCE.exec(lines[0] ?? "") ?? [];
-  const code = lines.slice(1, endsWith(lines, fence) ? -1 : undefined).join("\n");
-  const copy = button("Copy", "copy", () => {
-    ways.copy(code);
-  });
-  const apply = button("Apply", "apply", () => {
-    ways.apply(code, language);
-  }, { title: "Have this code put where it belongs" });
-  apply.disabled = !endsWith(lines, fence); // the rest of it is still to come
-  return h(
-    "div",
-    { class: "code" },
-    h("div", { class: "code-bar" }, h("span", { class: "quiet" }, language), h("span", { class: "actions" }, copy, apply)),
-    h("pre", { tabindex: "0", role: "group", "aria-label": language === "" ? "Code" : `Code, ${language}` }, h("code", {}, code)),
-  );
-}
-
-/** Whether a fenced block has its end; one that is still growing has none. */
-function endsWith(lines: string[], fence: string): boolean {
-  const last = lines.at(-1)?.trim() ?? "";
-  return lines.length > 1 && last.startsWith(fence) && last === fence.charAt(0).repeat(last.length);
 }
 
 function listOf(lines: string[], ways: Ways, depth: number): HTMLElement {

@@ -110,6 +110,17 @@ export class ChatView implements WebviewViewProvider, Disposable {
     await commands.executeCommand(`${VIEW}.focus`);
   }
 
+  /** The way in for others that have something said in the conversation. */
+  readonly door = {
+    session: async () => {
+      if (!this.conversation.isKnown) await this.conversation.open();
+      return this.conversation.id;
+    },
+    open: async (session: string) => {
+      if (session !== this.conversation.id) await this.conversation.open(session);
+    },
+  };
+
   /** Begins another conversation. */
   async begin(): Promise<void> {
     await this.show();

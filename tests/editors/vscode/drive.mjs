@@ -43,6 +43,8 @@ const ACTIONS = {
   texts: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.textContent)), // in sight or not
   html: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.outerHTML)),
   axe: (_page, place) => audit(place),
+  tasks: (_page, place) => place.evaluate(tasks),
+  opens: (_page, place, name) => place.getByRole("button", { name }).last().evaluate(opens),
   select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
   mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
   reload: (page) => page.reload({ waitUntil: "commit" }),
@@ -86,6 +88,28 @@ function look(isHere) {
 /** Sends to the extension in the frame around a webview's page, by the function that the page's script is given as its API. */
 function post(messages) {
   for (const message of messages) window.__vscode_post_message__("onmessage", { message }, undefined);
+}
+
+/** The long tasks of a page's own since it was first asked, in milliseconds. */
+function tasks() {
+  window.longTasks ??= [];
+  const before = window.longTasks.splice(0);
+  window.longTaskObserver ??= new PerformanceObserver((list) => {
+    window.longTasks.push(...list.getEntries().filter(({ name }) => name === "self").map(({ duration }) => duration));
+  });
+  window.longTaskObserver.observe({ type: "longtask" });
+  return before;
+}
+
+/** Clicks a button that opens another conversation; the milliseconds until that is painted, and how many items it shows. */
+async function opens(button) {
+  const list = document.getElementById("items");
+  const start = performance.now();
+  const shown = new Promise((resolve) => new MutationObserver(() => list.childElementCount > 100 && resolve()).observe(list, { childList: true }));
+  button.click();
+  await shown;
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return [performance.now() - start, list.childElementCount];
 }
 
 /** What axe-core finds in a frame: the rules that are broken, and where. */

@@ -107,10 +107,13 @@ async def complete(state: State, params: protocol.ChatCompleteParams) -> protoco
 
 
 def _feed(state: State, page: ChatPage) -> Feed:
-    items = Items(redact=lambda text: redact(text, state.secrets()), place=partial(_place, state))
+    keys = tuple[str, ...]()
+    items = Items(redact=lambda text: redact(text, keys), place=partial(_place, state))
     asked = dict[str, tuple[protocol.Approval, str]]()
 
     def now() -> Now:
+        nonlocal keys
+        keys = state.secrets()  # once for all items: to look through the environment takes its time
         _learn(state, asked)
         return Now(
             questions=asked,

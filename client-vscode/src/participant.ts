@@ -1,0 +1,106 @@
+/**
+ * `@handrail` in the editor's own chat: a thin door to the conversation that the chat view shows.
+ *
+ * What is said there becomes a turn, and the model's text is streamed back as plain text: nothing in it is Markdown. Questions,
+ * changes and everything else are where they always are.
+ */
+import * as vscode from "vscode";
+
+import type { Connection } from "./connection";
+import { messageOf, UserError } from "./messages";
+import { plainMarkdown } from "./present";
+import { CHAT_SAY, TURN_CANCEL, TURN_WAIT, type TurnEvent, type TurnReport } from "./protocol";
+
+const ID = "handrail.chat";
+const TOO_OLD = "This Handrail server is too old for @handrail. Update it, or clear the setting handrail.serverPath.";
+
+/** Where the turns of the editor's chat go. */
+export interface Door {
+  /** The session that the chat view shows. */
+  session: () => Promise<string>;
+  /** Shows another one there. */
+  open: (session: string) => Promise<void>;
+}
+
+/** Registers the participant, where the editor has a chat. */
+export function offerParticipant(connection: Connection, context: vscode.ExtensionContext, door: Door): vscode.Disposable {
+  if (!("chat" in vscode) || !("createChatParticipant" in vscode.chat)) return new vscode.Disposable(() => undefined);
+  const participant = vscode.chat.createChatParticipant(ID, (request, _context, stream, token) => answer(connection, door, request, { stream, token }));
+  participant.iconPath = vscode.Uri.joinPath(context.extensionUri, "media", "icon.png");
+  return new vscode.Disposable(() => {
+    participant.dispose();
+  });
+}
+
+interface Response {
+  stream: Pick<vscode.ChatResponseStream, "markdown" | "progress" | "button">;
+  token: vscode.CancellationToken;
+}
+
+/** Answers a request of the editor's chat with a turn; what goes wrong is the result's error. */
+export async function answer(
+  connection: Connection,
+  door: Door,
+  { prompt }: Pick<vscode.ChatRequest, "prompt">,
+  { stream, token }: Response,
+): Promise<vscode.ChatResult> {
+  try {
+    if (prompt.trim() === "") throw new UserError("Say what is to be done after @handrail.");
+    await connection.start();
+    if (!connection.offers(CHAT_SAY)) throw new UserError(TOO_OLD);
+    const report = await turn(connection, door, prompt, { stream, token });
+    if (report === undefined) return {};
+    if (report.pending !== undefined && report.pending.length > 0) stream.button({ command: "handrail.client.openReview", title: "Review Changes" });
+    const { state, reason } = report;
+    return state === "finished" || token.isCancellationRequested ? {} : { errorDetails: { message: plainMarkdown(reason ?? "The turn did not finish.", true).value } };
+  } catch (thrown) {
+    return { errorDetails: { message: plainMarkdown(messageOf(thrown), true).value } };
+  }
+}
+
+/** Runs a turn in the conversation; undefined for a command, which is answered in the conversation. */
+async function turn(connection: Connection, door: Door, text: string, { stream, token }: Response): Promise<TurnReport | undefined> {
+  const early: [string, TurnEvent][] = [];
+  let running: string | undefined;
+  const show = writer(stream);
+  const subscription = connection.onTurnUpdate(({ turn, event }) => {
+    if (running === undefined) early.push([turn, event]);
+    else if (turn === running) show(event);
+  });
+  try {
+    const said = await connection.request(CHAT_SAY, { session: await door.session(), text, queue: true });
+    await door.open(said.session);
+    stream.button({ command: "handrail.client.showChat", title: "Show in Handrail" });
+    if (said.turn === null) return undefined;
+    running = said.turn;
+    for (const [turn, event] of early) if (turn === running) show(event);
+    return await waitFor(connection, running, token);
+  } finally {
+    subscription.dispose();
+  }
+}
+
+async function waitFor(connection: Connection, turn: string, token: vscode.CancellationToken): Promise<TurnReport> {
+  const stop = () => {
+    connection.request(TURN_CANCEL, { turn }).catch(() => undefined); // the report says how it ended
+  };
+  const stopping = token.onCancellationRequested(stop);
+  if (token.isCancellationRequested) stop();
+  try {
+    return await connection.request(TURN_WAIT, { turn });
+  } finally {
+    stopping.dispose();
+  }
+}
+
+/** Writes what happens in a turn: the model's words, and in a line each what it does. */
+function writer(stream: Response["stream"]): (event: TurnEvent) => void {
+  let isAtLineStart = true;
+  return (event) => {
+    if (event.kind === "text" && event.delta !== "") {
+      stream.markdown(plainMarkdown(event.delta, isAtLineStart));
+      isAtLineStart = /\s$/.test(event.delta);
+    } else if (event.kind === "toolCall") stream.progress(plainMarkdown(event.title, true).value);
+    else if (event.kind === "approval" && event.end === undefined) stream.progress("Waiting for your answer: see Handrail’s chat.");
+  };
+}
