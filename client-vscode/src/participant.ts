@@ -70,13 +70,13 @@ async function turn(connection: Connection, door: Door, text: string, { stream, 
   try {
     const said = await connection.request(CHAT_SAY, { session: await door.session(), text, queue: true });
     await door.open(said.session);
-    stream.button({ command: "handrail.client.showChat", title: "Show in Handrail" });
     if (said.turn === null) return undefined;
     running = said.turn;
     for (const [turn, event] of early) if (turn === running) show(event);
     return await waitFor(connection, running, token);
   } finally {
     subscription.dispose();
+    stream.button({ command: "handrail.client.showChat", title: "Show in Handrail" }); // at the end: VS Code folds up what is before
   }
 }
 

@@ -38,6 +38,8 @@ module.exports = {
     await until("VS Code has its chat", async () => (await vscode.commands.getCommands(true)).includes("workbench.action.chat.open"));
     await until("the model is known", async () => (await vscode.lm.selectChatModels()).length > 0); // VS Code gives each request of its chat a model
     await command("workbench.action.chat.open", { query: "@handrail Say hello." });
-    await user({ sees: "Hello [fine](command:handrail-host-tests.harm) <b>you</b>.", picture: "participant" });
+    await user({ sees: "Hello [fine](command:handrail-host-tests.harm) <b>you</b>." });
+    await user({ sees: "Show in Handrail", does: [["clickText", "Show in Handrail"]], picture: "participant" });
+    await user({ frame: "#handrail-chat", sees: "Say hello.", picture: "conversation" });
   },
 };
