@@ -33,6 +33,7 @@ class Client:
         progress, configuration: Standard requests it takes.
         virtual_documents: Whether it asks for the text of documents that are no files.
         shows_documents: Whether it opens a document when asked to.
+        has_notebooks: Whether it shows notebooks as such, and not as the text of their files.
         watches: Whether it watches files when asked to (dynamic registration).
         hints: Whether it shows inlay hints, and no code lenses.
         lenses: Whether it shows code lenses.
@@ -55,6 +56,7 @@ class Client:
     configuration: bool = False
     virtual_documents: bool = False
     shows_documents: bool = False
+    has_notebooks: bool = False
     watches: bool = False
     lenses: bool = False
     hints: bool = False
@@ -101,6 +103,7 @@ class Client:
             configuration=bool(workspace.configuration),
             virtual_documents=workspace.text_document_content is not None,
             shows_documents=bool(window.show_document and window.show_document.support),
+            has_notebooks=params.capabilities.notebook_document is not None,
             watches=bool(watched and watched.dynamic_registration),
             lenses=document.code_lens is not None,
             hints=document.inlay_hint is not None and document.code_lens is None,

@@ -70,6 +70,7 @@ class Document:
         unsaved: Whether the text of an open document differs from the disk.
         saved: What the editor said to have saved last of an open document, the same value until it does so
             again; None if it has said nothing.
+        is_notebook: Whether an editor shows it as a notebook, whose unsaved cells we cannot see.
     """
 
     uri: str
@@ -77,6 +78,7 @@ class Document:
     version: int | None = None
     unsaved: bool = False
     saved: Text | None = None
+    is_notebook: bool = False
 
     @property
     def is_open(self) -> bool:

@@ -42,6 +42,8 @@ from handrail.lsp.edits.sending import Sending, unversioned
 from handrail.lsp.edits.views import Told, Views
 from handrail.ports import Document, Editor
 
+NOTEBOOK = ".ipynb"
+
 
 class LspEditor:
     """Editor port for one client, with the disk for what the client does not hold."""
@@ -76,7 +78,8 @@ class LspEditor:
         saved = await self._disk.read(document.uri if document is not None else uri)
         document = self._documents.find(uri)  # it may have been opened or changed while the disk was read
         if document is None:
-            return saved
+            is_notebook = self.client.has_notebooks and uri.lower().endswith(NOTEBOOK)
+            return replace(saved, is_notebook=True) if is_notebook and isinstance(saved, Document) else saved
         if isinstance(saved, Failure):
             text, unsaved = document.text, True
         else:

@@ -67,6 +67,16 @@ class PlannedFile:
     changes: tuple[Change, ...]
 
 
+NOTEBOOK = Failure(
+    code=Code.EDIT_REJECTED,
+    message="This is a notebook. handrail does not edit notebooks: it cannot see their unsaved cells.",
+    steps=(
+        "Tell the user what to change in which cell.",
+        "Or ask the user to open it as text (in VS Code: Reopen Editor With…, Text Editor), and try again.",
+    ),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Planner:
     """Plans the edits of one call; `mutation` is the pattern of its mutations, without document and hunk."""
@@ -88,6 +98,8 @@ class Planner:
 
     async def _file(self, patch: FilePatch, place: Place) -> PlannedFile:
         document = await self.editor.read(place.uri)
+        if isinstance(document, Document) and document.is_notebook:
+            return self._failed(place, NOTEBOOK, patch.hunks)
         if isinstance(document, Document):
             text, place = document.text, replace(place, uri=document.uri)
         elif document.code is Code.NO_SUCH_FILE and patch.operation in (Operation.ADD, Operation.WRITE):
