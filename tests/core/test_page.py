@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.documents import page as pages
-from handrail.core.documents import page_json
+from handrail.core.documents import page_json, page_reading
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.edit import apply
 from handrail.core.documents.page import Page, Part
@@ -32,7 +32,7 @@ def shown(*parts: Part) -> Page:
 
 
 def typed(page: Page, text: str) -> Page:
-    return pages.observed(page, split_lines(text))
+    return page_reading.observed(page, split_lines(text))
 
 
 def remarks(page: Page) -> list[tuple[str, str]]:
@@ -44,7 +44,7 @@ def brought(page: Page, *parts: Part) -> Page:
     now = pages.updated(page, parts)
     text = apply(page.text, pages.edits(page, now))
     assert text == now.text
-    return pages.observed(now, split_lines(text))
+    return page_reading.observed(now, split_lines(text))
 
 
 def test_what_is_written_below_a_part_belongs_to_it() -> None:
@@ -169,7 +169,7 @@ def test_a_formatter_writes_nothing() -> None:
 def test_another_layout_is_nothing_of_the_users(ours: str, theirs: str) -> None:
     part = Part(key="x", rows=tuple(split_lines(ours)))
     page = pages.updated(Page(), [part])
-    now = pages.likest([page], split_lines(theirs))
+    now = page_reading.likest([page], split_lines(theirs))
     assert [line for line in now.lines if line.part is None and line.text.strip()] == []
     assert pages.updated(now, [part]).text.replace("\n\n", "\n") == ours.replace("\n\n", "\n")
 
@@ -188,7 +188,7 @@ def test_a_remark_is_written_below_what_is_there() -> None:
 
 def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
     earlier, latest = shown(TOP, ONE, TWO), shown(TOP, TWO)
-    page = pages.likest(
+    page = page_reading.likest(
         [latest, earlier], split_lines(earlier.text.replace("# Review\n", "# Review\nmine\n"))
     )
     assert remarks(page) == [("top", "mine")]

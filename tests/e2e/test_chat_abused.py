@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from e2e.client import refused
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.test_chat import INVALID_PARAMS, actions, body, every_editor, opened, says, shows, vscode, write
+from e2e.test_chat import (
+    ASKS,
+    INVALID_PARAMS,
+    STANDARD,
+    actions,
+    body,
+    every_editor,
+    opened,
+    says,
+    shows,
+    vscode,
+    waiting,
+    write,
+)
 from handrail.testing import answer
 
 
@@ -70,6 +85,69 @@ async def test_two_windows_show_the_same(stage: Stage, habits: Habits) -> None:
     assert "A draft here." in text.rpartition("## You\n")[2]
     assert text.count("Second.") == 1
     assert "A draft here." not in second.desk[other]
+
+
+REQUEST_FAILED = -32803
+ELSEWHERE = "*Another window or process runs this turn."
+
+
+@vscode
+async def test_what_is_sent_while_another_window_runs_a_turn_stays_a_draft(
+    stage: Stage, habits: Habits
+) -> None:
+    """The other window ends it later, or is killed."""
+    first, uri, turn = await waiting(stage, habits, answer("Made."), answer("Other."))
+    session = (await first.request("session.list"))[0]["session"]
+    second = await stage.start(habits, settings=stage.script(ASKS), options=STANDARD)
+    other = await opened(second, session=session)
+    assert ELSEWHERE in second.desk[other]
+    assert "did not finish" not in second.desk[other]
+    write(second, other, "From the second window.\n")
+    with refused(REQUEST_FAILED, "another handrail, in another window", "then try again"):
+        await second.request("chat.send", uri=other)
+    assert second.desk[other].endswith("From the second window.\n")
+    await first.request("turn.cancel", turn=turn)
+    await second.request("chat.open", session=session)
+    text = second.desk[other]
+    assert ELSEWHERE not in text
+    assert "The turn was cancelled" in text
+    assert text.endswith("From the second window.\n")
+    assert "From the second" not in first.desk[uri]
+
+
+@vscode
+async def test_a_turn_whose_window_was_killed_did_not_finish(stage: Stage, habits: Habits) -> None:
+    first, _, _ = await waiting(stage, habits)
+    session = (await first.request("session.list"))[0]["session"]
+    second = await stage.start(habits, settings=stage.script(ASKS), options=STANDARD)
+    other = await opened(second, session=session)
+    assert ELSEWHERE in second.desk[other]
+    stage.running[0].kill()
+    first.has_left = True
+    with suppress(ConnectionError):
+        await first.ended()
+    first.hang_up()
+    await second.request("chat.open", session=session)
+    assert ELSEWHERE not in second.desk[other]
+    assert "*This turn did not finish.*" in second.desk[other]
+
+
+@vscode
+async def test_opened_by_its_path_it_shows_what_another_window_has_said(stage: Stage, habits: Habits) -> None:
+    model = stage.script(answer("One."), answer("Two."))
+    first = await stage.start(habits, settings=model)
+    uri = await opened(first)
+    await says(first, uri, "First.\n")
+    await shows(first, uri, "One.")
+    first.desk.save(uri)
+    session = (await first.request("session.list"))[0]["session"]
+    second = await stage.start(habits, settings=model)
+    other = await opened(second, session=session)
+    first.desk.close(uri)
+    await says(second, other, "Second.\n")
+    first.desk.open(uri)
+    text = await shows(first, uri, "Two.")
+    assert text.count("Second.") == 1
 
 
 @vscode
@@ -210,3 +288,32 @@ async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habit
         await editor.request("chat.send", uri=uri)
     await says(editor, uri, "Say yes.\n")
     await shows(editor, uri, "Yes.")
+
+
+def _laid_out(text: str) -> str:
+    """As a formatter of Markdown that runs on save does it."""
+    text = re.sub(r"^( *)- ", r"\1* ", text, flags=re.MULTILINE)
+    text = re.sub(r"(?<!\\)_", r"\\_", text)
+    return re.sub(r"^(#.*)\n\n", r"\1\n", text, flags=re.MULTILINE).replace("\n\n", "\n\n\n").rstrip() + "\n"
+
+
+@every_editor
+async def test_a_formatter_on_save_changes_nothing_however_often_it_runs(
+    stage: Stage, habits: Habits
+) -> None:
+    answers = [answer("- a\n- b\n\nSee https://example.com/x_y."), answer("Two."), answer("Three.")]
+    editor = await stage.start(habits, settings=stage.script(*answers))
+    uri = await opened(editor)
+    for said, answered in (("First:\n\n- x_1\n- y", "x_y."), ("Second.", "Two."), ("Third.", "Three.")):
+        write(editor, uri, f"{said}\n")
+        editor.desk.rewrite(uri, _laid_out(editor.desk[uri]))
+        editor.desk.tell()
+        editor.desk.save(uri)
+        begun = await editor.request("chat.send", uri=uri)
+        await editor.request("turn.wait", turn=begun["turn"])
+        text = await shows(editor, uri, answered)
+    await editor.request("chat.open")
+    assert body(editor.desk[uri]) == (
+        "\n\nFirst:\n\n* x\\_1\n* y\n\n## handrail\n\n- a\n- b\n\nSee https://example.com/x_y.\n\n"
+        f"## You\n\nSecond.\n\n## handrail\n\nTwo.\n\n## You\n\nThird.\n\n## handrail\n\nThree.\n\n{HEADING}"
+    ), text

@@ -110,7 +110,10 @@ class Archive:
         """Keep other processes from having turns in a session, until it is released. Raises Busy."""
         release = self.journals.claim(session)
         if release is None:
-            raise Busy(f"Session {session!r} has a turn that another handrail runs; wait for its end.")
+            raise Busy(
+                f"Session {session!r} is in use by another handrail, in another window or process. "
+                "Wait until it has finished, then try again."
+            )
         return release
 
     # ---- Taking up again --------------------------------------------------------------------------

@@ -16,8 +16,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 
 from handrail.core.documents import page as pages
-from handrail.core.documents import page_json
+from handrail.core.documents import page_json, page_reading
 from handrail.core.documents.change import PlannedHunk, Tier, Update
+from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.text import split_lines
 from handrail.lsp.documents import Documents, OpenDocument
@@ -130,6 +131,11 @@ class ServedPage(ABC):
     def owns_copies(self) -> bool:
         """Whether a sentence of ours that appears once more is ours, not something that the user wrote."""
         return True
+
+    @staticmethod
+    def reading(line: Line) -> Counted:
+        """By what a line is known again when an editor has laid the document out anew."""
+        return page_reading.plain(line)
 
     @property
     def pause_s(self) -> float:
@@ -289,7 +295,8 @@ class ServedPage(ABC):
         if page is None or page.rows != rows:
             latest = [*self._sent, *list(self._states.values())[-RECENT:]]
             saved = [] if self._saved is None else [self._saved]
-            likest = pages.likest([self.page, *latest, *saved], rows, owns_copies=self.owns_copies)
+            known = [self.page, *latest, *saved]
+            likest = page_reading.likest(known, rows, owns_copies=self.owns_copies, reading=self.reading)
             page = self.assign(likest)
         self.page = page
         self._remember(page)

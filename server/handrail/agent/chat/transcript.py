@@ -131,7 +131,7 @@ class Round:
         mode: What the user wanted of it.
         state: How it ended; empty while it runs, and if it did not come to its end.
         steered: What the user has said to it that the model has not read yet.
-        is_running: Whether this server runs it.
+        is_running, is_elsewhere: Whether this server runs it, or another process.
         changes: Counts what was added to it, so that whoever shows it knows whether that has changed.
     """
 
@@ -145,6 +145,7 @@ class Round:
     state: str = ""
     reason: str = ""
     is_running: bool = False
+    is_elsewhere: bool = False
     changes: int = 0
 
 

@@ -295,6 +295,8 @@ def _spans(row: str) -> list[str] | None:
 def _ended(one: Round) -> str:
     if one.is_running or one.state == "finished":
         return ""
+    if one.is_elsewhere:
+        return "*Another window or process runs this turn. Open the conversation again to see its end.*"
     if not one.state:
         return "*This turn did not finish.*"
     what = "failed" if one.state == "failed" else f"was {one.state}"

@@ -8,8 +8,6 @@ there is ours. What a line says counts only where it is the copy of one of ours.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +20,7 @@ from handrail.core.documents.text import split_lines
 from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
-SENTENCE_CHARS = 16
+CRLF = "\r\n"
 TOP = ""  # the part of what stands above all parts
 
 
@@ -124,84 +122,16 @@ class Page:
         return said[-1] + 1 if said else 0
 
 
-def observed(page: Page, now: Sequence[str], *, owns_copies: bool = True) -> Page:
-    """
-    The page after its user, or an editor, has changed it to the rows *now*.
-
-    With *owns_copies*, a sentence of ours that appears once more is ours, too.
-    """
-    before, after = page.bare, [row.rstrip() for row in now]
-    blocks = opcodes(before, after)
-    gone = Counter(before[at] for i, j, _, _ in blocks for at in range(i, j) if before[at])
-    new = {after[at] for _, _, k, m in blocks for at in range(k, m)}
-    of = {
-        row: line
-        for row, line in zip(reversed(before), reversed(page.lines), strict=True)
-        if row in new and line.part is not None
-    }
-    lines, done, at = list[Line](), 0, 0
-    for i, j, k, m in [*blocks, (len(before), len(before), len(after), len(after))]:
-        lines += (
-            line if line.text == row else replace(line, text=row)
-            for line, row in zip(page.lines[done:i], now[at:k], strict=True)
-        )
-        found = _changed(page.lines[i:j], now[k:m])
-        theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
-        are_copies = owns_copies and all(row in of and _is_a_sentence(of[row]) for row in theirs)  # no quotes
-        for line in found:
-            row = line.text.rstrip()
-            is_moved = row in of and (gone[row] > 0 or are_copies)
-            gone[row] -= 1
-            lines.append(replace(of[row], text=line.text) if line.part is None and is_moved else line)
-        done, at = j, m
-    return Page(lines=tuple(lines))
-
-
-def _is_a_sentence(line: Line) -> bool:
-    """Whether a line is too long to be written twice by chance: a second one is a copy of ours."""
-    return not line.is_code and len(layout.bare(line.text)) >= SENTENCE_CHARS
-
-
-def _changed(before: Sequence[Line], now: Sequence[str]) -> list[Line]:
-    """The lines of a stretch that has changed: what a formatter has made of ours is ours."""
-    if not before:
-        return [Line(text=row, part=None) for row in now]
-    ours = [line for line in before if line.part is not None]
-    if ours and layout.bare("".join(line.text for line in ours)) == layout.bare(
-        "".join(now)
-    ):  # wrapped, or joined
-        return [replace(ours[min(at, len(ours) - 1)], text=row) for at, row in enumerate(now)]
-    there, at, is_paired = dict[str, list[int]](), 0, len(before) == len(now)
-    for number, line in enumerate(before):
-        there.setdefault(layout.plain(line.text, is_code=line.is_code), []).append(number)
-    found = list[Line]()
-    for number, row in enumerate(now):
-        same = [there.get(said, []) for code in (True, False) if (said := layout.plain(row, is_code=code))]
-        later = [numbers[place] for numbers in same if (place := bisect_left(numbers, at)) < len(numbers)]
-        first = min(later, default=None)
-        if first is not None:
-            at = first + 1
-            found.append(replace(before[first], text=row))
-        else:
-            over = _over(before[number]) if is_paired else None
-            is_back = over is not None and row.rstrip() == over.text.rstrip()
-            found.append(
-                replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
-            )
-    return found
-
-
-def _over(before: Line) -> Line | None:
-    """The line of ours in the place of which the user wrote, as far as it was one."""
-    return before.over if before.part is None else before if before.text.strip() else None
-
-
 def updated(page: Page, parts: Sequence[Part]) -> Page:
     """
     The page once it has these *parts* and no others, with all that the user wrote at its place.
 
-    A part that has gone stays as it is as long as the user has written below it.
+    A part that has gone stays as it is as long as the user has written below it. Rows end as in the page.
     """
+    if page.lines and page.lines[0].text.endswith(CRLF):
+        parts = [
+            replace(part, rows=tuple(f"{row.rstrip(CRLF)}{CRLF}" for row in part.rows)) for part in parts
+        ]
     written = _written(page, {part.key for part in parts})
     ours, keys = _ours(page), {key for key, _, _ in written}
     ordered = _ordered(page, parts, keys, ours)
@@ -357,22 +287,3 @@ def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
         else:
             rows.append(row)
     return [*found, ("".join(rows), "")]
-
-
-def likest(pages: Sequence[Page], now: Sequence[str], *, owns_copies: bool = True) -> Page:
-    """
-    The page *now*, as it follows from that of *pages* that leaves least of it to the user.
-
-    The first one is taken if all that is ours in it is still there, and no more than a line is new.
-    """
-    found = list[Page]()
-    for page in pages or [Page()]:
-        found.append(observed(page, now, owns_copies=owns_copies))
-        is_typing = len(found[0].lines) <= len(page.lines) + 1 and _ours_in(found[0]) == _ours_in(page)
-        if len(found) == 1 and is_typing:
-            break
-    return min(found, key=lambda page: len(page.lines) - _ours_in(page))
-
-
-def _ours_in(page: Page) -> int:
-    return sum(line.part is not None for line in page.lines)

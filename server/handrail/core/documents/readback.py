@@ -97,7 +97,7 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
         (Fate.STANDS if stood else None)
         or bare[at]
         or (Fate.ADDED_TO if added[at] else None)
-        or (Fate.UNCLEAR if moved[at].conflict or _is_met(each, later) else Fate.ABSENT)
+        or (Fate.UNCLEAR if moved[at].conflict or _is_met(base, each, later) else Fate.ABSENT)
         for at, (each, stood) in enumerate(zip(edits, stands, strict=True))
     ]
     if any(fate in LANDED for fate, each in zip(found, ours, strict=True) if not _is_blank(each)):
@@ -267,13 +267,15 @@ def _squeezed(content: str) -> str:
     return "".join(row for row in rows if row.strip("\r\n"))
 
 
-def _is_met(edit: TextEdit, later: Sequence[TextEdit]) -> bool:
-    """Whether something that looks like ours was inserted where *edit* inserts."""
+def _is_met(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> bool:
+    """Whether something that looks like ours was inserted where *edit* inserts, or blanks away from there."""
     if not edit.new:
         return False
     rows = {row for row in _squeezed(edit.new).splitlines() if row}
     for other in later:
-        if other.span.start <= edit.span.end and other.span.end >= edit.span.start and other.new:
+        before = base.content[other.span.end : edit.span.start]
+        behind = base.content[edit.span.end : other.span.start]
+        if other.new and not before.strip() and not behind.strip():
             theirs = set(_squeezed(other.new).splitlines())
             if rows & theirs or _likeness(edit.new, other.new) > ALIKE:
                 return True

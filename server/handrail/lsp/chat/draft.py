@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from handrail.agent.chat.view import ASK, YOU
 from handrail.core.documents.page import Line, Page, Part
@@ -51,6 +52,16 @@ def below(lines: Sequence[Line]) -> int:
     last = max(ours, default=-1)
     typed = (at for at, line in enumerate(lines) if at > last and line.text.strip())
     return next(typed, len(lines))
+
+
+def without_added_blanks(page: Page) -> Page:
+    """Returns the page without the blank lines that a formatter has put among ours."""
+    start = below(page.lines)
+    found = list[Line]()
+    for is_theirs, run in groupby(page.lines[:start], lambda line: line.part is None):
+        lines = list(run)
+        found += () if is_theirs and not any(line.text.strip() for line in lines) else lines
+    return Page(lines=(*found, *page.lines[start:]))
 
 
 def has_heading(lines: Sequence[Line]) -> bool:

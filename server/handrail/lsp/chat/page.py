@@ -10,7 +10,8 @@ from handrail.agent.chat.before import Before
 from handrail.agent.chat.transcript import Round, Transcript
 from handrail.agent.chat.view import ASK, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
-from handrail.core.documents import layout
+from handrail.core.documents import layout, page_reading
+from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Ended, Event
 from handrail.lsp.chat import draft as drafts
@@ -22,6 +23,7 @@ from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
+SAID = "you:"  # how the keys of the parts begin that show what the user said
 KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
 
 
@@ -66,6 +68,7 @@ class ChatPage(ServedPage):
     _said: object = None
     _back: list[str] = field(default_factory=list)  # of the user's, what no turn has read
     _sent_lines: list[Line] = field(default_factory=list)  # of the user's, which still stand in the document
+    _may_be_laid_out: bool = False  # by a formatter, since it was saved
     _took_s: float = 0.0
     _kept_keys: tuple[str, ...] = ()
     _kept_at: float = float("-inf")
@@ -107,6 +110,15 @@ class ChatPage(ServedPage):
         """A message may repeat an earlier one, or a sentence of the model's."""
         return False
 
+    @staticmethod
+    def reading(line: Line) -> Counted:
+        """The words of what the user has said; the letters of what is ours, since all of it is made anew."""
+        if line.part is None or (line.part == ASK and line.number):
+            return page_reading.plain(line)
+        if line.part == ASK:
+            return layout.message
+        return _counted(line) if line.part.startswith(SAID) else layout.letters
+
     @property
     def pause_s(self) -> float:
         """How long to wait before the next update: the longer it takes, the more seldom."""
@@ -115,6 +127,7 @@ class ChatPage(ServedPage):
     async def prepare(self, page: Page) -> None:
         """Read the journal, if it was not read yet, and show what is known by now."""
         await self.load()
+        self._look_elsewhere()
         self.shown_now = self.view.of(self.transcript, self.told)
 
     def changed(self) -> None:
@@ -149,7 +162,11 @@ class ChatPage(ServedPage):
         self._back += self.transcript.unread()
         back = "\n".join(self._back)
         sent = [*self._sent_lines]
-        found = await super().bring(lambda page: _with_back(drafts.without(edit(page), sent), back))
+        if self._open() is None or self._may_be_laid_out:
+            tidy, self._may_be_laid_out = drafts.without_added_blanks, False
+        else:
+            tidy = same
+        found = await super().bring(lambda page: _with_back(drafts.without(edit(tidy(page)), sent), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             stands = {id(line) for line in self.page.lines}
             self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
@@ -158,6 +175,11 @@ class ChatPage(ServedPage):
             self._back = []
         self._took_s = clock.time() - began
         return found
+
+    def saved(self) -> None:
+        """The client has saved the document, which a formatter may have laid out anew."""
+        super().saved()
+        self._may_be_laid_out = True
 
     async def _keep(self) -> None:
         now, keys = asyncio.get_running_loop().time(), tuple(part.key for part in self.parts)
@@ -191,6 +213,18 @@ class ChatPage(ServedPage):
         for each in self.asked():
             event = Asked(call=each.call, subject=each.subject, question=each.id)
             self.transcript.tell(each.turn, event)
+
+    def _look_elsewhere(self) -> None:
+        """See whether another process runs the turn that has no end."""
+        last = next((each for each in self.transcript.rounds[-1:] if not each.state), None)
+        if last is None or self.journals is None or last.is_running or any(self.running()):
+            return
+        release = self.journals.claim(self.session)
+        if release is not None:
+            release()
+        if last.is_elsewhere != (release is None):
+            last.is_elsewhere = release is None
+            last.changes += 1
 
     def hear(self, entries: Sequence[Entry]) -> None:
         """Something is written down of the session."""
@@ -268,20 +302,20 @@ class ChatPage(ServedPage):
     def message(self, turn: str) -> str:
         """What the user's message of a turn is in the document by now."""
         key = f"you:{turn}"
-        rows = (line.text for own, line in _owned(self._page) if own == key and not _is_heading(line))
+        rows = (line.text for own, line in owned(self._page) if own == key and not _is_heading(line))
         return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
 
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
         """By part the lines of the user's messages that have other words by now than were sent."""
         there = dict[str, list[Line]]()
-        for key, line in _owned(page):
-            if key.startswith("you:"):
+        for key, line in owned(page):
+            if key.startswith(SAID):
                 there.setdefault(key, []).append(line)
         sent = self.shown_now.messages
         return {
             part.key: there[part.key]
             for part in sent.values()
-            if part.key in there and _words(there[part.key]) != _words(part.lines)
+            if part.key in there and words(there[part.key]) != words(part.lines)
         }
 
 
@@ -289,9 +323,15 @@ def _is_heading(line: Line) -> bool:
     return line.part is not None and not line.number
 
 
-def _words(lines: Sequence[Line]) -> list[str]:
-    said = (line for line in lines if not _is_heading(line))
-    return [word for line in said for word in layout.words(line.text, is_code=line.is_code)]
+def words(lines: Sequence[Line]) -> str:
+    """What is said, without its layout."""
+    said = (_counted(line)(line.text) for line in lines if not _is_heading(line))
+    return " ".join(filter(None, said))
+
+
+def _counted(line: Line) -> Counted:
+    is_code = line.is_code or (line.over is not None and line.over.is_code)
+    return layout.message_code if is_code else layout.message
 
 
 def _left(part: Part, there: Sequence[Line]) -> Part:
@@ -301,7 +341,7 @@ def _left(part: Part, there: Sequence[Line]) -> Part:
     return Part(key=part.key, rows=tuple(part.rows[at] for at in kept), numbers=tuple(kept))
 
 
-def _owned(page: Page) -> Iterator[tuple[str, Line]]:
+def owned(page: Page) -> Iterator[tuple[str, Line]]:
     """Each line with the key of the part that it is in, or is written in."""
     key, below = "", drafts.below(page.lines)
     for at, line in enumerate(page.lines):
@@ -316,7 +356,7 @@ def _with_back(page: Page, text: str) -> Page:
 def restored(page: Page, part: Part) -> Page:
     """The page with a part as it was, and without what the user has written in it."""
     found, is_there = list[Line](), False
-    for key, line in _owned(page):
+    for key, line in owned(page):
         if key != part.key:
             found.append(line)
         elif not is_there:

@@ -156,11 +156,11 @@ class Sending:
             hunk stands or will stand. None if nothing may be sent again.
         """
         watches = not self.wire.client.compares(sent.version)
-        document.seen = [] if watches else None
+        document.seen = seen = list[str]()
         try:
             answer = await self._answered(sent, label)
-            document.seen_late = document.seen  # more of the edit may show late
-            if watches and (told := _overwritten(sent, document.seen or [], document.text)) is not None:
+            document.seen_late = seen if watches else None  # more of the edit may show late
+            if watches and (told := _overwritten(sent, seen, document.text)) is not None:
                 return told, None
             if self._shown(sent.uri) is None:
                 return await self._gone(sent), None
@@ -175,8 +175,8 @@ class Sending:
         is_undone = bool(answer.applied) and now.text.content == sent.base.content
         is_stale = self.wire.client.compares(sent.version) and now.version != sent.version
         is_proven = is_stale and not is_undone
-        if not is_proven or any(fate in LANDED for fate in found):
-            return landing, None
+        if not is_proven or any(fate in LANDED for fate in found) or any(map(sent.count_in, seen)):
+            return landing, None  # of what was shown once, somebody has made something else
         unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
         return landing, frozenset(sent.numbers) - unclear
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from lsprotocol import types as lsp
 
 from handrail.core.failure import Failure
+from handrail.lsp.features.chat import requests
 from handrail.lsp.prompts import typed
 from handrail.lsp.review.page import NAME as REVIEW
 from handrail.lsp.state import State
@@ -23,7 +24,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.host.reviews.opened(document.identity)
     if document.uri.endswith(REVIEW):
         state.begin(state.review_page.found(document.uri))
-    state.begin(state.chats.found(document.uri))
+    state.begin(requests.found(state, document.uri))
     if state.host.reviews.pending:
         state.review.touched(document.identity)
         state.begin(state.host.reviews.refresh())  # it may be one of them by another name

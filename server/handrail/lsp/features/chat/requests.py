@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from functools import partial
 
@@ -23,6 +24,9 @@ from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
 from handrail.lsp.features.chat import begin, commands, own_commands
 from handrail.lsp.state import State, Wrong
+from handrail.ports import HandrailError
+
+logger = logging.getLogger(__name__)
 
 MESSAGE_CHARS = 60
 CHANGED = (
@@ -44,11 +48,11 @@ async def latest(state: State, session: str | None) -> ChatPage:
     session = session or state.chats.latest or next(reversed(state.host.sessions), None)
     if session is None:
         return await begun(state)
-    await _known(state, session)
+    await known(state, session)
     return await state.chats.of_session(session)
 
 
-async def _known(state: State, session: str) -> None:
+async def known(state: State, session: str) -> None:
     """
     Take a session up again, if this server does not know it yet or another one has gone on with it.
 
@@ -63,6 +67,18 @@ async def _known(state: State, session: str) -> None:
         if not state.chats.has(session):
             raise
         state.host.sessions[session] = Session(id=session)
+
+
+async def found(state: State, uri: str) -> None:
+    """Bring a document up to date that was opened, if it is a conversation."""
+    await state.chats.found(uri)
+    page = state.chats.of_uri(uri)
+    if page is None or not await state.host.archive.journals.is_behind(page.session):
+        return
+    try:
+        await known(state, page.session)
+    except HandrailError as error:  # a turn runs here, or the journal is gone
+        logger.info("The conversation %s is not read again: %s", page.session, error)
 
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
@@ -165,7 +181,7 @@ async def say(
 
 async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.TurnStartResult:
     session = wanted.session or ""
-    await _known(state, session)
+    await known(state, session)
     over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
     ending = [each.task for each in state.host.turns.running(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
@@ -243,7 +259,7 @@ async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
     if found is None and session is None:
         raise Wrong("no conversation is open. Open one with handrail.chat.open, write in it, then send.")
     if found is None and session is not None:
-        await _known(state, session)
+        await known(state, session)
         found = await state.chats.of_session(session)
     assert found is not None
     return found
