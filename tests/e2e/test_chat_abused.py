@@ -25,7 +25,7 @@ from e2e.test_chat import (
     waiting,
     write,
 )
-from handrail.testing import answer
+from handrail.testing import answer, call
 
 
 @every_editor
@@ -317,3 +317,27 @@ async def test_a_formatter_on_save_changes_nothing_however_often_it_runs(
         "\n\nFirst:\n\n* x\\_1\n* y\n\n## handrail\n\n- a\n- b\n\nSee https://example.com/x_y.\n\n"
         f"## You\n\nSecond.\n\n## handrail\n\nTwo.\n\n## You\n\nThird.\n\n## handrail\n\nThree.\n\n{HEADING}"
     ), text
+
+
+@vscode
+async def test_no_tool_command_or_message_gets_at_a_conversation(stage: Stage, habits: Habits) -> None:
+    """Not even if its name is known: it is neither read nor changed nor sent, and is in no checkpoint."""
+    editor = await stage.start(habits, settings=stage.script(answer("One.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    before = await shows(editor, uri, "One.")
+    path = f".handrail/{uri.rpartition('/')[2]}"
+    calls = (
+        call("write_file", path=path, content="x\n"),
+        call("read_file", path=path),
+        call("terminal", command=f"echo x > {path}"),
+    )
+    stage.script(answer("", *calls), answer("Two."), answer("Three."))
+    report = await editor.turn("Change it.")
+    assert report["checkpoint"] is None
+    assert [each["failure"]["code"] for each in report["outcomes"]] == ["blocked"]
+    assert await editor.request("checkpoint.list") == []
+    assert editor.desk[uri] == before
+    await says(editor, uri, f"Look at @{path}, please.\n")
+    await shows(editor, uri, "please.")
+    assert "it belongs to handrail" in str(editor.messages[-1].message)
