@@ -41,6 +41,18 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
   }
 }
 
+/** Lets the person choose how much of a checkpoint to restore, and restores that after a look at what would happen. */
+export async function chooseHow(
+  connection: Connection,
+  restores: Restores,
+  checkpoint: Checkpoint,
+  newer: number,
+): Promise<RestoreReport | undefined> {
+  const choices = actions(checkpoint, newer, { isPreviewed: true });
+  const chosen = await pick(choices, { title: "Handrail: Restore Checkpoint", placeholder: `Choose an action for “${checkpoint.label}”` });
+  return chosen === BACK ? undefined : chosen?.take?.(connection, restores);
+}
+
 /** Lets the person choose a turn whose changes are taken back in the selected lines of the active document alone. */
 export async function chooseAndRestoreLines(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const editor = window.activeTextEditor;
@@ -87,32 +99,32 @@ interface Action extends Choice {
 }
 
 /** The most usual first; *newer* is the number of newer checkpoints. */
-function actions(checkpoint: Checkpoint, newer: number): Action[] {
+function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
   const following = newer === 0 ? "there is no newer checkpoint" : `also takes ${count(newer, "newer checkpoint")} back`;
   const these: Action = {
     icon: "discard",
     label: "Restore these documents",
     description: count(paths.length, "document"),
-    take: (_, restores) => restores.restore({ checkpoint: id }),
+    take: (_, restores) => restores.restore({ checkpoint: id }, how),
   };
   const all: Action = {
     icon: "history",
     label: "Go back to before this",
     description: following,
-    take: (_, restores) => restores.restore({ checkpoint: id, following: true }),
+    take: (_, restores) => restores.restore({ checkpoint: id, following: true }, how),
   };
   const both: Action = {
     icon: "comment-discussion",
     label: "Go back to before this, with the conversation",
     description: following,
-    take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }),
+    take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }, how),
   };
   const words: Action = {
     icon: "comment",
     label: "Go back in the conversation alone",
     description: "no document changes",
-    take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }),
+    take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }, how),
   };
   const changes: Action = {
     icon: "diff",
@@ -125,15 +137,15 @@ function actions(checkpoint: Checkpoint, newer: number): Action[] {
   };
   const spoken = session === "" ? [] : [both, words];
   if (paths.length === 0) return [...spoken.reverse(), all];
-  return [these, all, ...spoken, changes, { label: "one document alone", kind: QuickPickItemKind.Separator }, ...paths.map(alone(id))];
+  return [these, all, ...spoken, changes, { label: "one document alone", kind: QuickPickItemKind.Separator }, ...paths.map(alone(id, how))];
 }
 
-function alone(checkpoint: string): (path: CheckpointPath) => Action {
+function alone(checkpoint: string, how: { isPreviewed: boolean }): (path: CheckpointPath) => Action {
   return ({ uri, path, change }) => ({
     icon: "file",
     label: path,
     ...(change === "changed" ? {} : { description: change }),
-    take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }),
+    take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }, how),
   });
 }
 

@@ -35,6 +35,8 @@ export interface Requests {
   [protocol.CHECKPOINT_LIST]: [protocol.CheckpointListParams, protocol.Checkpoint[]];
   [protocol.CHECKPOINT_DIFF]: [protocol.CheckpointDiffParams, protocol.CheckpointDiff];
   [protocol.CHECKPOINT_RESTORE]: [protocol.CheckpointRestoreParams, protocol.RestoreReport];
+  [protocol.CHECKPOINT_REDO]: [protocol.CheckpointRedoParams, protocol.RestoreReport];
+  [protocol.CHECKPOINT_READ]: [protocol.CheckpointReadParams, protocol.CheckpointText];
   [protocol.APPROVAL_LIST]: [protocol.ApprovalListParams, protocol.Approval[]];
   [protocol.APPROVAL_ANSWER]: [protocol.ApprovalAnswerParams, null];
   [protocol.OUTPUT_SHOW]: [protocol.OutputShowParams, protocol.ServedDocument];
@@ -56,6 +58,8 @@ export interface Requests {
   [protocol.REVIEW_PREVIOUS]: [protocol.ReviewStepParams, protocol.Hunk];
   [protocol.REVIEW_OPEN]: [protocol.ReviewOpenParams, protocol.ServedDocument];
   [protocol.REVIEW_COMMENT]: [protocol.ReviewCommentParams, protocol.ReviewPlace];
+  [protocol.REVIEW_COMMENTS]: [protocol.ReviewCommentsParams, protocol.ReviewComment[]];
+  [protocol.REVIEW_EDIT]: [protocol.ReviewEditParams, null];
   [protocol.REVIEW_SEND]: [protocol.ReviewSendParams, protocol.ReviewSent];
   [protocol.REVIEW_KEEP]: [protocol.ReviewKeepParams, protocol.ReviewKept];
   [protocol.REVIEW_UNDO]: [protocol.ReviewUndoParams, protocol.ReviewUndone];

@@ -10,6 +10,8 @@ import { commands, type ExtensionContext } from "vscode";
 import { ChatView } from "./chat/view";
 import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
+import { Sides } from "./history/sides";
+import { HistoryView } from "./history/view";
 import { Kept } from "./kept";
 import { showFailure } from "./messages";
 import { offerParticipant } from "./participant";
@@ -34,18 +36,21 @@ export function activate(context: ExtensionContext): void {
   const log = createLog("Handrail");
   const server = new Connection(context, log);
   const texts = new Texts();
-  const restores = new Restores(server, texts, log);
+  const sides = new Sides(server);
+  const restores = new Restores(server, texts, sides, log);
   const turns = new Turns(server, restores, texts, log);
   const questions = new Questions(server, texts, log);
   const kept = new Kept(server, log);
   const chat = new ChatView(context, server, restores, texts, log);
   questions.heed((session) => chat.shows(session), chat.onDidChangeSight);
   const review = new Review(server, texts, log);
+  const history = new HistoryView(server, chat, restores, sides, log);
   const status = new Status(server, turns, questions, review.pending);
   connection = server;
 
   const actions: Record<string, (...values: unknown[]) => unknown> = {
     ...review.commands,
+    ...history.commands,
     ...new Sources(server, context.secrets).commands,
     "handrail.client.getStarted": () => commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#getStarted`, false),
     "handrail.client.trySample": () => trySample(server, log),
@@ -81,7 +86,7 @@ export function activate(context: ExtensionContext): void {
     };
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
-  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review);
+  context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review, history, sides);
   context.subscriptions.push(offerTools(server), offerParticipant(server, context, chat.door), new SaveAfterTurns(server, log));
   void server.startShown();
   measure("activate", start);

@@ -819,6 +819,33 @@ export interface ReviewCommentParams {
   text?: string;
 }
 
+/** This request takes no params. */
+export type ReviewCommentsParams = Record<string, never>;
+
+/** A comment that is written in the review document and was not sent yet. */
+export interface ReviewComment {
+  /** Identifies the comment until it is sent, even if its text changes. */
+  id: string;
+  /** The comment. */
+  text: string;
+  /** URI of the document that it is about; null if it is about none. */
+  uri?: string;
+  /** The lines that it is about, in the current text; null if there are none. */
+  range?: Range;
+  /** Id of the pending change that it is about; null if it is about something else, or the change is not pending any more. */
+  hunk?: string;
+}
+
+/** What becomes of a comment. */
+export interface ReviewEditParams {
+  /** The comment's id. */
+  comment: string;
+  /** Its new text; empty deletes the comment. */
+  text: string;
+  /** The text that it replaces. If the comment reads differently by now, nothing is changed. */
+  was?: string;
+}
+
 /** How to send the comments. */
 export interface ReviewSendParams {
   /** Id of the session that answers; by default the latest one that made any of the changes, or else a new one. */
@@ -837,12 +864,14 @@ export interface ReviewSent {
   comments: number;
 }
 
-/** Pending changes have come, gone or moved. */
+/** Pending changes have come, gone or moved, or comments on them have changed. */
 export interface ReviewChanged {
-  /** URIs of the documents concerned. */
+  /** URIs of the documents concerned; empty if only comments changed. */
   uris: string[];
   /** How many changes are pending now, in all documents. */
   pending: number;
+  /** How many comments are written and not sent; `review.comments` lists them. */
+  comments: number;
 }
 
 /** The conversation to open. */
@@ -1758,6 +1787,12 @@ export const REVIEW_OPEN = "handrail/review/open";
 
 /** Writes a comment on a change or on lines into the review document, or makes room there for one. */
 export const REVIEW_COMMENT = "handrail/review/comment";
+
+/** Lists the comments that were not sent yet, wherever they were written. */
+export const REVIEW_COMMENTS = "handrail/review/comments";
+
+/** Changes a comment that was not sent yet, or deletes it. */
+export const REVIEW_EDIT = "handrail/review/edit";
 
 /** Sends all comments as one turn, which begins after the earlier turns of its session. */
 export const REVIEW_SEND = "handrail/review/send";

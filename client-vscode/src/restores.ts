@@ -1,12 +1,14 @@
 /**
- * Restore what a checkpoint has, say what came of it, and offer the ways on.
+ * Restore what a checkpoint has, or redo what a restore undid; show what would happen, say what came of it, and offer the ways on.
  */
 import { type Disposable, EventEmitter, type LogOutputChannel, ProgressLocation, Uri, workspace } from "vscode";
 
 import type { Connection } from "./connection";
+import { confirmed, hasConflicts } from "./history/preview";
+import type { Sides } from "./history/sides";
 import { announce, count, type Way } from "./messages";
 import { showProgress } from "./present";
-import { CHECKPOINT_RESTORE } from "./protocol";
+import { CHECKPOINT_REDO, CHECKPOINT_RESTORE } from "./protocol";
 import type { CheckpointRestoreParams, RestoreReport } from "./protocol";
 import type { Texts } from "./texts";
 
@@ -15,6 +17,10 @@ const SHOWN = 5;
 
 export class Restores implements Disposable {
   private readonly emitter = new EventEmitter<string>();
+  private readonly restored = new EventEmitter<void>();
+
+  /** Fires when checkpoints may be others than before. */
+  readonly onDidRestore = this.restored.event;
 
   /** Fires with the session whose conversation went back, where the next prompt belongs. */
   readonly onDidGoBack = this.emitter.event;
@@ -22,31 +28,65 @@ export class Restores implements Disposable {
   constructor(
     private readonly connection: Connection,
     private readonly texts: Texts,
+    private readonly sides: Sides,
     private readonly log: LogOutputChannel,
   ) {}
 
-  /** Restores, and says what came back, offering to undo it and to show what was in the way. */
-  async restore(params: CheckpointRestoreParams): Promise<RestoreReport> {
-    const report = await showProgress(
-      { location: ProgressLocation.Window, title: "Handrail: restoring" },
-      () => this.connection.request(CHECKPOINT_RESTORE, params),
-    );
-    if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    const nothing = params.range === undefined ? "everything was already as it was then." : "that turn left nothing in these lines.";
-    announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
-    return report;
+  /**
+   * Restores, and says what came back, offering to redo it and to show what was in the way. Conflicts are shown before
+   * anything is written, and without any, too, if the restore `isPreviewed`; undefined if the person does not go on then.
+   */
+  async restore(params: CheckpointRestoreParams, { isPreviewed = false } = {}): Promise<RestoreReport | undefined> {
+    const { checkpoint } = params;
+    const act = (dryRun: boolean) => this.connection.request(CHECKPOINT_RESTORE, { ...params, dryRun });
+    if (!(await this.goesOn("Restore", act, checkpoint, isPreviewed))) return undefined;
+    return this.done("restoring", () => act(false), params.range !== undefined);
+  }
+
+  /** Takes a restore back, by the checkpoint that it made; without one, the newest restore that was not redone yet. */
+  async redo(checkpoint?: string): Promise<RestoreReport | undefined> {
+    const own = checkpoint === undefined ? {} : { checkpoint };
+    const act = (dryRun: boolean) => this.connection.request(CHECKPOINT_REDO, { ...own, dryRun });
+    if (!(await this.goesOn("Redo", act, checkpoint, false))) return undefined;
+    return this.done("redoing", () => act(false), false);
   }
 
   dispose(): void {
     this.emitter.dispose();
+    this.restored.dispose();
   }
 
-  private ways({ checkpoint, conflicts, partial, conversation }: RestoreReport): Way[] {
+  /** Whether to go on, after a look at what would happen where that is called for. An older server cannot tell. */
+  private async goesOn(verb: string, act: (dryRun: boolean) => Promise<RestoreReport>, checkpoint: string | undefined, isPreviewed: boolean): Promise<boolean> {
+    await this.connection.start();
+    if (!this.connection.offers(CHECKPOINT_REDO)) return true;
+    const foreseen = await act(true);
+    if (!isPreviewed && !hasConflicts(foreseen)) return true;
+    return confirmed(`Handrail: ${verb}`, foreseen, (uri) => this.look(foreseen, checkpoint, uri));
+  }
+
+  /** Shows how a document would differ. */
+  private async look({ conflicts, partial }: RestoreReport, checkpoint: string | undefined, uri: string): Promise<void> {
+    const diff = [...conflicts, ...partial].find((each) => each.uri === uri)?.diff;
+    if (diff !== undefined) await this.texts.show("Difference.diff", diff, true);
+    else if (checkpoint !== undefined) await this.sides.compareNow(checkpoint, uri);
+  }
+
+  private async done(doing: string, act: () => Promise<RestoreReport>, isOfLines: boolean): Promise<RestoreReport> {
+    const report = await showProgress({ location: ProgressLocation.Window, title: `Handrail: ${doing}` }, act);
+    this.restored.fire();
+    if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
+    const nothing = isOfLines ? "that turn left nothing in these lines." : "everything was already as it was then.";
+    announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
+    return report;
+  }
+
+  private ways({ checkpoint, conflicts, partial }: RestoreReport): Way[] {
     const ways: Way[] = [];
     const difference = [...partial, ...conflicts].map(({ diff }) => diff ?? "").join("");
     if (difference !== "") ways.push(["Show Difference", () => this.texts.show("Difference.diff", difference)]);
     if (checkpoint !== null) {
-      ways.push(["Undo Restore", () => this.restore({ checkpoint, conversation: conversation !== undefined })]);
+      ways.push(["Undo Restore", () => this.redo(checkpoint)]);
     }
     return ways;
   }

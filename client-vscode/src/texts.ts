@@ -24,11 +24,11 @@ export class Texts implements Disposable {
   });
 
   /** Opens a text under a file name, whose ending says what language it is in. */
-  async show(name: string, text: string): Promise<void> {
+  async show(name: string, text: string, preserveFocus = false): Promise<void> {
     const uri = this.add(name, text);
     this.passing.push(uri);
     for (const old of this.passing.splice(0, Math.max(0, this.passing.length - KEPT))) this.remove(old);
-    await open(uri);
+    await open(uri, preserveFocus);
   }
 
   /** Keeps a text to be opened, until it is removed. */
@@ -50,8 +50,8 @@ export class Texts implements Disposable {
 }
 
 /** Opens a document to look at; the next one that is looked at takes its tab. */
-export async function open(uri: Uri): Promise<void> {
-  await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true });
+export async function open(uri: Uri, preserveFocus = false): Promise<void> {
+  await window.showTextDocument(await workspace.openTextDocument(uri), { preview: true, preserveFocus });
 }
 
 /** Closes the tabs of a document. */

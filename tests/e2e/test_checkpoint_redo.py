@@ -135,17 +135,15 @@ async def test_what_is_in_the_way_is_foreseen_with_both_texts(stage: Stage, edit
 
 
 @vscode
-async def test_a_file_that_is_not_text_and_one_document_alone(stage: Stage, editor: Editor) -> None:
-    binary = stage.put("dot.png", b"\x89PNG\0\1\2")
-    stage.put("b.txt", "one\n")
-    turn = await editor.turn(v4a("*** Delete File: dot.png", "*** Update File: b.txt", "-one", "+ONE"))
-    if not binary.exists():
-        alone = await restored(stage, editor, checkpoint=turn["checkpoint"], uris=[binary.as_uri()])
-        assert alone["restored"] == [binary.as_uri()]
-    assert binary.read_bytes() == b"\x89PNG\0\1\2"
+async def test_one_document_alone_is_foreseen(stage: Stage, editor: Editor) -> None:
+    first, second = stage.put("a.txt", "one\n"), stage.put("b.txt", "one\n")
+    turn = await editor.turn(block("a.txt", "one", "ONE") + block("b.txt", "one", "ONE"))
     missing = (stage.root / "c.txt").as_uri()
-    found = await restored(stage, editor, checkpoint=turn["checkpoint"], uris=[missing])
+    uris = [first.as_uri(), missing]
+    found = await restored(stage, editor, checkpoint=turn["checkpoint"], uris=uris)
+    assert found["restored"] == [first.as_uri()]
     assert [each["uri"] for each in found["conflicts"]] == [missing]
+    assert second.read_bytes() == b"ONE\n"
 
 
 @vscode
@@ -160,3 +158,22 @@ async def test_the_texts_that_a_checkpoint_keeps_are_read(stage: Stage, editor: 
     assert await editor.request("checkpoint.read", uri=made, **read) == {"text": None, "exists": False}
     with refused(FAILED, "does not have the document"):
         await editor.request("checkpoint.read", uri=(stage.root / "c.txt").as_uri(), **read)
+
+
+@vscode
+async def test_a_restore_with_a_conflict_is_redone_once_the_user_has_undone_the_typing(
+    stage: Stage, editor: Editor
+) -> None:
+    stock, listed = stage.put("stock.txt", "one\ntwo\n"), stage.put("list.txt", "one\ntwo\n")
+    turn = await editor.turn(block("stock.txt", "two", "TWO") + block("list.txt", "two", "TWO"))
+    uri = stock.as_uri() if stock.as_uri() in editor.desk.documents else editor.desk.open(stock)
+    editor.desk.type(uri, " and more", after="TWO")
+    editor.desk.tell()
+    done = await restored(stage, editor, checkpoint=turn["checkpoint"])
+    assert [each["uri"] for each in done["conflicts"]] == [uri]
+    editor.desk.type(uri, "", instead=" and more")
+    editor.desk.tell()
+    found = await editor.request("checkpoint.redo", checkpoint=done["checkpoint"], dryRun=True)
+    assert found["conflicts"] == []
+    again = await editor.request("checkpoint.redo", checkpoint=done["checkpoint"])
+    assert again["restored"] == [listed.as_uri()]

@@ -33,6 +33,7 @@ MESSAGES: list[dict[str, object]] = [
         ]
     },
     {"text": "It is written."},
+    {"text": "I see."},
 ]
 
 

@@ -145,6 +145,14 @@ def test_a_pasted_reply_in_vscode(code: VSCode) -> None:
     assert {name: (code.workspace / name).read_bytes() for name in DISK_BEFORE} == DISK_BEFORE
 
 
+def test_checkpoints_are_compared_restored_and_redone_in_vscode(code: VSCode) -> None:
+    disk = {name: DISK_BEFORE[name] for name in ("stock.txt", "list.txt")}
+    for name, data in disk.items():
+        (code.workspace / name).write_bytes(data)
+    code.run("checkpoints", scenario=scenario(), **code.own_server, **{"handrail.model": "paste"})
+    assert {name: (code.workspace / name).read_bytes() for name in disk} == disk
+
+
 def test_the_server_is_killed_in_vscode(code: VSCode) -> None:
     (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
     code.run("killed", scenario={}, **code.own_server)

@@ -100,6 +100,11 @@ export class ChatView implements WebviewViewProvider, Disposable {
     view.webview.html = page(view.webview, own);
   }
 
+  /** The session of the conversation that is shown; empty before one was read. */
+  get session(): string {
+    return this.conversation.id;
+  }
+
   /** Whether a conversation is in front of the person. */
   shows(session: string): boolean {
     return this.view?.visible === true && window.state.focused && this.conversation.id === session;

@@ -5,7 +5,7 @@ import { basename } from "node:path/posix";
 import { Range, type TextDocument, type Uri } from "vscode";
 
 import { makeVisible } from "../characters";
-import type { Hunk } from "../protocol";
+import type { Hunk, Range as LineRange } from "../protocol";
 
 /** Rows of a text, without their ends. */
 export function rowsOf(text: string): string[] {
@@ -49,6 +49,11 @@ export function hunkAt(hunks: readonly Hunk[], line: number, lineCount: number):
 export function rangeIn(document: TextDocument, hunk: Hunk): Range {
   const [first, last] = linesOf(hunk, document.lineCount);
   return new Range(first, 0, last, document.lineAt(last).text.length);
+}
+
+/** Whole lines, as the server names them, whatever the document holds by now. */
+export function rangeOfLines({ start, end }: LineRange): Range {
+  return new Range(start.line, 0, Math.max(start.line, end.line - 1), 0);
 }
 
 /** A file name. */

@@ -7,7 +7,7 @@ import type { Connection } from "../connection";
 import type { Texts } from "../texts";
 import { ReviewActions } from "./actions";
 import { Bases } from "./base";
-import { isReply, ReviewComments } from "./comments";
+import { ReviewComments } from "./comments";
 import { Decorations } from "./decorations";
 import { Pending } from "./state";
 import { ReviewTree } from "./tree";
@@ -24,8 +24,7 @@ export class Review implements Disposable {
     const threads = new ReviewComments(connection, this.pending, log);
     this.commands = {
       ...new ReviewActions(connection, this.pending, texts, log).commands,
-      "handrail.client.addComment": (reply) => (isReply(reply) ? threads.add(reply) : undefined),
-      "handrail.client.sendComments": () => threads.send(),
+      ...threads.commands,
     };
     this.parts = [threads, new Bases(connection, this.pending), new Decorations(this.pending), new ReviewTree(this.pending), this.pending];
   }

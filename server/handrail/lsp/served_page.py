@@ -201,6 +201,13 @@ class ServedPage(ABC):
         except ServedError as error:
             logger.warning("%s", error)
 
+    async def recall(self) -> None:
+        """Take over what is known of it, from an earlier time or by what it holds now; nothing is written."""
+        async with self._one_at_a_time:
+            there = await self.served.read(self.name)
+            await self._take_over(there)
+            await self.prepare(self.page)
+
     # ---- Bringing it up to date -------------------------------------------------------------------
 
     async def bring(self, edit: Edit = same) -> str:
@@ -215,17 +222,21 @@ class ServedPage(ABC):
         """
         async with self._one_at_a_time:
             there = await self.served.read(self.name)
-            if there is not None and self._open() is None:
-                self.uri = self._spelled(there[0])
-            await self._load(is_there=there is not None)
-            if self._open() is not None:
-                self.look()
-            elif there is not None:
-                self._observed(split_lines(there[1]))
+            await self._take_over(there)
             await self.prepare(edit(self.cleaned(self.page)))
             await self._write(edit, None if there is None else there[1])
             await self._keep()
             return self.uri or ""
+
+    async def _take_over(self, there: tuple[str, str] | None) -> None:
+        """Take over what is known of it, and what its file or the client holds; None if there is no file."""
+        if there is not None and self._open() is None:
+            self.uri = self._spelled(there[0])
+        await self._load(is_there=there is not None)
+        if self._open() is not None:
+            self.look()
+        elif there is not None:
+            self._observed(split_lines(there[1]))
 
     async def _write(self, edit: Edit, on_disk: str | None) -> None:
         self.look()  # it may have been typed in since

@@ -91,6 +91,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.REVIEW_PREVIOUS, review.previous),
     (protocol.REVIEW_OPEN, review_page.open_),
     (protocol.REVIEW_COMMENT, review_page.comment),
+    (protocol.REVIEW_COMMENTS, review_page.comments_),
+    (protocol.REVIEW_EDIT, review_page.edit),
     (protocol.REVIEW_SEND, review_page.send),
     (protocol.CHAT_OPEN, chat.open_),
     (protocol.CHAT_NEW, chat.new),

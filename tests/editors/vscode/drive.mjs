@@ -53,7 +53,8 @@ const ACTIONS = {
   press: (page, _place, key) => page.keyboard.press(key),
   type: (page, _place, text) => page.keyboard.type(text),
   clickInRow: async (_page, place, text, title) => {
-    const row = place.locator(".monaco-list-row").filter({ hasText: text }).first();
+    const hasText = text.startsWith("^") ? new RegExp(text) : text;
+    const row = place.locator(".monaco-list-row").filter({ hasText }).first();
     await row.hover();
     await row.locator(`a[aria-label^="${title}"]`).click();
   },

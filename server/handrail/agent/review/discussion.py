@@ -166,6 +166,12 @@ class Discussion:
         old = set(self.old())
         return [self._comment(each) for each in on_page.remarks(self.page) if each not in old]
 
+    def commented(self) -> list[Subject]:
+        """What comments are on, to be kept: after a crash, a pending change may be gone with unsaved text."""
+        written = {each.part for each in on_page.remarks(self.page)} | self.waiting
+        pending = [each for key, each in self.shown.subjects.items() if key in written]
+        return [*self.subjects.values(), *(each for each in pending if each.key not in self.subjects)]
+
     def old(self) -> list[Remark]:
         """What stands on the page again, or still, although it was sent."""
         sent = {(each.part, each.text) for each in self.sent}

@@ -95,5 +95,21 @@ def without(page: Page, gone: Collection[Remark]) -> Page:
     return Page(lines=tuple(lines))
 
 
+def reworded(page: Page, old: Remark, text: str) -> Page:
+    """The page with *text* in the place of a remark; an empty text removes it."""
+    if not text.strip():
+        return without(page, [old])
+    new = [Line(text=f"{row}\n", part=None) for row in text.split("\n")]
+    lines = list[Line]()
+    for above, group in _runs(page):
+        remark = None if above is None else _remark(above, group)
+        if remark is not None and _place(remark) == _place(old):
+            blank = [line for line in group if not line.text.strip()]
+            lines += [*new, *blank[-1:]]
+        else:
+            lines += group
+    return Page(lines=tuple(lines))
+
+
 def _place(remark: Remark) -> tuple[str, int, str]:
     return remark.part, remark.number, remark.text

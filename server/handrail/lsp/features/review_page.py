@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lsprotocol import types as lsp
 
+from handrail.agent.turns import UnknownId
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.page import Page
 from handrail.core.ledger.report import State as End
 from handrail.core.results.redact import redact
 from handrail.core.review import comments
-from handrail.core.review.comments import Status, Subject
+from handrail.core.review.comments import Comment, Status, Subject
 from handrail.lsp import protocol, settings
 from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions, turn
@@ -54,6 +55,53 @@ async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
     place = on_page.room(state.discussion.page, key)
     uri = await state.review_page.bring(lambda page: on_page.with_remark(page, key, text))
     return protocol.ReviewPlace(uri=uri, line=place)
+
+
+async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list[protocol.ReviewComment]:
+    """The comments that were not sent yet."""
+    await state.review_page.recall()
+    discussion = state.discussion
+    now = {each.key: each for each in discussion.pending()}
+    return [_told(name, each, now) for name, each in _named(discussion.comments())]
+
+
+def _named(found: Sequence[Comment]) -> list[tuple[str, Comment]]:
+    """Comments with their ids, which name the places where they are written."""
+    places = [f"{each.remark.part}#{each.remark.number}" for each in found]
+    return [
+        (place if place not in places[:at] else f"{place}#{at}", each)
+        for at, (place, each) in enumerate(zip(places, found, strict=True))
+    ]
+
+
+def _told(name: str, found: Comment, now: Mapping[str, Subject]) -> protocol.ReviewComment:
+    text = found.remark.text
+    if found.subject is None:
+        return protocol.ReviewComment(id=name, text=text)
+    subject = now.get(found.subject.key, found.subject)
+    end = subject.start + len(subject.rows)
+    return protocol.ReviewComment(
+        id=name,
+        text=text,
+        uri=subject.uri,
+        range=protocol.Range(
+            start=protocol.Position(line=subject.start, character=0),
+            end=protocol.Position(line=end, character=0),
+        ),
+        hunk=subject.hunk if subject.key in now else None,
+    )
+
+
+async def edit(state: State, params: protocol.ReviewEditParams) -> None:
+    """Change a comment, or delete it."""
+    async with state.review_page.sending:
+        await state.review_page.bring()
+        found = dict(_named(state.discussion.comments())).get(params.comment)
+        if found is None:
+            raise UnknownId(f"There is no comment {params.comment!r}; it may have been sent.")
+        if params.was not in (None, found.remark.text):
+            raise UnknownId("The comment was changed in the review document in the meantime.")
+        await state.review_page.bring(lambda page: on_page.reworded(page, found.remark, params.text))
 
 
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:

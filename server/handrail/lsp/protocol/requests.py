@@ -64,6 +64,8 @@ from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import (
     REVIEW_BASE,
     REVIEW_COMMENT,
+    REVIEW_COMMENTS,
+    REVIEW_EDIT,
     REVIEW_KEEP,
     REVIEW_LIST,
     REVIEW_NEXT,
@@ -321,6 +323,8 @@ REQUESTS = (
     REVIEW_PREVIOUS,
     REVIEW_OPEN,
     REVIEW_COMMENT,
+    REVIEW_COMMENTS,
+    REVIEW_EDIT,
     REVIEW_SEND,
     *chat.DOCUMENT_REQUESTS,
     CHAT_READ,

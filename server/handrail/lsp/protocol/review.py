@@ -232,6 +232,48 @@ class ReviewCommentParams:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewCommentsParams:
+    """This request takes no params."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewComment:
+    """
+    A comment that is written in the review document and was not sent yet.
+
+    Attributes:
+        id: Identifies the comment until it is sent, even if its text changes.
+        text: The comment.
+        uri: URI of the document that it is about; null if it is about none.
+        range: The lines that it is about, in the current text; null if there are none.
+        hunk: Id of the pending change that it is about; null if it is about something else, or the change is
+            not pending any more.
+    """
+
+    id: str
+    text: str
+    uri: str | None = None
+    range: Range | None = None
+    hunk: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewEditParams:
+    """
+    What becomes of a comment.
+
+    Attributes:
+        comment: The comment's id.
+        text: Its new text; empty deletes the comment.
+        was: The text that it replaces. If the comment reads differently by now, nothing is changed.
+    """
+
+    comment: str
+    text: str
+    was: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSendParams:
     """
     How to send the comments.
@@ -265,15 +307,17 @@ class ReviewSent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewChanged:
     """
-    Pending changes have come, gone or moved.
+    Pending changes have come, gone or moved, or comments on them have changed.
 
     Attributes:
-        uris: URIs of the documents concerned.
+        uris: URIs of the documents concerned; empty if only comments changed.
         pending: How many changes are pending now, in all documents.
+        comments: How many comments are written and not sent; `review.comments` lists them.
     """
 
     uris: list[str]
     pending: int
+    comments: int
 
 
 REVIEW_LIST = Request(
@@ -335,6 +379,18 @@ REVIEW_COMMENT = Request(
     params=ReviewCommentParams,
     result=ReviewPlace,
     does="Writes a comment on a change or on lines into the review document, or makes room there for one.",
+)
+REVIEW_COMMENTS = Request(
+    name="review.comments",
+    params=ReviewCommentsParams,
+    result=list[ReviewComment],
+    does="Lists the comments that were not sent yet, wherever they were written.",
+)
+REVIEW_EDIT = Request(
+    name="review.edit",
+    params=ReviewEditParams,
+    result=None,
+    does="Changes a comment that was not sent yet, or deletes it.",
 )
 REVIEW_SEND = Request(
     name="review.send",

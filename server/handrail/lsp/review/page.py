@@ -27,11 +27,13 @@ class ReviewPage(ServedPage):
     Attributes:
         discussion: What it shows.
         sending: Held while comments are sent, so that none is sent twice.
+        turned: Told that it holds something else than before, so that the comments may be others.
     """
 
     name: str = NAME
     discussion: Callable[[], Discussion] = _unset
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
+    turned: Callable[[], None] = lambda: None
 
     @property
     def page(self) -> Page:
@@ -40,7 +42,11 @@ class ReviewPage(ServedPage):
 
     @page.setter
     def page(self, now: Page) -> None:
-        self.discussion().page = now
+        discussion = self.discussion()
+        is_other = now is not discussion.page
+        discussion.page = now
+        if is_other:
+            self.turned()
 
     @property
     def parts(self) -> Sequence[Part]:
@@ -58,7 +64,7 @@ class ReviewPage(ServedPage):
     def as_json(self) -> str:
         """What comments are about, and those that were sent."""
         discussion = self.discussion()
-        return comments.as_json(list(discussion.subjects.values()), discussion.sent)
+        return comments.as_json(discussion.commented(), discussion.sent)
 
     def take_up(self, kept: str) -> None:
         """Take over what comments are about, and those that were sent. Raises ValueError."""

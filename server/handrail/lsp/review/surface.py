@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pygls.lsp.server import LanguageServer
 
 from handrail.agent.review.reviews import Reviews
+from handrail.core.review.comments import Comment
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
@@ -54,6 +55,11 @@ class ReviewSurface:
     _timer: asyncio.TimerHandle | None = None
     _latest: float = 0.0
     _watching: asyncio.TimerHandle | None = None
+    _has_turned: bool = False
+    _told: tuple[Comment, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.page.turned = self.commented
 
     def ledger(self, store: ReviewStore, records: Records, mode: Callable[[], str]) -> Reviews:
         """The ledger of pending changes, which tells this surface of each of its own."""
@@ -76,6 +82,11 @@ class ReviewSurface:
         self._changed.add(uri)
         self._soon()
         self._watch_records()
+
+    def commented(self) -> None:
+        """The review document holds something else, so the comments may be others."""
+        self._has_turned = True
+        self._soon()
 
     def _watch_records(self) -> None:
         if self._watching is None:
@@ -119,13 +130,27 @@ class ReviewSurface:
                 self._changed.add(self.reviews().pending[identity].uri)
         uris = sorted(map(self.spelled, self._changed))
         self._changed, self._timer = set(), None
-        if not uris:
+        comments = self._comments()
+        if uris or comments != self._told:
+            self._told = comments
+            self._notify(uris)
+        if uris:
+            self._show_again()
+
+    def _comments(self) -> tuple[Comment, ...]:
+        """The comments that have not been sent, where clients are told of them."""
+        has_turned, self._has_turned = self._has_turned, False
+        return tuple(self.page.discussion().comments()) if has_turned else self._told
+
+    def _notify(self, uris: list[str]) -> None:
+        if SERVICE not in self.client().services:
             return
+        pending = sum(len(known.document.hunks) for known in self.reviews().shown)
+        params = protocol.ReviewChanged(uris=uris, pending=pending, comments=len(self._told))
+        self.server.protocol.notify(protocol.REVIEW_CHANGED, wire.write(params))
+
+    def _show_again(self) -> None:
         client = self.client()
-        if SERVICE in client.services:
-            pending = sum(len(known.document.hunks) for known in self.reviews().shown)
-            params = protocol.ReviewChanged(uris=uris, pending=pending)
-            self.server.protocol.notify(protocol.REVIEW_CHANGED, wire.write(params))
         self.refresh()
         if client.refreshes_hints:
             self.server.workspace_inlay_hint_refresh(None)

@@ -15,6 +15,7 @@ exports.run = async () => {
       if (results.steps.some((before) => before.name === name)) continue;
       if (name === "reload") {
         fs.writeFileSync(done, JSON.stringify([...results.steps, { name, error: null }]));
+        results.steps.push({ name, error: "the window was not reloaded; are there unsaved documents?" });
         await user({ sees: "Handrail", does: [["reload"]], picture: "reload" });
         await new Promise(() => undefined); // this extension host ends
       }

@@ -118,19 +118,19 @@ module.exports = {
     assert.equal(stock.getText(), text);
     assert.equal((await turn("Buy.", block("stock.txt", "apples 10", "apples 11"))).session, started.session);
   },
-  "what was in the way of a restore is shown": async () => {
+  "what is in the way of a restore is shown before anything is written": async () => {
     const edit = new vscode.WorkspaceEdit();
     edit.replace(stock.uri, new vscode.Range(0, 0, 0, 9), "apples 12");
     await vscode.workspace.applyEdit(edit);
-    const report = await withUser(
-      "handrail.client.restore",
-      { sees: "Buy.", does: [ENTER] },
-      { sees: "Restore these documents", does: [ENTER] },
-    );
-    assert.deepEqual(names(report.conflicts.map(({ uri }) => uri)), ["stock.txt"]);
-    await user({ sees: "stock.txt was left alone", does: [["click", "button", "Show Difference"]] });
+    const done = command("handrail.client.restore");
+    await user({ sees: "Buy.", does: [ENTER] });
+    await user({ sees: "Restore these documents", does: [ENTER] });
+    await user({ sees: "Nothing can be restored.", does: [ENTER], picture: "conflict" });
     const document = await shown("handrail-text");
     assert.match(document.getText(), /^-apples 12\n\+apples 10$/m);
+    await user({ sees: "Nothing can be restored.", does: [["press", "Escape"]] });
+    assert.equal(await done, undefined);
+    assert.match(stock.getText(), /^apples 12$/m);
     await vscode.window.showTextDocument(stock);
     await command("undo");
     assert.match(stock.getText(), /^apples 11$/m);

@@ -1,11 +1,13 @@
 // What is pending, in the places that VS Code has for it: marks in the text and beside it, a view, keys, differences.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { command, onDisk, ready, scenario, until, uriOf, user } = require("./kit.cjs");
+const { command, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
 
 const ROWS = '[id="workbench.view.extension.handrail-review"] .monaco-list-row';
 const BADGE = '.activitybar .action-item:has([aria-label^="Handrail Review"]) .badge-content';
 const MARKS = ".margin-view-overlays [class*=dirty-diff-]";
+const COMMENTABLE = ".margin-view-overlays [class*=comment-range-glyph]";
+const said = async () => (await command("handrail.review.comments", {})).map(({ text }) => text);
 const pending = (params = {}) => command("handrail.review.list", params);
 const show = async (name) => vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uriOf(name)));
 const tab = () => vscode.window.tabGroups.activeTabGroup.activeTab;
@@ -124,14 +126,45 @@ module.exports = {
   "a comment is begun at the lines of a change, and is in the review document": async () => {
     const editor = await show("list.txt");
     editor.selection = new vscode.Selection(0, 0, 0, 0);
-    await until("a comment can be begun", async () => {
-      await command("workbench.action.addComment");
-      return user({ sees: "What should the agent do differently?", picture: "comment" }).then(() => true, () => false);
-    });
-    await user({ sees: "What should", does: [["type", "Please say one."], ["clickText", "Add Comment"]] });
+    // VS Code marks the lines at which a comment can be begun; before that, its command does nothing.
+    await until("a comment can be begun", async () => (await user({ sees: "two", reads: { marks: COMMENTABLE } })).marks.length > 0);
+    await command("workbench.action.addComment");
+    await user({ sees: "What should the agent do differently?", does: [["type", "Please say one."], ["clickText", "Add Comment"]], picture: "comment" });
     await user({ sees: "your comment is in the review document", does: [["click", "button", "Open Review Document"]], picture: "added" });
     await until("it is there", () => vscode.window.activeTextEditor?.document.getText().includes("\nPlease say one.\n"));
     await command("workbench.action.closeActiveEditor");
+    await command("notifications.clearAll");
+  },
+  "the comment stays at its lines and is edited there": async () => {
+    await show("list.txt");
+    await user({ sees: "Please say one.", does: [["clickTitle", "Edit Comment"]], picture: "thread" });
+    await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Loudly."], ["clickText", "Save Comment"]], picture: "edit" });
+    await until("it is edited", async () => (await said())[0] === "Please say one. Loudly.");
+    await user({ sees: "Please say one. Loudly.", lacks: "Save Comment" });
+  },
+  "another one is deleted": async () => {
+    const [{ id }] = await pending({ uri: uriOf("note.txt").toString() });
+    await command("handrail.review.comment", { hunk: id, text: "Never mind." });
+    await show("note.txt");
+    await user({ sees: "Never mind.", does: [["clickTitle", "Delete Comment"]] });
+    await until("it is gone", async () => (await said()).length === 1);
+    await user({ sees: "A note.", lacks: "Never mind." });
+  },
+  "no comment is lost when the server is killed": async () => {
+    const [server] = servers();
+    process.kill(server, "SIGKILL");
+    await until("another server runs", () => servers().length === 1 && servers()[0] !== server);
+    await until("it answers", () => said().then((texts) => texts.length === 1, () => false));
+    await show("list.txt");
+    await user({ sees: "Please say one. Loudly.", picture: "after-kill" });
+    await until("the view follows", async () => (await view("Write a note")).badge[0] === "3");
+  },
+  "all comments are sent from a thread, and answered": async () => {
+    await show("list.txt");
+    await user({ sees: "Please say one. Loudly.", does: [["clickTitle", "Send All Comments"]] });
+    await user({ sees: "1 comment sent.", lacks: "Please say one. Loudly.", picture: "sent" });
+    assert.deepEqual(await said(), []);
+    await until("it is answered", async () => (await command("handrail.chat.read", { session })).items.some(({ text }) => text === "I see."));
     await command("notifications.clearAll");
   },
   "what was typed in a change is a conflict that shows both texts": async () => {
@@ -146,6 +179,8 @@ module.exports = {
   },
   "the rest is kept, and the view is empty": async () => {
     await until("two are left", async () => (await pending()).length === 2);
+    const [{ id }] = await pending({ uri: uriOf("note.txt").toString() });
+    await command("handrail.review.comment", { hunk: id, text: "Sign it." });
     await command("handrail.client.keepAll");
     const { rows, badge } = await view("Nothing to review.", { picture: "kept" });
     assert.deepEqual([rows, badge, await pending()], [[], [], []]);
@@ -155,5 +190,13 @@ module.exports = {
       return marks.length + text.length === 0;
     });
     assert.equal(kinds.getText(), scenario.after);
+    assert(await vscode.workspace.saveAll(false)); // a page with unsaved documents is not left without a question
+  },
+  reload: undefined,
+  "no comment is lost when the window is reloaded": async () => {
+    await ready();
+    await show("note.txt");
+    await user({ sees: "Sign it.", picture: "after-reload" });
+    assert.deepEqual(await said(), ["Sign it."]);
   },
 };

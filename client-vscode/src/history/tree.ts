@@ -1,0 +1,147 @@
+/**
+ * The view "Checkpoints": turns by conversation, with their steps and what each changed.
+ */
+import { type Disposable, EventEmitter, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window } from "vscode";
+
+import { makeVisible } from "../characters";
+import { count } from "../messages";
+import type { Checkpoint, CheckpointPath } from "../protocol";
+import type { Group, History } from "./state";
+
+export const VIEW = "handrail.client.checkpoints";
+
+/** A row of the view. `id` is what is restored or compared at the row: a turn, or a step with what follows it. */
+export type Row =
+  | { kind: "group"; group: Group }
+  | { kind: "turn"; id: string; checkpoint: Checkpoint; paths: readonly CheckpointPath[] }
+  | { kind: "step"; id: string; checkpoint: Checkpoint; paths: readonly CheckpointPath[]; number: number }
+  | { kind: "document"; id: string; checkpoint: Checkpoint; paths: readonly CheckpointPath[]; path: CheckpointPath };
+
+/** A row that has something to restore. */
+export type Kept = Exclude<Row, { kind: "group" }>;
+
+/** What such a row looks like, whoever made it: arguments of commands come from anywhere. */
+export function isKept(value: unknown): value is Kept {
+  return typeof value === "object" && value !== null && "checkpoint" in value && "paths" in value && Array.isArray(value.paths);
+}
+
+const ICONS: Record<Checkpoint["kind"], string> = {
+  turn: "comment",
+  quickFix: "lightbulb",
+  undo: "discard",
+  restore: "history",
+  redo: "redo",
+};
+
+export class HistoryTree implements TreeDataProvider<Row>, Disposable {
+  private readonly emitter = new EventEmitter<void>();
+  private readonly view: TreeView<Row>;
+  private readonly subscriptions: Disposable[];
+  private shown = "";
+
+  readonly onDidChangeTreeData = this.emitter.event;
+
+  constructor(private readonly history: History) {
+    this.view = window.createTreeView<Row>(VIEW, { treeDataProvider: this, showCollapseAll: true });
+    this.subscriptions = [
+      this.view.onDidChangeVisibility(({ visible }) => {
+        history.look(visible);
+      }),
+      history.onDidChange(() => {
+        const shown = JSON.stringify(history.groups);
+        if (shown === this.shown) return;
+        this.shown = shown;
+        this.emitter.fire();
+      }),
+    ];
+    history.look(this.view.visible);
+  }
+
+  getChildren(row?: Row): Row[] {
+    if (row === undefined) return this.history.groups.map((group) => ({ kind: "group", group }));
+    if (row.kind === "group") return row.group.checkpoints.map((checkpoint) => ({ kind: "turn", id: checkpoint.id, checkpoint, paths: checkpoint.paths }));
+    if (row.kind === "document") return [];
+    const documents = row.paths.map((path): Row => ({ kind: "document", id: row.id, checkpoint: row.checkpoint, paths: [path], path }));
+    return row.kind === "turn" ? [...documents, ...stepsOf(row.checkpoint)] : documents;
+  }
+
+  getTreeItem(row: Row): TreeItem {
+    switch (row.kind) {
+      case "group":
+        return groupItem(row.group);
+      case "turn":
+        return turnItem(row.checkpoint);
+      case "step":
+        return stepItem(row);
+      case "document":
+        return documentItem(row);
+    }
+  }
+
+  dispose(): void {
+    this.emitter.dispose();
+    this.view.dispose();
+    this.subscriptions.forEach((subscription) => {
+      subscription.dispose();
+    });
+  }
+}
+
+/** The steps of a turn that has several; each is taken back with those after it, so the first one is the whole turn. */
+function stepsOf(checkpoint: Checkpoint): Row[] {
+  return checkpoint.steps.slice(1).map(({ id }, at) => {
+    const later = new Set(checkpoint.steps.slice(at + 1).flatMap(({ paths }) => paths));
+    const paths = checkpoint.paths.filter(({ path }) => later.has(path));
+    return { kind: "step", id, checkpoint, paths, number: at + 2 };
+  });
+}
+
+function groupItem({ session, title, isShown, checkpoints }: Group): TreeItem {
+  const label = session === "" ? "Quick fixes and changes undone in a review" : makeVisible(title);
+  const item = new TreeItem(label, isShown ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed);
+  item.id = `group ${session}`;
+  item.description = isShown ? "this conversation" : count(checkpoints.length, "checkpoint");
+  item.tooltip = `${label}\n${count(checkpoints.length, "checkpoint")}`;
+  item.contextValue = "group";
+  return item;
+}
+
+function turnItem({ id, kind, label, time, paths }: Checkpoint): TreeItem {
+  const item = new TreeItem(makeVisible(label), TreeItemCollapsibleState.Collapsed);
+  const at = new Date(time);
+  item.id = id;
+  item.iconPath = new ThemeIcon(ICONS[kind]);
+  item.description = `${clock(at)} · ${count(paths.length, "document")}`;
+  const listed = paths.map(({ path, change }) => `${change}: ${path}`).join("\n");
+  item.tooltip = makeVisible(`${label}\n${at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" })}\n${listed}`);
+  item.contextValue = kind === "restore" || kind === "redo" ? "restore" : "turn";
+  return item;
+}
+
+function stepItem({ id, number, paths }: Extract<Row, { kind: "step" }>): TreeItem {
+  const item = new TreeItem(`From step ${number} on`, TreeItemCollapsibleState.Collapsed);
+  item.id = id;
+  item.iconPath = new ThemeIcon("debug-step-over");
+  item.description = count(paths.length, "document");
+  item.tooltip = `What step ${number} and those after it changed`;
+  item.contextValue = "step";
+  return item;
+}
+
+function documentItem(row: Extract<Row, { kind: "document" }>): TreeItem {
+  const { id, path } = row;
+  const item = new TreeItem(Uri.parse(path.uri), TreeItemCollapsibleState.None);
+  item.id = `${id} ${path.uri}`;
+  const folder = path.path.split("/").slice(0, -1).join("/");
+  item.description = makeVisible([folder, path.change].filter((part) => part !== "").join(" · "));
+  item.tooltip = makeVisible(`${path.path} (${path.change})`);
+  item.contextValue = "document";
+  item.command = { title: "Compare", command: "handrail.client.compareCheckpoint", arguments: [row] };
+  return item;
+}
+
+/** The person's own time: of today the hour alone, else with the day. */
+function clock(time: Date): string {
+  const isToday = time.toDateString() === new Date().toDateString();
+  return time.toLocaleString(undefined, isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+}
