@@ -7,6 +7,7 @@ import { LOADED_AT, measure } from "./marks"; // first, to tell how long the oth
 
 import { commands, type ExtensionContext } from "vscode";
 
+import { Notices } from "./chat/notices";
 import { ChatView } from "./chat/view";
 import { chooseAndRestore, chooseAndRestoreLines } from "./checkpoints";
 import { Connection } from "./connection";
@@ -87,7 +88,7 @@ export function activate(context: ExtensionContext): void {
     context.subscriptions.push(commands.registerCommand(name, shown));
   }
   context.subscriptions.push(log, server, texts, restores, turns, questions, status, kept, chat, review, history, sides);
-  context.subscriptions.push(offerTools(server), offerParticipant(server, context, chat.door), new SaveAfterTurns(server, log));
+  context.subscriptions.push(offerTools(server), offerParticipant(server, context, chat.door), new SaveAfterTurns(server, log), new Notices(server, chat, turns, log));
   void server.startShown();
   measure("activate", start);
 }

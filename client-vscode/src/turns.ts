@@ -19,6 +19,8 @@ import { ANSWER, type Texts } from "./texts";
 export class Turns implements Disposable {
   /** What each running turn is doing, by its id. */
   private readonly running = new Map<string, string>();
+  /** The turns that were begun here, whose ends are told here. */
+  private readonly own = new Set<string>();
   private session: string | undefined;
   private readonly emitter = new EventEmitter<void>();
   private readonly subscriptions: Disposable[];
@@ -47,6 +49,11 @@ export class Turns implements Disposable {
   /** What the latest running turn is doing; undefined when none runs. */
   get activity(): string | undefined {
     return [...this.running.values()].at(-1);
+  }
+
+  /** Whether the person is told here how a turn ended. */
+  reports(turn: string): boolean {
+    return this.own.has(turn);
   }
 
   /** Asks for a prompt and runs a turn with it; the active editor goes along as context. */
@@ -95,6 +102,7 @@ export class Turns implements Disposable {
     const { connection } = this;
     const started = await connection.request(TURN_START, { ...params, ...(session === undefined ? {} : { session }) });
     this.session = started.session;
+    this.own.add(started.turn);
     this.note(started.turn, "starting");
     try {
       const report = await connection.request(TURN_WAIT, { turn: started.turn });

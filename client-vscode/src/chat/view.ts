@@ -31,7 +31,6 @@ import { OUTPUT, type Texts } from "../texts";
 import { Conversation } from "./conversation";
 import { applying, mentionsOf } from "./mentions";
 import { type FromView, isWebAddress, readMessage, type ToView } from "./messages";
-import { Notices } from "./notices";
 import { Sessions } from "./sessions";
 
 export const VIEW = "handrail.client.chat";
@@ -48,7 +47,6 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   private readonly conversation: Conversation;
   private readonly sessions: Sessions;
-  private readonly notices: Notices;
   private readonly subscriptions: Disposable[];
 
   constructor(
@@ -60,7 +58,6 @@ export class ChatView implements WebviewViewProvider, Disposable {
   ) {
     this.conversation = new Conversation(connection, context.workspaceState);
     this.sessions = new Sessions(connection, (session) => this.leave(session));
-    this.notices = new Notices(this.conversation, () => this.show());
     this.subscriptions = [
       this.conversation.onDidRead(() => {
         this.showWhole();
@@ -138,8 +135,13 @@ export class ChatView implements WebviewViewProvider, Disposable {
   async choose(): Promise<void> {
     const chosen = await this.sessions.choose();
     if (chosen === undefined) return;
+    await this.showSession(chosen);
+  }
+
+  /** Brings a conversation to the front. */
+  async showSession(session: string): Promise<void> {
     await this.show();
-    await this.conversation.open(chosen);
+    await this.conversation.open(session);
   }
 
   /** Lets the person give the conversation that is shown another title. */
@@ -166,7 +168,6 @@ export class ChatView implements WebviewViewProvider, Disposable {
     this.subscriptions.forEach((subscription) => {
       subscription.dispose();
     });
-    this.notices.dispose();
     this.conversation.dispose();
     this.sight.dispose();
   }

@@ -135,4 +135,13 @@ module.exports = {
     await inView({ sees: "All made." });
     assert(fs.existsSync(uriOf("ran.txt").fsPath));
   },
+  "the end of a turn is told in whichever conversation it was": async () => {
+    await command("notifications.clearAll");
+    answers(async (progress) => say(progress, "Made beside."));
+    await user({ sees: "Handrail", does: [["look", false]] });
+    await until("the window knows", () => !vscode.window.state.focused);
+    await command("handrail.turn.start", { prompt: "Beside." });
+    await user({ sees: "the turn has finished in “Beside.”", does: [["look", true], ["clickText", "Show"]], picture: "beside" });
+    await inView({ sees: "Made beside." });
+  },
 };
