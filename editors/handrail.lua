@@ -1157,6 +1157,173 @@ local function client_of(context)
   return vim.lsp.get_client_by_id(context.client_id)
 end
 
+-- Ask the other servers what they know of names: definitions, references, symbols.
+
+-- A position in a line as another encoding counts it.
+local function recounted(row, position, from, to)
+  local byte = vim.str_byteindex(row, from, position.character, false)
+  return { line = position.line, character = vim.str_utfindex(row, to, byte, false) }
+end
+
+-- The other servers that answer `method` for the file `path`, which no loaded buffer holds.
+local function servers_of_file(path, method)
+  local filetype = vim.filetype.match({ filename = path })
+  return vim.tbl_filter(function(client)
+    local root, filetypes = client.root_dir, client.config.filetypes
+    return client.name ~= "handrail"
+      and client.initialized
+      and client:supports_method(method)
+      and (root ~= nil and vim.fs.relpath(root, path) ~= nil)
+      and (filetypes == nil or vim.tbl_contains(filetypes, filetype))
+  end, vim.lsp.get_clients()),
+    filetype
+end
+
+local function text_of(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read("*a") or ""
+  if file then
+    file:close()
+  end
+  return text
+end
+
+-- Open the file `path` with a server, which needs that to answer; returns what closes it again.
+local function open_with(client, path, text, filetype)
+  local uri = vim.uri_from_fname(path)
+  local language = client.get_language_id and client.get_language_id(-1, filetype) or filetype
+  client:notify("textDocument/didOpen", {
+    textDocument = { uri = uri, languageId = language or "", version = 0, text = text },
+  })
+  return function()
+    client:notify("textDocument/didClose", { textDocument = { uri = uri } })
+  end
+end
+
+-- Give `answer` what all `clients` answer, each as `read` has it; null once the time is over or none can answer.
+local function gather(clients, wait_ms, send, read, answer)
+  local timer, left, is_known, found = assert(vim.uv.new_timer()), #clients, false, {}
+  local function finish(with)
+    if not timer:is_closing() then
+      timer:close()
+      answer(with)
+    end
+  end
+  timer:start(wait_ms, 0, vim.schedule_wrap(function()
+    finish(vim.NIL)
+  end))
+  for _, client in ipairs(clients) do
+    send(client, function(problem, result)
+      left, is_known = left - 1, is_known or not problem
+      if not problem and result then
+        read(result, found)
+      end
+      if left == 0 then
+        finish(is_known and found or vim.NIL)
+      end
+    end)
+  end
+end
+
+-- The clients to ask about a document, and how to ask each of them.
+local function askable(client, params, method)
+  local path = vim.uri_to_fname(params.uri)
+  local buffer = vim.fn.bufnr(path)
+  if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) then
+    local others = vim.tbl_filter(function(other)
+      return other.name ~= "handrail" and other.initialized and other:supports_method(method, buffer)
+    end, vim.lsp.get_clients({ bufnr = buffer }))
+    local line = params.position and params.position.line or 0
+    local row = vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1] or ""
+    return others, function(other, extra, answered)
+      local at = params.position and recounted(row, params.position, client.offset_encoding, other.offset_encoding)
+      local asked = { textDocument = { uri = params.uri }, position = at }
+      other:request(method, vim.tbl_extend("force", asked, extra), answered, buffer)
+    end
+  end
+  local others, filetype = servers_of_file(path, method)
+  return others, function(other, extra, answered)
+    local text = text_of(path)
+    local row = params.position and vim.split(text, "\n")[params.position.line + 1] or ""
+    local at = params.position and recounted(row, params.position, client.offset_encoding, other.offset_encoding)
+    local close = open_with(other, path, text, filetype)
+    local asked = { textDocument = { uri = params.uri }, position = at }
+    local was_sent = other:request(method, vim.tbl_extend("force", asked, extra), function(...)
+      close()
+      answered(...)
+    end)
+    if not was_sent then
+      close()
+    end
+  end
+end
+
+-- Places, of which servers answer one, a list, or links.
+local function read_locations(result, found)
+  for _, each in ipairs(vim.islist(result) and result or { result }) do
+    if #found <= 1000 then
+      table.insert(found, { uri = each.uri or each.targetUri, range = each.range or each.targetSelectionRange })
+    end
+  end
+end
+
+-- Names, of which servers answer a list or a tree.
+local function read_symbols(uri)
+  local function read(result, found, container)
+    for _, each in ipairs(result) do
+      if #found <= 1000 then
+        local location = each.location or { uri = uri, range = each.selectionRange }
+        table.insert(found, {
+          name = each.name,
+          kind = each.kind,
+          containerName = each.containerName or container,
+          location = { uri = location.uri, range = location.range },
+        })
+        read(each.children or {}, found, each.name)
+      end
+    end
+  end
+  return read
+end
+
+local function find_name(method, extra)
+  return function(_, params, context)
+    local others, ask = askable(client_of(context), params, method)
+    if #others == 0 then
+      return { locations = vim.NIL }
+    end
+    local found = later(function(answer)
+      gather(others, params.waitMs, function(other, answered)
+        ask(other, extra, answered)
+      end, read_locations, answer)
+    end)
+    return found == vim.NIL and vim.NIL or { locations = found }
+  end
+end
+
+local function find_symbols(_, params, context)
+  local others, ask
+  if type(params.uri) == "string" then
+    others, ask = askable(client_of(context), params, "textDocument/documentSymbol")
+  else
+    others = vim.tbl_filter(function(other)
+      return other.name ~= "handrail" and other.initialized and other:supports_method("workspace/symbol")
+    end, vim.lsp.get_clients())
+    ask = function(other, _, answered)
+      other:request("workspace/symbol", { query = params.query }, answered)
+    end
+  end
+  if #others == 0 then
+    return { symbols = vim.NIL }
+  end
+  local found = later(function(answer)
+    gather(others, params.waitMs, function(other, answered)
+      ask(other, {}, answered)
+    end, read_symbols(params.uri), answer)
+  end)
+  return found == vim.NIL and vim.NIL or { symbols = found }
+end
+
 vim.lsp.config("handrail", {
   cmd = serve,
   root_dir = function(buffer, start_in)
@@ -1165,7 +1332,13 @@ vim.lsp.config("handrail", {
     end
   end,
   capabilities = { workspace = { codeLens = { refreshSupport = true } } },
-  init_options = { handrail = { approvals = true, turnUpdates = true, services = { "review", "diagnostics" } } },
+  init_options = {
+    handrail = {
+      approvals = true,
+      turnUpdates = true,
+      services = { "review", "diagnostics", "definition", "references", "symbols" },
+    },
+  },
   handlers = {
     ["handrail/approval/request"] = function(_, question, context)
       note(client_of(context), question)
@@ -1194,6 +1367,11 @@ vim.lsp.config("handrail", {
         wait_for_reports(client, params, answer)
       end)
     end,
+    ["handrail/client/definition"] = find_name("textDocument/definition", {}),
+    ["handrail/client/references"] = find_name("textDocument/references", {
+      context = { includeDeclaration = true },
+    }),
+    ["handrail/client/symbols"] = find_symbols,
     ["workspace/applyEdit"] = function(problem, params, context)
       if is_stale(params.edit) then
         return { applied = false, failureReason = "the document has changed since" }

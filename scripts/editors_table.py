@@ -111,6 +111,10 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
     ),
+    "the model finds definitions, uses and symbols": (
+        "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
+        "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
+    ),
     "the session goes on after `kill -9`": (
         "test_killed.py::",
         "test_chat.py::",

@@ -28,6 +28,9 @@ class QuietClient extends LanguageClient {
 
 const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]: "error", [MessageType.Warning]: "warning" };
 
+/** What this client always does for the server. */
+const SERVICES = ["save", "secret", "chat", "review", "diagnostics", "definition", "references", "symbols"];
+
 /**
  * Creates a client for the server, without starting it. It never starts a server again by itself: a server that ended
  * gets a new client, and the connection decides when.
@@ -37,7 +40,7 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
     turnUpdates: true,
     approvals: true,
     untrusted: !workspace.isTrusted,
-    services: ["save", "secret", "chat", "review", "diagnostics", ...(offersModels() ? ["model"] : [])],
+    services: [...SERVICES, ...(offersModels() ? ["model"] : [])],
   };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),

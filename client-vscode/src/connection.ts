@@ -22,6 +22,7 @@ import { Diagnostics } from "./diagnostics";
 import { measure } from "./marks";
 import { count, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
+import { answerName, answerSymbols } from "./names";
 import * as protocol from "./protocol";
 import { answerSave } from "./save";
 import { answerSecret } from "./secrets";
@@ -73,6 +74,11 @@ export interface Requests {
   [protocol.MODEL_FORGET]: [protocol.ModelForgetParams, null];
   [protocol.WORKSPACE_TRUST]: [protocol.WorkspaceTrustParams, null];
 }
+
+const NAME_COMMANDS = [
+  [protocol.CLIENT_DEFINITION, "vscode.executeDefinitionProvider"],
+  [protocol.CLIENT_REFERENCES, "vscode.executeReferenceProvider"],
+] as const;
 
 const TOO_OLD =
   "This server is too old for a workspace that you have not trusted. Trust the workspace, or clear the setting handrail.serverPath.";
@@ -255,6 +261,10 @@ export class Connection implements Disposable {
       this.reviewEmitter.fire(change);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
+    for (const [method, command] of NAME_COMMANDS) {
+      client.onRequest(method, (params: protocol.NameParams) => answerName(command, params, client));
+    }
+    client.onRequest(protocol.CLIENT_SYMBOLS, (params: protocol.SymbolsParams) => answerSymbols(params, client));
     client.onRequest(protocol.CLIENT_DIAGNOSTICS, (params: protocol.DiagnosticsParams) => this.diagnostics.answer(params, client));
     client.onRequest(protocol.CLIENT_SECRET, (params: protocol.SecretParams) => answerSecret(this.context.secrets, params));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>

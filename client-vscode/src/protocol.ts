@@ -451,7 +451,7 @@ export interface ClientOptions {
   unattended?: boolean;
   /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
   untrusted?: boolean;
-  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report. */
+  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
   services?: string[];
   /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
   settings?: Record<string, unknown>;
@@ -1309,6 +1309,60 @@ export interface DiagnosticsResult {
   unwatched?: string[];
 }
 
+/** Asks what a language server knows of a name in a document. */
+export interface NameParams {
+  /** URI of the document; it need not be open. */
+  uri: string;
+  /** Where the name begins. */
+  position: Position;
+  /** How many milliseconds the answer may take. A later one is ignored. */
+  waitMs: number;
+  /** The version of the document as the server knows it; null if it is not open. */
+  version?: number;
+}
+
+/** A place in a document, as LSP's `Location` has it. */
+export interface NameLocation {
+  /** URI of the document. */
+  uri: string;
+  /** The place; the server uses the line in which it begins. */
+  range: Range;
+}
+
+/** Where a name is defined or used. */
+export interface NameResult {
+  /** The places; no more than the first 1,000 are read. Null if no language server of the document answers such requests. */
+  locations?: NameLocation[];
+}
+
+/** Asks what is defined in a document, or which names of the workspace resemble a query. */
+export interface SymbolsParams {
+  /** The name that is looked for in the workspace; empty for all symbols of a document. */
+  query: string;
+  /** How many milliseconds the answer may take. A later one is ignored. */
+  waitMs: number;
+  /** URI of the document; null for the whole workspace. */
+  uri?: string;
+}
+
+/** A name that is defined somewhere, as LSP's `SymbolInformation` has it. */
+export interface ClientSymbol {
+  /** What it is, as in LSP's `SymbolKind`. */
+  kind?: number;
+  /** The name. */
+  name: string;
+  /** Where it is defined. */
+  location: NameLocation;
+  /** The name of what it is in, such as a class. */
+  containerName?: string;
+}
+
+/** The names that are defined, in one list; those of a document in the order of its lines. */
+export interface SymbolsResult {
+  /** The names; no more than the first 1,000 are read. Null if no language server answers such requests. */
+  symbols?: ClientSymbol[];
+}
+
 /** The turn has begun. */
 export interface StartedEvent {
   /** Always `started`. */
@@ -1859,3 +1913,9 @@ export const CLIENT_SECRET = "handrail/client/secret";
 export const CLIENT_MODEL = "handrail/client/model";
 
 export const CLIENT_DIAGNOSTICS = "handrail/client/diagnostics";
+
+export const CLIENT_DEFINITION = "handrail/client/definition";
+
+export const CLIENT_REFERENCES = "handrail/client/references";
+
+export const CLIENT_SYMBOLS = "handrail/client/symbols";

@@ -82,11 +82,16 @@ def replace(old: str, new: str) -> dict[str, object]:
 
 def results(stage: Stage) -> list[str]:
     """What the model was told of its calls, as the journals have it."""
+    return list(results_by_call(stage).values())
+
+
+def results_by_call(stage: Stage) -> dict[tuple[Path, str], str]:
+    """The same by journal and call."""
     found = dict[tuple[Path, str], str]()  # sessions name their calls alike
     for path in sorted(stage.state.rglob("*.jsonl")):
         for row in path.read_text().splitlines():
             found |= {(path, name): text for name, text in _texts(json.loads(row))}
-    return list(found.values())
+    return found
 
 
 def _texts(value: Any) -> list[tuple[str, str]]:

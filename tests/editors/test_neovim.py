@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from editors import four_patches, installed, review_story, waiting
+from editors import four_patches, installed, other_server, review_story, waiting
 from editors.four_patches import replace
 from editors.streaming_model import Answer, StreamingModel, streaming_model
 from editors.terminal import on_terminal
@@ -52,8 +52,8 @@ class Neovim:
             self.environment[f"XDG_{name}_HOME"] = str(folder / name.lower())
 
     def write(self, name: str, data: bytes) -> None:
-        """Make the workspace, of one file."""
-        self.workspace.mkdir()
+        """Put a file into the workspace."""
+        self.workspace.mkdir(exist_ok=True)
         (self.workspace / name).write_bytes(data)
 
     def run(
@@ -650,33 +650,62 @@ def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, 
 
 
 def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
-    """Beside a real server for Python: what an edit broke is told, what was broken before is not."""
-    neovim.write("shop.py", b"import os\n\n\ndef total(items):\n    return sum(items)\n")
-    broken = replace("shop.py", "    return sum(items)", "    return sum(item)")
-    mended = replace("shop.py", "sum(item)", "sum(items)")
-    look = {"name": "problems", "arguments": {}}
+    """
+    Beside real servers for Python: what an edit broke is told, what was broken before is not.
+
+    One server is asked for what it finds. The other one publishes it, and answers the questions about
+    names of the model, in a file that is open in Neovim and in one that is not.
+    """
+    shop = "import os\n\n\ndef total(items):\n    return '😀', sum(items)\n"
+    neovim.write("shop.py", shop.encode())
+    neovim.write("till.py", "from shop import total\n\nprint('😀', total([1]))\n".encode())
+    broken = replace("shop.py", "sum(items)", "sum(item)  # BAD")
+    mended = replace("shop.py", "sum(item)  # BAD", "sum(items)")
+    asked = [
+        ("problems", {}),
+        ("definition", {"path": "till.py", "name": "total", "line": 3}),
+        ("references", {"path": "shop.py", "name": "total"}),
+        ("symbols", {"path": "shop.py"}),
+        ("symbols", {"query": "tot"}),
+        ("definition", {"path": "shop.py", "name": "sum"}),
+    ]
+    looks = [{"name": name, "arguments": arguments} for name, arguments in asked]
     with streaming_model(
         Answer(pieces=["I change it."], calls=[broken]),
-        Answer(pieces=["I mend it."], calls=[mended, look]),
+        Answer(pieces=["I mend it."], calls=[mended, *looks]),
         Answer(pieces=["Done."]),
     ) as model:
         seen = neovim.run(
             "feedback",
-            values={"ruff": str(Path(sys.executable).with_name("ruff"))},
+            values={
+                "ruff": str(Path(sys.executable).with_name("ruff")),
+                "other": [sys.executable, str(Path(other_server.__file__))],
+            },
             settings={"handrail": {"model": "openai:m", "baseUrl": model.url}},
             flags={"exit_timeout": 3000},
         )
     told = [[each["content"] for each in asked if each["role"] == "tool"] for asked in model.asked]
     assert seen["before"] == ["F401"]
     (broke,) = told[1]
-    assert broke.splitlines()[-2:] == [
-        "After this edit there is a new problem:",
+    *_, head, first, second = broke.splitlines()
+    assert head == "After this edit there are 2 new problems:"
+    assert {first, second} == {
+        "shop.py:5: error: This is bad. (other)",
         "shop.py:5: error: Undefined name `item` (Ruff F821)",
-    ]
+    }
     assert "os" not in broke
-    _, mended_, listed = told[2]
+    _, mended_, listed, definition, references, symbols, all_symbols, nothing = told[2]
     assert "problem" not in mended_
     assert listed.startswith("shop.py:1: ")
     assert "F401" in listed
     assert "F821" not in listed
-    assert disk(seen["written"]) == {"shop.py": b"import os\n\n\ndef total(items):\n    return sum(items)\n"}
+    assert "bad" not in listed
+    assert definition == "1 line in 1 file.\nshop.py\n  4|def total(items):"
+    assert references == (
+        "3 lines in 2 files.\nshop.py\n  4|def total(items):\n"
+        "till.py\n  1|from shop import total\n  3|print('😀', total([1]))"
+    )
+    assert "  4|def total(items):  [function module.total]" in symbols.splitlines()
+    assert all_symbols == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
+    assert nothing == "The language servers of the editor found nothing."
+    assert disk(seen["written"])["shop.py"] == shop.encode()

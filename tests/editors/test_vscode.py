@@ -257,19 +257,34 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
 
 def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
+    (code.workspace / "not_open.txt").write_bytes("x\n😀 verse two, verse three\n".encode())
+    asked = [
+        ("problems", {}),
+        ("definition", {"path": "not_open.txt", "name": "verse"}),
+        ("references", {"path": "not_open.txt", "name": "verse"}),
+        ("symbols", {"path": "poem.txt"}),
+        ("symbols", {"query": "good"}),
+    ]
+    looks = [{"name": name, "arguments": arguments} for name, arguments in asked]
     messages = [
         {"calls": [replace("poem.txt", "one\n", "zero\none\n"), replace("poem.txt", "four", "BAD new")]},
-        {"calls": [replace("poem.txt", "BAD new", "good"), {"name": "problems", "arguments": {}}]},
+        {"calls": [replace("poem.txt", "BAD new", "good"), *looks]},
         {"text": "Done."},
     ]
     model = four_patches.write_script(code.folder / "script.json", messages)
     code.run("feedback", scenario={}, **code.own_server, **{"handrail.model": model})
     told = results(code.folder / "state")
     new = "After this edit there is a new problem:\npoem.txt:5: error: This is bad. (other bad-word)"
-    assert len(told) == 4
     assert "problem" not in told[0] + told[2]
     assert told[1].endswith(new)
-    assert told[3] == "poem.txt:3: error: This is bad. (other bad-word)"
+    verse = "1 line in 1 file.\nnot_open.txt\n  2|😀 verse two, verse three"
+    assert told[3:] == [
+        "poem.txt:3: error: This is bad. (other bad-word)",
+        verse,
+        verse,
+        "2 lines in 1 file.\npoem.txt\n  1|zero  [string zero]\n  2|one  [string zero.one]",
+        "1 line in 1 file.\npoem.txt\n  5|good  [class Poem.good]",
+    ]
 
 
 def results(state: Path) -> list[str]:

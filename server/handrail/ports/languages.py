@@ -1,5 +1,5 @@
 """
-What other programs know of documents, the editor's language servers above all.
+What the editor's language servers know of documents: problems, and where names are defined and used.
 
 A server cannot see what other servers tell the editor; a client that offers to passes it on.
 """
@@ -10,9 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from handrail.core.documents.text import Text
 from handrail.core.ledger.problems import Problem
 
-PROBLEMS = "problems"  # the name of the service, and of the tool that needs it
+# The names of the tools, each of which needs the service of that name.
+PROBLEMS = "problems"
+DEFINITION = "definition"
+REFERENCES = "references"
+SYMBOLS = "symbols"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +37,38 @@ class Report:
 @dataclass(frozen=True, slots=True)
 class Unwatched:
     """No program reports on the document, as far as is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """
+    A place that a language server names; the document need not be one that may be read.
+
+    Attributes:
+        line: Counted from 0.
+        name: The name that is defined there, and what it is, such as `class Shop`; empty if not told.
+    """
+
+    uri: str
+    line: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spots:
+    """Places that a language server names; `more` says that there are places beyond these."""
+
+    spots: tuple[Spot, ...]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A name in a document: `offset` counts in *text*, the text that the document had."""
+
+    uri: str
+    text: Text
+    offset: int
 
 
 class Languages(Protocol):
@@ -58,6 +95,30 @@ class Languages(Protocol):
         """All problems that are known at this moment, by URI, of whatever text."""
         ...
 
+    async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
+        """
+        Where a name is defined or used.
+
+        Args:
+            tool: `DEFINITION` or `REFERENCES`.
+
+        Returns:
+            None if no answer on the present text came in time.
+        """
+        ...
+
+    async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
+        """
+        What is defined in a document, or in all if *uri* is empty.
+
+        Args:
+            query: What names are to resemble; a server decides what does. Only asked of all documents.
+
+        Returns:
+            None if no answer came in time.
+        """
+        ...
+
 
 class NoLanguages:
     """Knows nothing."""
@@ -71,3 +132,11 @@ class NoLanguages:
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
         """None."""
         return {}
+
+    async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
+        """No program answers."""
+        return Unwatched()
+
+    async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
+        """No program answers."""
+        return Unwatched()

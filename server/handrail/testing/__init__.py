@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def call(name: str, **arguments: object) -> dict[str, object]:
+def call(tool: str, /, **arguments: object) -> dict[str, object]:
     """A tool call for `answer`."""
-    return {"name": name, "arguments": arguments}
+    return {"name": tool, "arguments": arguments}
 
 
 def answer(text: str = "", *calls: Mapping[str, object]) -> dict[str, object]:

@@ -1,9 +1,10 @@
 """
-What other language servers of the same editor know, asked for by `handrail/client/diagnostics`.
+What other language servers of the same editor know: the requests `handrail/client/diagnostics`, `definition`,
+`references` and `symbols`.
 
 An answer counts only if it is of the version that the document has when the answer arrives: its lines are
-then those of a text that is known. What comes too late, is malformed or has too much in it counts as not
-known.
+then those of a text that is known. An answer that comes too late, is malformed or has too many diagnostics
+counts as not known.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from lsprotocol import types as lsp
@@ -19,15 +21,37 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.core.ledger.problems import Problem, Severity
-from handrail.lsp import protocol, wire
+from handrail.lsp import convert, protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
-from handrail.ports.languages import PROBLEMS, Report, Unwatched
+from handrail.ports.languages import (
+    DEFINITION,
+    PROBLEMS,
+    REFERENCES,
+    SYMBOLS,
+    Report,
+    Spot,
+    Spots,
+    Target,
+    Unwatched,
+)
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
 OWN = "handrail"  # the source of our own diagnostics, which are never passed on
-SERVICES = {"diagnostics": PROBLEMS}  # what a client offers, and which tool that makes possible
+# What a client offers, and which tool that makes possible.
+SERVICES = {
+    "diagnostics": PROBLEMS,
+    "definition": DEFINITION,
+    "references": REFERENCES,
+    "symbols": SYMBOLS,
+}
+NAME_METHODS = {DEFINITION: protocol.CLIENT_DEFINITION, REFERENCES: protocol.CLIENT_REFERENCES}
+KINDS = {kind.value: kind.name.lower().replace("_", " ") for kind in lsp.SymbolKind}
+LIMIT_SPOTS = 1_000  # of one answer
+NAME_CHARS = 200
 SEVERITIES = {1: Severity.ERROR, 2: Severity.WARNING, 3: Severity.INFORMATION, 4: Severity.HINT}
 CLIENT_SHARE = 0.85  # of the time that may be waited: the rest is for the way
 LIMIT_DIAGNOSTICS = 1_000  # of a document; with more, new ones cannot be told from old ones in time
@@ -96,6 +120,37 @@ class ClientLanguages:
                 found[name] = problems
         return found
 
+    async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
+        """Where a name is defined or used; an answer on a text that has changed meanwhile does not count."""
+        if tool not in self.offers:
+            return Unwatched()
+        document = self._documents.find(target.uri)
+        if document is not None and document.text.content != target.text.content:
+            return None
+        encoding = self._documents.encoding
+        at = convert.position(target.text, target.offset, encoding)
+        params = protocol.NameParams(
+            uri=document.uri if document is not None else target.uri,
+            position=protocol.Position(line=at.line, character=at.character),
+            wait_ms=int(wait_s * CLIENT_SHARE * 1_000),
+            version=document.version if document is not None else None,
+        )
+        answer = await self._ask(NAME_METHODS[tool], params, wait_s)
+        if document is not None and document.version != params.version:
+            return None
+        return _spots(answer, "locations", protocol.NameLocation, _spot)
+
+    async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
+        """What is defined in a document, or in all."""
+        if SYMBOLS not in self.offers:
+            return Unwatched()
+        document = self._documents.find(uri) if uri else None
+        named = document.uri if document is not None else uri or None
+        wait_ms = int(wait_s * CLIENT_SHARE * 1_000)
+        params = protocol.SymbolsParams(query=query, wait_ms=wait_ms, uri=named)
+        answer = await self._ask(protocol.CLIENT_SYMBOLS, params, wait_s)
+        return _spots(answer, "symbols", protocol.ClientSymbol, _symbol)
+
     def _is_of_the_user(self, uri: str) -> bool:
         """Whether it is a file or an open document, and not a text that an editor only shows in a diff."""
         return urlsplit(uri).scheme == "file" or self._documents.find(uri) is not None
@@ -159,3 +214,30 @@ def _problems(diagnostics: object) -> tuple[Problem, ...] | None:
         for each in found
         if (each.source or "").lower() != OWN
     )
+
+
+def _spots(answer: object, name: str, kind: type[T], spot: Callable[[T], Spot]) -> Spots | Unwatched | None:
+    """The places in a field of an answer; None if they cannot be read."""
+    if not isinstance(answer, Mapping):
+        return None
+    found = answer.get(name)
+    if found is None:
+        return Unwatched()
+    if not isinstance(found, list):
+        return None
+    try:
+        spots = tuple(spot(wire.read(kind, each)) for each in found[:LIMIT_SPOTS])
+    except wire.InvalidParams as error:
+        logger.warning("The client passes on %s that cannot be read: %s", name, error)
+        return None
+    return Spots(spots=spots, more=len(found) > LIMIT_SPOTS)
+
+
+def _spot(found: protocol.NameLocation) -> Spot:
+    return Spot(uri=found.uri, line=max(0, found.range.start.line))
+
+
+def _symbol(found: protocol.ClientSymbol) -> Spot:
+    name = f"{found.container_name}.{found.name}" if found.container_name else found.name
+    name = f"{KINDS.get(found.kind, '')} {name[:NAME_CHARS]}".strip()
+    return Spot(uri=found.location.uri, line=max(0, found.location.range.start.line), name=name)

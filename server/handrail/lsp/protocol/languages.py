@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from handrail.lsp.protocol.values import Range
+from handrail.lsp.protocol.values import Position, Range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +86,95 @@ class DiagnosticsResult:
 
     documents: list[DocumentDiagnostics]
     unwatched: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameParams:
+    """
+    Asks what a language server knows of a name in a document.
+
+    Attributes:
+        uri: URI of the document; it need not be open.
+        position: Where the name begins.
+        wait_ms: How many milliseconds the answer may take. A later one is ignored.
+        version: The version of the document as the server knows it; null if it is not open.
+    """
+
+    uri: str
+    position: Position
+    wait_ms: int
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameLocation:
+    """
+    A place in a document, as LSP's `Location` has it.
+
+    Attributes:
+        uri: URI of the document.
+        range: The place; the server uses the line in which it begins.
+    """
+
+    uri: str
+    range: Range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameResult:
+    """
+    Where a name is defined or used.
+
+    Attributes:
+        locations: The places; no more than the first 1,000 are read. Null if no language server of the
+            document answers such requests.
+    """
+
+    locations: list[NameLocation] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolsParams:
+    """
+    Asks what is defined in a document, or which names of the workspace resemble a query.
+
+    Attributes:
+        query: The name that is looked for in the workspace; empty for all symbols of a document.
+        wait_ms: How many milliseconds the answer may take. A later one is ignored.
+        uri: URI of the document; null for the whole workspace.
+    """
+
+    query: str
+    wait_ms: int
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientSymbol:
+    """
+    A name that is defined somewhere, as LSP's `SymbolInformation` has it.
+
+    Attributes:
+        name: The name.
+        location: Where it is defined.
+        kind: What it is, as in LSP's `SymbolKind`.
+        container_name: The name of what it is in, such as a class.
+    """
+
+    name: str
+    location: NameLocation
+    kind: int = 0
+    container_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolsResult:
+    """
+    The names that are defined, in one list; those of a document in the order of its lines.
+
+    Attributes:
+        symbols: The names; no more than the first 1,000 are read. Null if no language server answers such
+            requests.
+    """
+
+    symbols: list[ClientSymbol] | None = None

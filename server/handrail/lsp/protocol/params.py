@@ -348,7 +348,7 @@ class ClientOptions:
         services: What the client does for the server: `save` saves documents, `model` answers with its own
             model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`,
             `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what
-            other language servers report.
+            other language servers report, `definition`, `references` and `symbols` ask them for names.
         settings: Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are
             allowed too.
     """

@@ -19,7 +19,14 @@ from handrail.lsp.protocol.events import (
     ApprovalRequestResult,
     TurnUpdate,
 )
-from handrail.lsp.protocol.languages import DiagnosticsParams, DiagnosticsResult
+from handrail.lsp.protocol.languages import (
+    DiagnosticsParams,
+    DiagnosticsResult,
+    NameParams,
+    NameResult,
+    SymbolsParams,
+    SymbolsResult,
+)
 from handrail.lsp.protocol.params import (
     FailureApplyParams,
     FailureDiff,
@@ -344,6 +351,9 @@ CHAT_CHANGED = "handrail/chat/changed"
 CLIENT_SAVE = "handrail/client/save"
 CLIENT_MODEL = "handrail/client/model"
 CLIENT_DIAGNOSTICS = "handrail/client/diagnostics"
+CLIENT_DEFINITION = "handrail/client/definition"
+CLIENT_REFERENCES = "handrail/client/references"
+CLIENT_SYMBOLS = "handrail/client/symbols"
 CLIENT_SECRET = "handrail/client/secret"
 
 # What the server sends to clients that opted in: method, params, result, what happens otherwise.
@@ -367,4 +377,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         DiagnosticsResult,
         "The model does not learn what its edits broke, and has no tool `problems`.",
     ),
+    (CLIENT_DEFINITION, NameParams, NameResult, "The model has no tool `definition`."),
+    (CLIENT_REFERENCES, NameParams, NameResult, "The model has no tool `references`."),
+    (CLIENT_SYMBOLS, SymbolsParams, SymbolsResult, "The model has no tool `symbols`."),
 )

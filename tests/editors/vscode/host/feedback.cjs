@@ -1,4 +1,5 @@
-// Another extension finds fault with each line that has BAD in it; what a turn's edits broke is told to the model.
+// Another extension finds fault with each line that has BAD in it; what a turn's edits broke is told to the model. It also
+// answers where words are used, and says that each is defined where it stands first.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
 
@@ -20,11 +21,45 @@ function report(document) {
   }, 100); // as a server does that has something to compute
 }
 
+function placesOf(document, word) {
+  return [...document.getText().matchAll(new RegExp(`\\b${word}\\b`, "g"))].map(
+    ({ index }) => new vscode.Location(document.uri, new vscode.Range(document.positionAt(index), document.positionAt(index + word.length))),
+  );
+}
+
+function provide() {
+  const { languages, DocumentSymbol, SymbolInformation, SymbolKind } = vscode;
+  const wordAt = (document, position) => document.getText(document.getWordRangeAtPosition(position));
+  const places = (document, position) => placesOf(document, wordAt(document, position));
+  const selector = { language: "plaintext" };
+  languages.registerDefinitionProvider(selector, {
+    provideDefinition: (document, position) =>
+      places(document, position).slice(0, 1).map(({ uri, range }) => ({ targetUri: uri, targetRange: range, targetSelectionRange: range })),
+  });
+  languages.registerReferenceProvider(selector, { provideReferences: places });
+  languages.registerDocumentSymbolProvider(selector, {
+    provideDocumentSymbols: (document) => {
+      const [stanza, line] = [0, 1].map((at) => {
+        const { range, text } = document.lineAt(at);
+        return new DocumentSymbol(text, "", SymbolKind.String, range, range);
+      });
+      stanza.range = new vscode.Range(0, 0, 1, 9);
+      stanza.children = [line];
+      return [stanza];
+    },
+  });
+  languages.registerWorkspaceSymbolProvider({
+    provideWorkspaceSymbols: (query) =>
+      placesOf(poem, query).map((place) => new SymbolInformation(query, SymbolKind.Class, "Poem", place)),
+  });
+}
+
 let poem;
 
 module.exports = {
   "a document has an old problem": async () => {
     await ready();
+    provide();
     vscode.workspace.onDidOpenTextDocument(report);
     vscode.workspace.onDidChangeTextDocument(({ document }) => report(document));
     poem = await vscode.workspace.openTextDocument(uriOf("poem.txt"));
