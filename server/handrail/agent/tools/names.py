@@ -113,11 +113,11 @@ def _tool(name: str, description: str) -> call.Tool:
             name,
             description,
             {
-                "path": {"type": "string", "description": "A file in which the name stands."},
-                "name": {"type": "string", "description": "The name, as it stands there."},
+                "path": {"type": "string", "description": "A file that has the name."},
+                "name": {"type": "string", "description": "The name."},
                 "line": {
                     "type": "integer",
-                    "description": "The line in which it stands, from 1. Without it: the first that has it.",
+                    "description": "Its line there, from 1. Default: the first.",
                 },
             },
             ("path", "name"),
@@ -127,9 +127,5 @@ def _tool(name: str, description: str) -> call.Tool:
     )
 
 
-DEFINITION_TOOL = _tool(
-    DEFINITION, "Find where a name is defined, as the editor's language server knows it; follows imports."
-)
-REFERENCES_TOOL = _tool(
-    REFERENCES, "Find all uses of a name, as the editor's language server knows them, and no mere namesakes."
-)
+DEFINITION_TOOL = _tool(DEFINITION, "Find where a name is defined, with the editor's language server.")
+REFERENCES_TOOL = _tool(REFERENCES, "Find all uses of a name, with the editor's language server.")

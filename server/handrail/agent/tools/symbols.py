@@ -76,7 +76,7 @@ TOOL = call.Tool(
         SYMBOLS,
         "List what a file defines (classes, functions …), or find definitions by name in all files.",
         {
-            "path": {"type": "string", "description": "Only this file. Without it: the whole workspace."},
+            "path": {"type": "string", "description": "Only this file. Default: all."},
             "query": {"type": "string", "description": "A part of the name. Needed without a path."},
         },
         (),
