@@ -4,6 +4,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
 const { command, config, ready, scenario, until, user } = require("./kit.cjs");
+const { inView } = require("./chat_kit.cjs");
 const { turnThatCalls, useModel } = require("./model.cjs");
 
 const READS = { toasts: ".notification-toast .notification-list-item-message" };
@@ -43,6 +44,17 @@ module.exports = {
     await user({ sees: WAITS, does: [["clickText", "Show the question"]], picture: "after-ten-minutes" });
     await until("the question is shown", isShown);
     await user({ sees: "Allow once" });
+  },
+  "and so it is in the chat view": async () => {
+    const [{ askedAt }] = await waiting();
+    const chosen = command("handrail.client.chooseChat");
+    await user({ sees: "Raise the tax.", does: [["type", "Raise the tax."], ["press", "Enter"]] });
+    await chosen;
+    await inView({ sees: "touch ran.txt" });
+    const { returned } = await inView({ sees: "left. Without an answer by", does: [["html", "[data-until]"]], picture: "in-the-view" });
+    const [, end] = /data-until="([^"]+)"/.exec(returned[0][0]);
+    const seconds = (new Date(end) - new Date(askedAt)) / 1000;
+    assert(seconds > 3595 && seconds < 3605, `the browser's time goes on by itself; the end stays: ${seconds} s after it was asked`);
   },
   "when its time is over it is a no, and its buttons go": async () => {
     const answered = command("handrail.client.answer");
