@@ -260,7 +260,7 @@ class Machine(RuleBasedStateMachine):
         if not paper.now:
             return
         at, row = pick % len(paper.now), self.words.row("a")
-        self.turn(call("terminal", command=f"sed -i 's/^{paper.now[at]}$/{row}/' c.txt"))
+        self.turn(call("terminal", command=f"sed -i 's/^{paper.now[at]}$/{row}/' {self.files['c.txt']}"))
         paper.edited(at, at + 1, [row])
 
     @rule(name=names, pick=picks)
