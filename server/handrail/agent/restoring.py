@@ -7,6 +7,7 @@ therefore to restore that checkpoint, with the conversation if that went back to
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,7 +19,10 @@ from handrail.agent.restore.rewind import Way
 from handrail.agent.restore.undone import undone
 from handrail.core.checkpoint import Checkpoint, Origin, StepId
 from handrail.core.conversation.label import shortened
+from handrail.core.review.pending import ReviewMode
 from handrail.ports import CheckpointError
+
+logger = logging.getLogger(__name__)
 
 FORESEEN = ""  # the checkpoint of a restore that is only foreseen
 
@@ -43,7 +47,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     step = replace(way.step, label=shortened(way.step.label))
     if way.back is None:
         report = await documents.restore(ports, step, way.wish)
-        await host.reviews.restored()
+        await _look_at_reviews(host)
         _close_undone(host, way.wish, report, ())
         return report
     host.at_rest(step.session)
@@ -52,7 +56,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     try:
         await host.archive.changes(step.session, way.back)  # raises before anything is touched
         report = await documents.restore(ports, step, way.wish)
-        await host.reviews.restored()
+        await _look_at_reviews(host)
         _close_undone(host, way.wish, report, ())
         if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
             return report
@@ -64,6 +68,16 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
         host.rewinding.discard(step.session)
         release()
     return replace(report, conversation=Conversation(session=step.session, turns=told.turns))
+
+
+async def _look_at_reviews(host: Host) -> None:
+    """What was restored is pending or not. An error is logged: the documents have been restored."""
+    if host.reviews.mode() != ReviewMode.PENDING:
+        return
+    try:
+        await host.reviews.restored()
+    except Exception:
+        logger.exception("What a restore has taken back is not looked at")
 
 
 async def foresee(host: Host, wish: Wish) -> RestoreReport:

@@ -249,3 +249,29 @@ async def test_what_is_no_text_is_not_pending_once_it_is_restored(bench: Bench, 
         assert report.checkpoint is not None
         await bench.restore(report.checkpoint)
         assert await told(bench) == pending
+
+
+@pytest.mark.parametrize("mode", ["keep", "off"])
+async def test_where_nothing_is_pending_a_second_restore_makes_nothing_pending(
+    bench: Bench, mode: str
+) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    report = await bench.restore(await edited(bench, DELETE))
+    assert await told(bench) == []
+    bench.host.reviews.mode = lambda: mode
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert bench.host.reviews.pending == {}
+
+
+async def test_a_restore_stands_though_what_is_pending_cannot_be_written(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    turn = await edited(bench, DELETE)
+
+    class Full(ReviewFolder):
+        async def write(self, documents: Sequence[object]) -> None:
+            raise OSError("No space left on device")
+
+    bench.host.reviews.store = Full(lambda: bench.root.parent / "full")
+    await bench.restore(turn)
+    assert snapshot(bench.root) == {"a": FIVE}
