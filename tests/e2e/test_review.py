@@ -396,6 +396,27 @@ async def test_changes_go_with_a_document_that_is_renamed_before_what_was_typed_
 
 
 @every_editor
+@pytest.mark.parametrize("rewritten", [FIVE, "six\n"], ids=["taken back", "rewritten"])
+@pytest.mark.parametrize("asks", [True, False])
+async def test_what_returns_in_a_renamed_document_is_pending_again(
+    editor: Editor, uri: str, pending: list[Json], rewritten: str, *, asks: bool
+) -> None:
+    editor.desk.rewrite(uri, rewritten)
+    editor.desk.tell()
+    assert await listed(editor) == []
+    editor.desk.save(uri)
+    new = editor.desk.rename(uri, "new.txt")
+    if asks:
+        assert await listed(editor) == []
+    editor.desk.undo(new)
+    editor.desk.tell()
+    found = await listed(editor)
+    assert (told(found), {each["uri"] for each in found}) == (BOTH, {new})
+    await editor.request("review.undo", all=True)
+    assert editor.desk[new] == FIVE
+
+
+@every_editor
 @pytest.mark.parametrize("is_dirty", [False, True], ids=["saved", "unsaved"])
 async def test_a_document_that_is_removed_while_it_is_open_is_pending(
     stage: Stage, editor: Editor, uri: str, *, is_dirty: bool

@@ -23,7 +23,8 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
         known: As it was under the old one.
         ports: The world.
         new: The identities of the documents that may be it. If several have its text, none of them is
-            taken. A document with nearly its text is taken only if no other has exactly its text.
+            taken. A document with nearly its text is taken only if no other has exactly its text, or one
+            that it had before.
     """
     alike = list[tuple[Pending, bool]]()
     for other in await ports.editor.opened():
@@ -33,7 +34,7 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
         now = await asyncio.to_thread(one.observed, known.document, split_lines(other.text.content))
         if one.is_like(known.document, now):
             moved = replace(known, uri=other.uri, identity=place.identity, path=place.path, document=now)
-            alike.append((moved, now.rows == known.document.rows))
+            alike.append((moved, one.has_held(known.document, now.rows)))
     same = [each for each, is_same in alike if is_same] or [each for each, _ in alike]
     return same[0] if len(same) == 1 else None
 

@@ -251,7 +251,7 @@ class Reviews:
         self._set(known.identity, None)
         if now is not None:
             self._away.discard(now.identity)
-            self._set(now.identity, now if now.document.hunks else None)
+            self._set(now.identity, now)  # what went from it may return
         await self._keep([known.identity, None if now is None else now.identity])
 
     def opened(self, identity: str) -> None:

@@ -111,9 +111,15 @@ def keeps_more(one: Reviewed, other: Reviewed, now: Sequence[str]) -> bool:
 
 def is_like(before: Reviewed, now: Reviewed) -> bool:
     """Whether a document may be the other one a moment later: nothing has gone that was pending in it."""
-    blocks = _blocks(before.rows, now.rows)
-    changed = sum(max(j - i, m - k) for i, j, k, m in blocks)
-    return before.ids() == now.ids() and changed * LIKE <= len(before.rows)
+    if not before.ids() <= now.ids():
+        return False
+    changed = sum(max(j - i, m - k) for i, j, k, m in _blocks(before.rows, now.rows))
+    return has_held(before, now.rows) or changed * LIKE <= len(before.rows)
+
+
+def has_held(document: Reviewed, rows: Rows) -> bool:
+    """Whether a document holds these rows, or held them before."""
+    return document.rows == rows or _known(document, rows) is not None
 
 
 def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[str]) -> list[Block]:
