@@ -380,6 +380,20 @@ export interface SessionForkResult {
   session: string;
 }
 
+/** The session whose conversation to summarise. */
+export interface SessionCompactParams {
+  /** The session's id. */
+  session: string;
+}
+
+/** The result of summarising a conversation. */
+export interface SessionCompacted {
+  /** About how many tokens the conversation had; null if there is too little to summarise. */
+  before: number | null;
+  /** About how many tokens it has now; null if there is too little to summarise. */
+  after: number | null;
+}
+
 /** The session's new title. */
 export interface SessionRenameParams {
   /** The session's id. */
@@ -1751,6 +1765,9 @@ export const SESSION_RESUME = "handrail/session/resume";
 
 /** Copies a session up to the end of a turn into a new session. */
 export const SESSION_FORK = "handrail/session/fork";
+
+/** Summarises all but the latest part of a conversation, so that the model has room again. */
+export const SESSION_COMPACT = "handrail/session/compact";
 
 /** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";

@@ -92,7 +92,7 @@ async def test_a_name_that_stands_for_nothing_is_said(stage: Stage, habits: Habi
     told = " ".join(each.message for each in editor.messages)
     for name in ("@no/such.py", "@.env", "@diff", "@problems", "@selection"):
         assert name in told
-    assert "@someone" not in told
+    assert "@someone: there is no such file" in told
     assert "KEY=secret" not in "".join(file.read_text() for file in stage.state.rglob("*.jsonl"))
 
 

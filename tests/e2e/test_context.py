@@ -143,13 +143,46 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
         assert "hush-hush" not in json.dumps(here.model.asked)
 
 
+UNKNOWN = {
+    "Ask @someone about @no_such_symbol.": "@someone, @no_such_symbol: there is no such file, so only the "
+    "name was sent to the model.",
+    "Fix the @selction and @Problems.": "@selction, @Problems: there is no such file, so only the name was "
+    "sent to the model. Did you mean @selection or @problems?",
+    " ".join(
+        f"@n{number}" for number in range(9)
+    ): "@n0, @n1, @n2, @n3, @n4 and 4 more: there is no such file, so only the name was sent to the model.",
+    "/usr is full, why?": "`/usr` is not a command, so the model was sent the message as it stands.",
+    "/undo\nand try again": "`/undo` was sent to the model as text: a command stands alone, on one line.",
+    "/modle m\nand try again": "`/modle` is not a command, so the model was sent the message as it stands. "
+    "Did you mean `/mode` or `/model`?",
+}
+
+
 @every_door
-async def test_names_of_people_and_code_are_left_alone(stage: Stage, door: Door) -> None:
-    prompt = "Ask @someone about `@a.txt` and me@a.txt."
+async def test_what_may_be_a_name_or_a_command_and_is_not_is_said_and_sent(stage: Stage, door: Door) -> None:
+    async with scene(stage, len(UNKNOWN)) as here:
+        for prompt, said in UNKNOWN.items():
+            count = len(here.told)
+            await door(here.editor, prompt)
+            assert here.sent == prompt
+            assert here.told[count:] == [f"handrail: {said}"]
+
+
+@every_door
+async def test_addresses_and_code_are_left_alone(stage: Stage, door: Door) -> None:
+    prompt = "Mail me@a.txt about `@a.txt`, `/undo` and /usr/bin:\n```\n@app.route\n```"
     async with scene(stage, 1) as here:
         await door(here.editor, prompt)
         assert here.sent == prompt
         assert here.told == []
+
+
+@every_door
+async def test_of_many_names_that_stand_for_nothing_some_are_said(stage: Stage, door: Door) -> None:
+    async with scene(stage, 1) as here:
+        await door(here.editor, " ".join(f"@no/{number}.py" for number in range(30)))
+        assert len(here.told) == 11
+        assert here.told[-1].startswith("handrail: 20 more names of the message stand for nothing")
 
 
 @every_door
@@ -198,6 +231,8 @@ async def test_a_command_of_the_projects_is_sent_as_its_file_says(stage: Stage, 
 WRONG = {
     "/xyzzy": "is not a command. Commands are `/compact`",
     "/modle m": "Did you mean `/mode` or `/model`?",
+    "/fix_2": "is not a command. Did you mean `/fix_it`?",
+    "/git:fix": "is not a command.",
     "/undo it": "takes nothing after it",
 }
 
@@ -205,6 +240,7 @@ WRONG = {
 @every_door
 @pytest.mark.parametrize("prompt", WRONG)
 async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door: Door, prompt: str) -> None:
+    stage.put(".agents/commands/fix_it.md", OWN)
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
         with refused(INVALID_PARAMS, WRONG[prompt]):
@@ -213,11 +249,13 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
 
 
 @pytest.mark.parametrize("name", ["turn.start", "turn.queue"])
-@pytest.mark.parametrize("typed", ["/compact", "/undo", "/review", "/model", "/mode ask", "/help"])
+@pytest.mark.parametrize(
+    "typed", ["/compact", "/undo", "/review", "/model", "/mode ask", "/help", "/new", "/sessions", "/stop"]
+)
 async def test_a_command_of_conversations_is_no_prompt(stage: Stage, name: str, typed: str) -> None:
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with refused(INVALID_PARAMS, "is a command of conversations, and no prompt for the model"):
+        with refused(INVALID_PARAMS, "is a command of conversations, and not a prompt for the model"):
             await here.editor.request(name, prompt=typed)
         assert len(here.model.asked) == count
 

@@ -47,6 +47,42 @@ async def test_a_session_lives_longer_than_its_server(stage: Stage, habits: Habi
     assert left["session"] == fork["session"]
 
 
+@vscode
+async def test_a_session_is_summarised(stage: Stage, habits: Habits) -> None:
+    long = "A long answer. " * 200
+    answers = [Say(text=f"{long}{number}.") for number in range(4)]
+    answers += [Say(text="Some", hangs_after=1), Say(text="All was long."), Say(text="Now.")]
+    async with model_server(*answers) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        session = (await editor.turn("Question 0?"))["session"]
+        too_little = {"before": None, "after": None}
+        assert await editor.request("session.compact", session=session) == too_little
+        for number in range(1, 4):
+            await editor.turn(f"Question {number}?", session=session)
+        waiting = asyncio.create_task(editor.request("session.compact", session=session))
+        await asyncio.wait_for(server.hung.wait(), 60)
+        with refused(REQUEST_FAILED, "is being rewound or summarised"):
+            await editor.request("turn.start", prompt="Meanwhile?", session=session)
+        (begun,) = await editor.until(
+            lambda: [
+                each for each in editor.progressed if each.get("message") == "Summarising the conversation"
+            ]
+        )
+        editor.notify("window/workDoneProgress/cancel", {"token": begun["token"]})
+        with refused(REQUEST_FAILED, "The conversation was not summarised"):
+            await waiting
+        found = await editor.request("session.compact", session=session)
+        assert found["after"] < found["before"]
+        await editor.turn("And now?", session=session)
+        asked = json.dumps(server.asked[-1]["messages"])
+        assert "All was long." in asked
+        assert "Question 1?" not in asked
+        with refused(REQUEST_FAILED, "There is no session 's-9'."):
+            await editor.request("session.compact", session="s-9")
+
+
 async def test_a_session_goes_back_with_its_documents(stage: Stage, habits: Habits) -> None:
     uri = (stage.root / "a.txt").as_uri()
     stage.put("a.txt", "one\ntwo\n")

@@ -186,7 +186,7 @@ class Host:
     def at_rest(self, session: str) -> None:
         """Make sure that nothing goes on in a session. Raises UnknownId."""
         if session in self.rewinding:
-            raise UnknownId(f"Session {session!r} is going back to an earlier turn; wait until it has.")
+            raise UnknownId(f"Session {session!r} is being rewound or summarised; wait until that has ended.")
         if self.turns.running(session):
             raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
 

@@ -75,11 +75,11 @@ class Show:
         except ServerGarbledError as error:
             self.note(str(error))
 
-    def report(self, report: TurnReport, undo: str = "") -> None:
+    def report(self, report: TurnReport, *, in_chat: bool = False) -> None:
         """
         Show how the turn ended: the answer, what became of the edits, and how to take the turn back.
 
-        With *undo*, which says so in a chat, a turn that changed nothing ends without a word.
+        In a chat, which has commands for that, a turn that changed nothing ends without a word.
         """
         answer = report.answer.strip()
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
@@ -98,17 +98,18 @@ class Show:
         if summary.verifies(os.environ):
             for row, is_well in summary.table(report.outcomes, self.superseded, self.name):
                 self.line(row, "" if is_well else YELLOW)
-        if report.outcomes or not undo or report.state != "finished":
+        if report.outcomes or not in_chat or report.state != "finished":
             self.line(f"{report.state}{reason}: {', '.join(told)}", colour)
         if report.used:
             self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
             self.line(f"checkpoint {report.checkpoint}")
-            self.line(f"  take the turn back with: {undo or self._restore(report.checkpoint)}", DIM)
+            undo = "/undo" if in_chat else self._restore(report.checkpoint)
+            self.line(f"  take the turn back with: {undo}", DIM)
             if report.pending:
-                review = ("handrail", "review", "list", "--turn", report.checkpoint)
-                one_by_one = shlex.join((*review, "--workspace", str(self._root)))
-                self.line(f"  or look at its changes ({report.pending}) one by one with: {one_by_one}", DIM)
+                words = ("handrail", "review", "list", "--turn", report.checkpoint)
+                review = "/review" if in_chat else shlex.join((*words, "--workspace", str(self._root)))
+                self.line(f"  or look at its changes ({report.pending}) one by one with: {review}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
         """Show how to go on with a conversation; *options* are those that hold for its next turn too."""

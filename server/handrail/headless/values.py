@@ -274,6 +274,14 @@ def _turn(json: Any) -> Turn:
     return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))
 
 
+def compacted(json: Any) -> tuple[int, int] | None:
+    """Read how many tokens a conversation had and has, None if it stays; raises ServerGarbledError."""
+    fields = _Fields("SessionCompacted", json)
+    if fields.get("before") is None:
+        return None
+    return fields.number("before"), fields.number("after")
+
+
 def session_id(json: Any) -> str:
     """Read the id of the session that a turn or a fork has begun; raises ServerGarbledError."""
     return _Fields("answer", json).text("session")

@@ -11,6 +11,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -194,6 +195,7 @@ class Slow:
         title: What is being done.
         say: Shows a message.
         token: Names the progress.
+        work: Is cancelled when the user stops it; work without this asks `go_on`.
     """
 
     server: LanguageServer
@@ -202,6 +204,7 @@ class Slow:
     say: Callable[[str], None]
     token: str
     is_stopped: bool = False
+    work: asyncio.Future[Any] | None = None
     _is_shown: bool = False
     _told_at: float = 0.0
     _timer: asyncio.TimerHandle | None = None
@@ -215,6 +218,12 @@ class Slow:
             self._timer.cancel()
         if self._is_shown:
             self._notify(lsp.WorkDoneProgressEnd())
+
+    def stop(self) -> None:
+        """The user stops it."""
+        self.is_stopped = True
+        if self.work is not None:
+            self.work.cancel()
 
     def go_on(self, done: int, of: int) -> bool:
         """So many are *done*; whether nobody has stopped it."""

@@ -61,6 +61,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.SESSION_LIST, session.list_),
     (protocol.SESSION_RESUME, session.resume),
     (protocol.SESSION_FORK, session.fork),
+    (protocol.SESSION_COMPACT, session.compact),
     (protocol.SESSION_RENAME, session.rename),
     (protocol.SESSION_DELETE, session.delete),
     (protocol.FAILURE_LIST, failure.list_),

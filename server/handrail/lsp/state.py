@@ -366,7 +366,7 @@ class State:
         if token in self.host.turns:
             await self.host.cancel(token)
         elif token in self.running:
-            self.running[token].is_stopped = True
+            self.running[token].stop()
 
     def follow(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive; if it fails for a reason of ours, log it and say so once."""

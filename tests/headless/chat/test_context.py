@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapters.model_server import ModelServer, Say, model_server
+from adapters.model_server import Call, ModelServer, Say, model_server
 from handrail.cli.folder import readable_files
 from handrail.testing import lay_out
-from headless.chat.talk import Place
+from headless.chat.talk import CTRL_C, Place
 
 OWN = b"Mend $1 as @a.txt:2 does.\n"
 SHOWN = {
@@ -75,6 +78,119 @@ async def test_what_cannot_be_shown_is_said(place: Place) -> None:
             await talk.until("/help")
             assert sent(server) == prompt
             assert why in talk.shown
+
+
+def users(server: ModelServer) -> list[str]:
+    """What the model was sent last, as the user's, message by message."""
+    asked = (each for each in server.asked[-1]["messages"] if each["role"] == "user")
+    return [part["text"] for each in asked for part in each["content"]]
+
+
+def tools(server: ModelServer) -> set[str]:
+    return {each["function"]["name"] for each in server.asked[-1]["tools"]}
+
+
+COMMANDS = {  # in this order; none of them reaches the model
+    "/compact": "There is too little to summarise yet.",
+    "/help": "  /fix",
+    "/mode": "mode edit",
+    "/mode ask": "mode ask",
+    "/model": "model openai:m",
+    "/model openai:other": "model openai:other",
+    "/review": "No change is pending.",
+    "/review keep": "what to do with which changes",
+    "/checkpoints": "There is no checkpoint yet",
+    "/sessions": "There is no other session",
+    "/stop": "No command runs in the background.",
+    "/cost": "tokens read",
+    "/undo": "Taken back: Second.",
+    "/fi": "There is no command /fi. Did you mean /fix?",
+    "/fix_2 it": "There is no command /fix_2.",
+}
+
+
+async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: Place) -> None:
+    answers = [Say(text=f"Answer {number}.") for number in range(4)]
+    async with model_server(*answers) as server, chatting(place, server) as talk:
+        await talk.say("First.", "Answer 0.")
+        await talk.until("/help")
+        await talk.say("Second.", "Answer 1.")
+        await talk.until("/help")
+        for typed, shown in COMMANDS.items():
+            await talk.say(typed, shown)
+        assert len(server.asked) == 2
+        await talk.say("Third.", "Answer 2.")
+        await talk.until("/help")
+        assert (server.asked[-1]["model"], tools(server) & {"patch", "write_file"}) == ("other", set())
+        assert users(server)[-2:] == ["First.", "Third."]
+        await talk.say("/new", "Your next message begins another session.")
+        await talk.say("/undo", "No message has been sent in this session yet.")
+        await talk.say("Fourth.", "Answer 3.")
+        await talk.until("/help")
+        assert users(server)[-1] == "Fourth."
+        assert "Third." not in json.dumps(server.asked[-1])
+        await talk.say("/sessions", "First.")
+        session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
+        await talk.say(f"/sessions {session}", "turns so far: 2")
+        await talk.say("/sessions s-none", "error: ")
+
+
+async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(place: Place) -> None:
+    async with model_server(Say(text="One.")) as server, chatting(place, server) as talk:
+        talk.type("/undo\x1b\rand more")
+        await talk.say("", "`/undo` was sent to the model as text")
+        await talk.until("One.")
+        assert users(server)[-1] == "/undo\nand more"
+
+
+async def test_a_conversation_is_summarised_for_the_model(place: Place) -> None:
+    long = "A long answer. " * 200
+    answers = [Say(text=f"{long}{number}.") for number in range(4)]
+    answers += [Say(text="All was long."), Say(text="Now.")]
+    async with model_server(*answers) as server, chatting(place, server) as talk:
+        for number in range(4):
+            await talk.say(f"Question {number}?", f"{number}.")
+            await talk.until("/help")
+        await talk.say("/compact", "Summarised for the model: from about")
+        await talk.say("And now?", "Now.")
+        await talk.until("/help")
+        summary = "The earlier conversation was summarised to make room. The summary:\n\nAll was long."
+        assert users(server) == [f"Question 0?\n\n{summary}", "Question 3?", "And now?"]
+
+
+async def test_a_summary_that_takes_long_is_stopped_and_the_conversation_stays(place: Place) -> None:
+    long = "A long answer. " * 200
+    answers = [Say(text=f"{long}{number}.") for number in range(4)]
+    answers += [Say(text="Some", hangs_after=1), Say(text="Now.")]
+    async with model_server(*answers) as server, chatting(place, server) as talk:
+        for number in range(4):
+            await talk.say(f"Question {number}?", f"{number}.")
+            await talk.until("/help")
+        await talk.say("/compact", "Ctrl-C stops that.")
+        await asyncio.wait_for(server.hung.wait(), 60)
+        talk.type(CTRL_C)
+        await talk.until("Stopped: the conversation was not summarised.")
+        await talk.say("And now?", "Now.")
+        assert "Question 0?" in "\n".join(users(server))
+
+
+async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
+    def edit(old: str, new: str) -> Call:
+        arguments = {"path": "a.txt", "old_string": old, "new_string": new}
+        return Call(name="patch", arguments=json.dumps(arguments), id=f"call_{old}")
+
+    edits = Say(calls=(edit("one", "ONE"), edit("two", "TWO")), finish="tools")
+    async with model_server(edits, Say(text="Done.")) as server, chatting(place, server) as talk:
+        await talk.say("Shout.", "Done.")
+        await talk.until("/help")
+        await talk.say("/review", "Keep or undo them with: /review keep|undo all")
+        rows = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)
+        first, second = re.findall(r"(h-\w+)  a\.txt:\d  \+1 -1  t-\w+\n-(?:one|two)\n\+(?:ONE|TWO)\n", rows)
+        await talk.say(f"/review undo {first}", f"undone     {first}")
+        await talk.say(f"/review keep {second}", f"kept       {second}")
+        await talk.say("/review", "No change is pending.")
+        assert place.file("a.txt") == "one\nTWO\n"
+        await talk.say("/review keep h-none", "error: ")
 
 
 async def test_an_earlier_conversation_is_sent(place: Place) -> None:

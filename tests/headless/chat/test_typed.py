@@ -20,7 +20,7 @@ from handrail.headless.chat.history import LIMIT_BYTES, MessageHistory
 from handrail.headless.chat.mentions import mention_of, unfinished_mention
 from handrail.headless.chat.questions import QuestionQueue
 from handrail.headless.chat.screen import last_rows
-from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, parse
+from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, own_commands, own_file, parse
 from handrail.headless.question import Question
 from handrail.testing import lay_out
 
@@ -47,7 +47,9 @@ def test_a_line_is_a_command_or_a_message(text: str, means: object) -> None:
     ("text", "why"),
     [
         ("/chekpoints", "Did you mean /checkpoints?"),
-        ("/c", "Did you mean /checkpoints or /cost?"),
+        ("/c", "Did you mean /checkpoints or /compact or /cost?"),
+        ("/fix_2", "There is no command /fix_2."),
+        ("/git:fix 3", "There is no command /git:fix."),
         ("/", "Commands are /undo,"),
         ("/xyzzy now", "Commands are /undo,"),
         ("/undo twice", "/undo takes nothing after it."),
@@ -57,6 +59,20 @@ def test_a_wrong_command_is_told_with_what_may_be_meant(text: str, why: str) -> 
     found = parse(text)
     assert isinstance(found, Unknown)
     assert why in found.why
+
+
+def test_commands_of_the_projects_are_known_by_their_files() -> None:
+    paths = [
+        ".agents/commands/fix.md",
+        ".agents/commands/git/fix_2.md",
+        "part/.agents/commands/new-one.md",
+        ".agents/commands/undo.md",
+        ".agents/commands/no name.md",
+        ".agents/commands/fix.txt",
+        "a/b/.agents/commands/too-deep.md",
+    ]
+    assert own_commands(paths) == ["fix", "git:fix_2", "new-one"]
+    assert own_file("/git:fix_2 12\nnow") == ".agents/commands/git/fix_2.md"
 
 
 def test_help_names_every_command_and_fits_letters_of_any_terminal() -> None:

@@ -20,9 +20,13 @@ NAMES = {
     "undo": "take the last turn back: its changes, and the turn itself",
 }
 TAKING = frozenset({"mode", "model"})  # that something may stand behind
+LIMIT_NEAR = 5
+LIMIT_OWN = 20  # commands of the project's that are listed
 LIKE = 0.5  # of difflib: worth being named
 
-_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)?(?:[ \t]+(.*?))?\s*")
+_NAME = r"[A-Za-z0-9][\w-]*(?::[\w-]+)*"
+_COMMAND = re.compile(rf"/({_NAME})?(?:[ \t]+(.*?))?\s*")
+_BEGUN = re.compile(rf"/({_NAME})(?!\S)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +37,13 @@ class Command:
     argument: str = ""
 
 
-def parse(text: str) -> Command | str | None:
+def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
     """
     Read a message.
+
+    Args:
+        text: The message.
+        own: Commands of the project's, which may be meant instead of an unknown one.
 
     Returns:
         A command; what is wrong with one, as a sentence; None for a message to the model, such as
@@ -46,21 +54,41 @@ def parse(text: str) -> Command | str | None:
         return None
     name, argument = (found[1] or "").lower(), found[2] or ""
     if name not in NAMES:
-        near = _near(name)
+        near = _near(name, own)
         if argument and not near:
             return None
-        return f"`/{name}` is not a command. {_hint(near)}"
+        return f"`/{name}` is not a command. {_hint(near, own)}"
     if argument and name not in TAKING:
         return f"`/{name}` takes nothing after it. To say it to the model, begin with another word."
     return Command(name=name, argument=argument)
 
 
-def _near(name: str) -> list[str]:
-    begun = [each for each in NAMES if name and each.startswith(name)]
-    return begun or difflib.get_close_matches(name, NAMES, 2, LIKE)
+def why_sent(text: str) -> str:
+    """
+    Why a message goes to the model although it begins like a command; empty if it does not begin so.
+
+    Args:
+        text: A message for which `parse` gives None, and which is not a command of the project's.
+    """
+    found = _BEGUN.match(text.strip())
+    if found is None:
+        return ""
+    name = found[1].lower()
+    if name in NAMES:
+        return f"`/{name}` was sent to the model as text: a command stands alone, on one line."
+    near = _near(name)
+    hint = f" {_hint(near)}" if near else ""
+    return f"`/{name}` is not a command, so the model was sent the message as it stands.{hint}"
 
 
-def _hint(near: Sequence[str]) -> str:
+def _near(name: str, own: Sequence[str] = ()) -> list[str]:
+    known = (*NAMES, *own)
+    begun = [each for each in known if name and each.startswith(name)]
+    return begun[:LIMIT_NEAR] or difflib.get_close_matches(name, known, 2, LIKE)
+
+
+def _hint(near: Sequence[str], own: Sequence[str] = ()) -> str:
     if near:
         return f"Did you mean {' or '.join(f'`/{each}`' for each in near)}?"
-    return f"Commands are {', '.join(f'`/{each}`' for each in NAMES)}."
+    listed = ", ".join(f"`/{each}`" for each in (*NAMES, *own[:LIMIT_OWN]))
+    return f"Commands are {listed}."

@@ -7,14 +7,15 @@ from pathlib import Path
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 
-from handrail.headless import terminal, values
+from handrail.headless import terminal
+from handrail.headless.chat import requests
 from handrail.headless.chat.completion import ChatCompleter
 from handrail.headless.chat.console import Actions, Console
 from handrail.headless.chat.conversation import ChatState, Conversation
 from handrail.headless.chat.files import Files
 from handrail.headless.chat.history import MessageHistory
 from handrail.headless.chat.supervisor import Supervisor
-from handrail.headless.commands.stage import ALL_LANDED, STORE_TIMEOUT_S, Options, Stage, on_stage
+from handrail.headless.commands.stage import ALL_LANDED, Options, Stage, on_stage
 from handrail.headless.question import Question
 
 
@@ -48,7 +49,7 @@ async def chat(options: ChatOptions) -> int:
 async def _chat(options: ChatOptions, stage: Stage) -> int:
     if options.streams is None:
         terminal.require_screen("handrail chat")
-    files = Files(options.files)
+    files = Files(options.files, stage.root)
     state = ChatState(
         session=options.session,
         mode=str(options.settings.get("mode", "edit")),
@@ -90,12 +91,7 @@ async def _begin(conversation: Conversation) -> None:
     session = conversation.current.session
     client = await conversation.server.client(session)
     if session is not None:
-        known = await client.request(
-            "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
-        )
-        turns = values.turns(known)
-        conversation.show.line(f"session {session}, turns so far: {len(turns)}")
-        conversation.show.turns(turns[-1:])
+        await requests.resume(client, session, conversation.show)
     conversation.show.line("Type a message, or /help. Ctrl-D leaves.")
 
 

@@ -35,6 +35,11 @@ class ChatCompleter(Completer):
         """Offer commands, or files."""
         for each in self.get_completions(document, complete_event):
             yield each
+        before = document.text_before_cursor
+        if before.startswith("/"):
+            for name in slash.own_commands(await self._files.paths()):
+                if f"/{name}".startswith(before) and f"/{name}" != before:
+                    yield Completion(f"/{name}", -len(before))
         typing = mentions.unfinished_mention(document.current_line_before_cursor)
         if typing is None:
             return

@@ -9,17 +9,17 @@ next message, with the same session.
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
 from handrail.headless import values
-from handrail.headless.chat import slash
+from handrail.headless.chat import requests, slash
 from handrail.headless.chat.console import Console
 from handrail.headless.chat.files import Files
 from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.client import Client
-from handrail.headless.commands.stage import ANSWER_TIMEOUT_S, STORE_TIMEOUT_S
+from handrail.headless.commands.stage import ANSWER_TIMEOUT_S
 from handrail.headless.commands.turn import CANCEL_TIMEOUT_S
 from handrail.headless.errors import HeadlessError, RequestRefusedError, ServerGoneError
 from handrail.headless.question import Question
@@ -29,7 +29,9 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 AGAIN = "Press Ctrl-C again, or Ctrl-D, to leave."
 RESTARTS = "Your next message starts the server again and continues the session."
-NO_SESSION = "No message has been sent in this chat yet."
+WAITS = "This waits until the turn has ended; Ctrl-C stops it."
+NO_SESSION = "No message has been sent in this session yet."
+LIMIT_OWN = 100  # of the project's commands, in the help
 
 
 @dataclass(kw_only=True)
@@ -74,6 +76,7 @@ class Conversation:
         self._beside = set[asyncio.Task[None]]()
         self._told_end: ServerGoneError | None = None
         self._is_stopping = False
+        self._can_cancel = False  # what is done can be cancelled, and is not a turn
         self._is_leaving = False
         self._may_leave = False  # the last thing that was pressed is a Ctrl-C at an empty line
 
@@ -89,7 +92,7 @@ class Conversation:
             return
         command = slash.parse(text)
         if isinstance(command, slash.Unknown):
-            self._spawn(self._send_own(text, command))
+            self._spawn(self._send_own(text))
         elif isinstance(command, slash.Command):
             self.show.said(text.strip())
             self._run_command(command)
@@ -103,13 +106,14 @@ class Conversation:
             self.show.said(text.rstrip())
             self._deliver(text)
 
-    async def _send_own(self, text: str, unknown: slash.Unknown) -> None:
+    async def _send_own(self, text: str) -> None:
         """Send a command that the project has; else say what is wrong with it."""
-        file = f".agents/commands/{slash.name_of(text)}.md"
-        if any(path == file or path.endswith(f"/{file}") for path in await self._files.paths()):
+        file, paths = slash.own_file(text), await self._files.paths()
+        wrong = slash.parse(text, slash.own_commands(paths))
+        if self._files.has(file) or any(path.endswith(f"/{file}") for path in paths):
             self._send_message(text)
-        else:
-            self.show.note(unknown.why)
+        elif isinstance(wrong, slash.Unknown):
+            self.show.note(wrong.why)
 
     def interrupt(self, has_begun: bool) -> bool:
         """Stop the turn, else clear the line, else leave when pressed twice; whether the line is cleared."""
@@ -187,7 +191,7 @@ class Conversation:
     def _run_command(self, command: slash.Command) -> None:
         match command.name:
             case "help":
-                self.show.line("\n".join(slash.help_lines()))
+                self._spawn(self._help())
             case "quit":
                 self.leave()
             case "cost":
@@ -198,16 +202,25 @@ class Conversation:
                 self._model(command.argument)
             case "stop":
                 self._spawn(self._stop_command(command.argument))
+            case "new":
+                self._queue(self._new, WAITS)
+            case "sessions":
+                self._queue(lambda: self._sessions(command.argument), WAITS)
+            case "review":
+                self._queue(lambda: self._review(command.argument), WAITS)
             case name:
-                self._look_back(name)
+                works = {"undo": self._undo, "checkpoints": self._checkpoints, "compact": self._compact}
+                self._queue(lambda: self._in_session(works[name]), WAITS)
 
-    def _look_back(self, name: str) -> None:
-        session = self.current.session
-        if session is None:
+    async def _in_session(self, work: Callable[[str], Awaitable[None]]) -> None:
+        if self.current.session is None:
             self.show.line(NO_SESSION)
-            return
-        work = self._undo if name == "undo" else self._checkpoints
-        self._queue(lambda: work(session), "This waits until the turn has ended; Ctrl-C stops it.")
+        else:
+            await work(self.current.session)
+
+    async def _help(self) -> None:
+        own = slash.own_commands(await self._files.paths())
+        self.show.line("\n".join(slash.help_lines(own[:LIMIT_OWN])))
 
     def _cost(self) -> None:
         if self.current.used is None:
@@ -241,6 +254,8 @@ class Conversation:
         self.console.refresh()
         if self._turn is not None:
             self._spawn(self._cancel(self._turn))
+        elif self._can_cancel and self._work is not None:
+            self._work.cancel()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._work = asyncio.create_task(self._guarded(work))
@@ -298,7 +313,7 @@ class Conversation:
             self.show.unsaved(await client.workspace.save_all())
         report = values.turn_report(json)
         self.current.used = report.used_by_session
-        self.show.report(report, undo="/undo")
+        self.show.report(report, in_chat=True)
         if turn.was_steered and report.state != "finished":
             self.show.line("  The model may not have read your last message: send it again.", DIM)
 
@@ -322,47 +337,51 @@ class Conversation:
         await asyncio.wait([work], timeout=CANCEL_TIMEOUT_S)
         self.console.close()
 
-    async def _stop_command(self, name: str) -> None:
-        """End a command that runs in the background; without a name, show all of them."""
-        session = self.current.session
-        if session is None:
-            self.show.line(NO_SESSION)
-            return
-        client = await self.server.client(session)
-        asked = ("stop", {"command": name}) if name else ("list", {"session": session})
-        json = await client.request(f"handrail/command/{asked[0]}", asked[1], timeout_s=STORE_TIMEOUT_S)
-        found = values.commands([json] if name else json)
-        for command, line, state in found:
-            self.show.line(f"{command}  {line}\n  {state}")
-        if not found:
-            self.show.line("No command runs in the background.")
+    async def _new(self) -> None:
+        """Have the next message begin another session."""
+        session, self.current.session, self.current.used = self.current.session, None, None
+        self.show.line("Your next message begins another session.")
+        if session is not None:
+            self.show.line(f"  continue the one before with: /sessions {session}", DIM)
 
-    async def _checkpoints(self, session: str) -> None:
-        client = await self.server.client(session)
-        found = await client.request(
-            "handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S
-        )
-        self.show.checkpoints(
-            [values.checkpoint(each) for each in (found if isinstance(found, list) else ())]
-        )
-
-    async def _undo(self, session: str) -> None:
-        """Take the last turn of the session back, whoever has begun it."""
-        client = await self.server.client(session)
-        known = await client.request(
-            "handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S
-        )
-        *_, last = values.turns(known) or [None]
-        if last is None:
-            self.show.line("There is no turn left to undo.")
+    async def _sessions(self, session: str) -> None:
+        """Show other sessions, or continue one."""
+        client = await self.server.client(self.current.session)
+        if not session:
+            await requests.list_sessions(client, self.current.session, self.show)
             return
-        wish = {"checkpoint": last.turn, "conversation": True}
-        json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
-        first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
-        self.show.line(f"Taken back: {first_line}")
-        self.show.restored(values.restore_report(json))
+        await requests.resume(client, session, self.show)
+        self.current.session, self.current.used = session, None
+
+    async def _review(self, argument: str) -> None:
+        client = await self.server.client(self.current.session)
+        await requests.review_changes(client, argument.split(), self.show)
         self.show.unsaved(await client.workspace.save_all())
         self._files.forget()
+
+    async def _compact(self, session: str) -> None:
+        client = await self.server.client(session)
+        self._can_cancel = True
+        try:
+            await requests.compact(client, session, self.show)
+        except asyncio.CancelledError:
+            self.show.note("Stopped: the conversation was not summarised.")
+            raise
+        finally:
+            self._can_cancel = False
+
+    async def _checkpoints(self, session: str) -> None:
+        await requests.list_checkpoints(await self.server.client(session), session, self.show)
+
+    async def _undo(self, session: str) -> None:
+        client = await self.server.client(session)
+        await requests.undo_turn(client, session, self.show)
+        self.show.unsaved(await client.workspace.save_all())
+        self._files.forget()
+
+    async def _stop_command(self, name: str) -> None:
+        client = await self.server.client(self.current.session)
+        await requests.stop_background(client, name, self.show)
 
 
 def _is_encodable(text: str) -> bool:

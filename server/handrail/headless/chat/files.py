@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 LIMIT = 50  # of what is offered at once
 
@@ -12,10 +13,12 @@ class Files:
 
     Args:
         listing: Gives their paths, relative to the workspace with `/`; slow, and run in a thread.
+        root: The workspace folder.
     """
 
-    def __init__(self, listing: Callable[[], Sequence[str]]) -> None:
+    def __init__(self, listing: Callable[[], Sequence[str]], root: Path) -> None:
         self._listing = listing
+        self._root = root
         self._known: asyncio.Task[Sequence[str]] | None = None
 
     async def paths(self) -> Sequence[str]:
@@ -23,6 +26,10 @@ class Files:
         if self._known is None:
             self._known = asyncio.create_task(asyncio.to_thread(self._listing))
         return await asyncio.shield(self._known)
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file, even one that ignore rules leave out of the list."""
+        return (self._root / path).is_file()
 
     def forget(self) -> None:
         """List them anew when they are needed next."""

@@ -2,15 +2,22 @@
 
 import difflib
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MODES = ("edit", "ask", "plan")
+LIMIT_NEAR = 5
+LIMIT_OWN = 20  # commands of the project's that are listed where none is like the one that was typed
 LIKE = 0.5  # of difflib: worth being named
 
 # Names with what they take, and what they do.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("undo", "", "take the last turn back: its changes to files, and the turn itself"),
     ("checkpoints", "", "list what can be taken back"),
+    ("review", "[keep|undo ID|all]", "show the changes that are pending, or keep or undo them"),
+    ("compact", "", "summarise the conversation so far to make room for more"),
+    ("new", "", "begin another session with the next message"),
+    ("sessions", "[ID]", "list earlier sessions, or continue one"),
     ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
     ("mode", "[edit|ask|plan]", "show what turns may do, or change it; ask and plan change nothing"),
     ("stop", "[ID]", "list the commands that run in the background, or end one"),
@@ -19,6 +26,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("quit", "", "leave; the command that continues the session is shown"),
 )
 NAMES = tuple(name for name, _, _ in COMMANDS)
+
+MENTIONS = (
+    '@path, @path:10-20, @"a path with blanks"',
+    "@diff, @problems, @session, @session:ID",
+)
 
 KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "send; while a turn runs, it reaches the model at its next step"),
@@ -29,7 +41,8 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Tab", "complete @path or /command; answer the question that waits"),
 )
 
-_COMMAND = re.compile(r"/([A-Za-z][A-Za-z-]*)?(?:[ \t]+(.*?))?\s*")
+_COMMAND = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)?(?:[ \t]+(.*?))?\s*")
+_OWN = re.compile(r"(?:[^/]+/)?\.agents/commands/((?:[\w-]+/)*[A-Za-z0-9][\w-]*)\.md")  # a project's
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +60,33 @@ class Unknown:
     why: str
 
 
-def parse(text: str) -> Command | Unknown | None:
-    """Read what was sent; None is a message for the model: such as `/usr is gone`, or several lines."""
+def parse(text: str, own: Sequence[str] = ()) -> Command | Unknown | None:
+    """
+    Read what was sent; None is a message for the model, such as `/usr/bin is full`, or several lines.
+
+    *own* are commands of the project's, which may be meant instead of an unknown one.
+    """
     found = _COMMAND.fullmatch(text.strip())
     if found is None or "\n" in text.strip():
         return None
     name, argument = (found[1] or "").lower(), found[2] or ""
     if name not in NAMES:
-        return Unknown(f"There is no command /{name}. {_nearest(name)}")
+        return Unknown(f"There is no command /{name}. {_nearest(name, own)}")
     if argument and not _takes(name):
         return Unknown(f"/{name} takes nothing after it.")
     return Command(name, argument)
 
 
-def name_of(text: str) -> str:
-    """What stands behind the `/` of a message, up to the first blank."""
-    return text.strip().removeprefix("/").partition(" ")[0]
+def own_commands(paths: Iterable[str]) -> list[str]:
+    """The names of the commands that a project with these files brings."""
+    found = (_OWN.fullmatch(path) for path in paths)
+    return sorted({each[1].replace("/", ":") for each in found if each is not None} - {*NAMES})
+
+
+def own_file(text: str) -> str:
+    """The file of the project's that says what a message means that begins with `/`."""
+    name, *_ = text.strip().removeprefix("/").split(maxsplit=1) or [""]
+    return f".agents/commands/{name.replace(':', '/')}.md"
 
 
 def mode_problem(mode: str) -> str:
@@ -74,24 +98,27 @@ def mode_problem(mode: str) -> str:
     return f"There is no mode {mode}. {hint}"
 
 
-def help_lines() -> list[str]:
-    """What there is, line by line, readable on a narrow terminal."""
+def help_lines(own: Iterable[str] = ()) -> list[str]:
+    """What there is, line by line, readable on a narrow terminal; *own* are commands of the project's."""
     lines = ["Commands:"]
     for name, takes, does in COMMANDS:
         lines += [f"  /{name}{' ' if takes else ''}{takes}", f"    {does}"]
+    for name in own:
+        lines += [f"  /{name}", "    send what the project's file of that name says"]
     lines += ["Keys:"]
     for key, does in KEYS:
         lines += [f"  {key}", f"    {does}"]
-    return [*lines, "A file that you name as @path is shown to the model."]
+    return [*lines, "Shown to the model:", *(f"  {each}" for each in MENTIONS)]
 
 
 def _takes(name: str) -> str:
     return next(takes for each, takes, _ in COMMANDS if each == name)
 
 
-def _nearest(name: str) -> str:
-    begun = [each for each in NAMES if name and each.startswith(name)]
-    near = begun or difflib.get_close_matches(name, NAMES, 2, LIKE)
+def _nearest(name: str, own: Sequence[str]) -> str:
+    known = (*NAMES, *own)
+    begun = [each for each in known if name and each.startswith(name)]
+    near = begun[:LIMIT_NEAR] or difflib.get_close_matches(name, known, 2, LIKE)
     if near:
         return f"Did you mean {' or '.join(f'/{each}' for each in near)}?"
-    return f"Commands are {', '.join(f'/{each}' for each in NAMES)}."
+    return f"Commands are {', '.join(f'/{each}' for each in (*NAMES, *own[:LIMIT_OWN]))}."

@@ -17,6 +17,7 @@ from handrail.headless.commands.stage import (
     client_of,
     on_stage,
 )
+from handrail.headless.show import Show
 
 LINE_END = re.compile("\r\n|\n|\r")
 Wish = dict[str, object]  # which changes, as the request's params have it
@@ -44,11 +45,11 @@ async def undo_changes(options: Options, wish: Wish) -> int:
 
 async def _list(options: Options, wish: Wish, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_ask(client, "list", wish))
+        json = await stage.interrupts.guard(ask(client, "list", wish))
     if options.as_json:
         stage.show.json(json)
         return ALL_LANDED
-    found = _read(json)
+    found = read(json)
     for each in found:
         stage.show.line(each.shown(stage.show.name))
     if not found:
@@ -59,7 +60,7 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
 async def _show(options: Options, wish: Wish, stage: Stage) -> int:
     ids = wish.pop("hunks", None)
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_ask(client, "list", wish))
+        json = await stage.interrupts.guard(ask(client, "list", wish))
     wanted = [each for each in json if not isinstance(ids, list) or each.get("id") in ids]
     missing = (
         [each for each in ids if each not in [one.get("id") for one in wanted]]
@@ -68,7 +69,7 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
     )
     if options.as_json:
         stage.show.json(wanted)
-    for each in _read(wanted) if not options.as_json else ():
+    for each in read(wanted) if not options.as_json else ():
         stage.show.line(each.shown(stage.show.name))
         stage.show.diff(each.diff)
     for each in missing:
@@ -78,37 +79,47 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
 
 async def _keep(options: Options, wish: Wish, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_ask(client, "keep", wish))
+        json = await stage.interrupts.guard(ask(client, "keep", wish))
     if options.as_json:
         stage.show.json(json)
     else:
-        _tell(stage, "kept", values.texts("ReviewKept", json, "hunks"))
+        tell_kept(stage.show, json)
     return ALL_LANDED
 
 
 async def _undo(options: Options, wish: Wish, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_ask(client, "undo", wish))
+        json = await stage.interrupts.guard(ask(client, "undo", wish))
         stands = client.workspace.is_dirty
-    conflicts = json.get("conflicts", [])
     if options.as_json:
         stage.show.json(json)
     else:
-        _tell(stage, "undone", values.texts("ReviewUndone", json, "hunks"))
-        for each in conflicts:
-            stage.show.line(f"conflict   {each['hunk']}  {stage.show.name(each['uri'])}: {each['reason']}")
-            stage.show.diff(_diff(each["now"], each["before"]))
-    return SOMETHING_FAILED if conflicts or stands else ALL_LANDED
+        tell_undone(stage.show, json)
+    return SOMETHING_FAILED if json.get("conflicts") or stands else ALL_LANDED
 
 
-def _tell(stage: Stage, what: str, hunks: Sequence[str]) -> None:
+def tell_kept(show: Show, json: Any) -> None:
+    """Show which changes were kept."""
+    _tell(show, "kept", values.texts("ReviewKept", json, "hunks"))
+
+
+def tell_undone(show: Show, json: Any) -> None:
+    """Show which changes were undone, and which could not be."""
+    _tell(show, "undone", values.texts("ReviewUndone", json, "hunks"))
+    for each in json.get("conflicts", []):
+        show.line(f"conflict   {each['hunk']}  {show.name(each['uri'])}: {each['reason']}")
+        show.diff(_diff(each["now"], each["before"]))
+
+
+def _tell(show: Show, what: str, hunks: Sequence[str]) -> None:
     for each in hunks:
-        stage.show.line(f"{what:10} {each}")
+        show.line(f"{what:10} {each}")
     if not hunks:
-        stage.show.line(f"Nothing was {what}.")
+        show.line(f"Nothing was {what}.")
 
 
-async def _ask(client: Client, about: str, params: Wish) -> Any:
+async def ask(client: Client, about: str, params: Wish) -> Any:
+    """Ask the server to `list`, `keep` or `undo` changes."""
     return await client.request(f"handrail/review/{about}", params, timeout_s=STORE_TIMEOUT_S)
 
 
@@ -174,7 +185,8 @@ def _rows(text: str) -> list[str]:
     return rows if rows[-1] else rows[:-1]
 
 
-def _read(json: Any) -> list[Hunk]:
+def read(json: Any) -> list[Hunk]:
+    """Pending changes, as the server lists them."""
     return [
         Hunk(
             id=values.text("Hunk", each, "id"),

@@ -1,10 +1,14 @@
-"""List sessions, take one up again, fork, rename or delete one."""
+"""List sessions, take one up again, fork, summarise, rename or delete one."""
 
 from __future__ import annotations
 
+import asyncio
+
+from handrail.agent import compacting
 from handrail.lsp import convert, protocol
 from handrail.lsp.features import configuration
 from handrail.lsp.state import State, Wrong
+from handrail.ports import HandrailError
 
 
 async def list_(state: State, params: protocol.SessionListParams) -> list[protocol.SessionInfo]:
@@ -26,6 +30,30 @@ async def fork(state: State, params: protocol.SessionForkParams) -> protocol.Ses
     """Begin a new session with the conversation up to the end of a turn."""
     await configuration.settled(state)
     return protocol.SessionForkResult(session=await state.host.fork(params.session, params.turn))
+
+
+async def compact(state: State, params: protocol.SessionCompactParams) -> protocol.SessionCompacted:
+    """Summarise all but the latest part of a conversation."""
+    await configuration.settled(state)
+    if params.session in state.host.sessions:
+        await state.host.catch_up(params.session)
+    else:
+        await state.host.resume(params.session)
+    before, after = await summarised(state, params.session) or (None, None)
+    return protocol.SessionCompacted(before=before, after=after)
+
+
+async def summarised(state: State, session: str) -> tuple[int, int] | None:
+    """As `compacting.compact`, shown as progress that the user can stop. Raises HandrailError."""
+    with state.slow("Summarising the conversation") as slow:
+        work = asyncio.ensure_future(compacting.compact(state.host, session))
+        slow.work = work
+        try:
+            return await work
+        except asyncio.CancelledError:
+            if slow.is_stopped:
+                raise HandrailError("Stopped. The conversation was not summarised.") from None
+            raise
 
 
 async def rename(state: State, params: protocol.SessionRenameParams) -> None:

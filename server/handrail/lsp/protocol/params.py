@@ -220,6 +220,32 @@ class SessionForkResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCompactParams:
+    """
+    The session whose conversation to summarise.
+
+    Attributes:
+        session: The session's id.
+    """
+
+    session: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCompacted:
+    """
+    The result of summarising a conversation.
+
+    Attributes:
+        before: About how many tokens the conversation had; null if there is too little to summarise.
+        after: About how many tokens it has now; null if there is too little to summarise.
+    """
+
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRenameParams:
     """
     The session's new title.

@@ -36,6 +36,8 @@ from handrail.lsp.protocol.params import (
     ModelForgetParams,
     ModelInfo,
     ModelListParams,
+    SessionCompacted,
+    SessionCompactParams,
     SessionDeleteParams,
     SessionForkParams,
     SessionForkResult,
@@ -178,6 +180,12 @@ SESSION_FORK = Request(
     result=SessionForkResult,
     does="Copies a session up to the end of a turn into a new session.",
 )
+SESSION_COMPACT = Request(
+    name="session.compact",
+    params=SessionCompactParams,
+    result=SessionCompacted,
+    does="Summarises all but the latest part of a conversation, so that the model has room again.",
+)
 SESSION_RENAME = Request(
     name="session.rename",
     params=SessionRenameParams,
@@ -300,6 +308,7 @@ REQUESTS = (
     SESSION_LIST,
     SESSION_RESUME,
     SESSION_FORK,
+    SESSION_COMPACT,
     SESSION_RENAME,
     SESSION_DELETE,
     FAILURE_LIST,

@@ -10,6 +10,8 @@ from handrail.lsp.features import configuration, review_page, turn
 from handrail.lsp.features.chat import mentioned, own_commands
 from handrail.lsp.state import State, Wrong
 
+LIMIT_TOLD = 10  # of what is wrong with a message, each in a message of its own
+
 
 async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
     """As `turn.start`, with all that the prompt names with an `@`; names that stand for nothing are told."""
@@ -32,6 +34,7 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
     if not params.text.strip():
         raise Wrong("params.text must not be empty.")
     session = state.host.turns.known(params.turn).session
+    await _refuse_commands(state, params.text)
     found = await mentioned.pointed_at(state, params.text, session)
     state.host.steer(params.turn, await turn.said(state, params.text, found.context, found.excerpts))
     _tell(state, found)
@@ -54,16 +57,17 @@ async def _with_mentions(
 async def _refuse_commands(state: State, prompt: str) -> None:
     """Keep what is meant as a command from the model, but for those of the project. Raises Wrong."""
     command = slash.parse(prompt)
-    if command is None or (isinstance(command, str) and await own_commands.named(state, prompt) is not None):
-        return
     if isinstance(command, str):
-        raise Wrong(command)
-    raise Wrong(
-        f"`/{command.name}` is a command of conversations, and no prompt for the model. Send it in a "
-        "conversation, with handrail.chat.send or handrail.chat.say."
-    )
+        await own_commands.expect(state, prompt)
+    elif command is not None:
+        raise Wrong(
+            f"`/{command.name}` is a command of conversations, and not a prompt for the model. Send it in a "
+            "conversation, with handrail.chat.send or handrail.chat.say, or in `handrail chat`."
+        )
 
 
 def _tell(state: State, found: mentioned.Pointed) -> None:
-    for problem in found.problems:
+    for problem in found.problems[:LIMIT_TOLD]:
         state.say(problem)
+    if more := len(found.problems[LIMIT_TOLD:]):
+        state.say(f"{more} more names of the message stand for nothing, or are not shown to the model.")

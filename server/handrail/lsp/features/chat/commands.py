@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import get_args
 
-from handrail.agent import compacting
 from handrail.agent.chat import slash
 from handrail.agent.chat.slash import Command
 from handrail.agent.chat.view import Answer
@@ -16,7 +15,7 @@ from handrail.core.checkpoint import Checkpoint
 from handrail.core.conversation.prompt import Mode
 from handrail.lsp import chosen, protocol, settings
 from handrail.lsp.chat.page import ChatPage
-from handrail.lsp.features import checkpoint, review_page, turn
+from handrail.lsp.features import checkpoint, review_page, session, turn
 from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State, Wrong
@@ -48,8 +47,7 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
 
 
 async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
-    with state.slow("Summarising the conversation"):
-        found = await compacting.compact(state.host, page.session)
+    found = await session.summarised(state, page.session)
     if found is None:
         return ["There is too little to summarise yet."]
     before, after = found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,7 +21,10 @@ from handrail.lsp.features.chat import earlier, own_commands
 from handrail.lsp.state import State
 
 LIMIT_PROBLEMS = 50
+LIMIT_UNKNOWN = 5  # names that are listed
+LIKE = 0.8  # of difflib: worth being named
 LIMIT_OFFERED = 100
+MISSING = "is not shown to the model: there is no such file."
 TRIGGERS = ("@", "/", '"')
 
 
@@ -51,6 +55,9 @@ async def pointed_at(state: State, text: str, session: str | None = None) -> Poi
     if (command := await own_commands.named(state, text)) is not None:
         found.excerpts.append(command.excerpt)
         body = command.text
+    elif why := slash.why_sent(text):
+        found.problems.append(why)
+    unknown = list[str]()
     for each in dict.fromkeys((*mentions.mentions(text), *mentions.mentions(body))):
         if (other := OTHERS.get(each.full)) is not None:
             why = await other(state, found)
@@ -58,9 +65,25 @@ async def pointed_at(state: State, text: str, session: str | None = None) -> Poi
             why = await _session(state, each.full, session, found)
         else:
             why = await _document(state, each, found)
+            if why == MISSING and not each.is_path:
+                unknown.append(each.full)
+                continue
         if why:
             found.problems.append(f"@{surfaces.line(each.full)} {why}")
+    if unknown:
+        found.problems.append(_unknown(unknown))
     return found
+
+
+def _unknown(names: Sequence[str]) -> str:
+    """What is said of words with an `@` that may also be names of people, or of the code's."""
+    near = (difflib.get_close_matches(each.lower(), mentions.NAMES, 1, LIKE) for each in names)
+    meant = [f"@{each}" for each in dict.fromkeys(each for found in near for each in found)]
+    listed = ", ".join(f"@{surfaces.line(each)}" for each in names[:LIMIT_UNKNOWN])
+    if more := len(names[LIMIT_UNKNOWN:]):
+        listed += f" and {more} more"
+    hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+    return f"{listed}: there is no such file, so only the name was sent to the model.{hint}"
 
 
 async def _document(state: State, named: Mention, found: Pointed) -> str:
@@ -76,7 +99,7 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
         if not isinstance(await state.editor.read(place.uri), Failure):
             found.context.append(protocol.TurnContext(uri=place.uri, range=range_))
             return ""
-    return await _why(state, named.name) if named.is_path else ""
+    return await _why(state, named.name)
 
 
 _HIDDEN = {
@@ -95,8 +118,7 @@ async def _why(state: State, path: str) -> str:
     problem = await state.editor.read(place.uri)
     if not isinstance(problem, Failure):
         return ""
-    is_missing = problem.code is Code.NO_SUCH_FILE
-    return f"is not shown to the model: {'there is no such file.' if is_missing else problem.message}"
+    return MISSING if problem.code is Code.NO_SUCH_FILE else f"is not shown to the model: {problem.message}"
 
 
 async def _selection(state: State, found: Pointed) -> str:

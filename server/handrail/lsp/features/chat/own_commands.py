@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from handrail.agent.chat import slash
 from handrail.core.conversation.message import Excerpt
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
@@ -48,6 +49,13 @@ async def named(state: State, message: str) -> OwnCommand | None:
         if text is not None:
             return OwnCommand(name=name, path=path, text=_filled(text, arguments))
     return None
+
+
+async def expect(state: State, message: str) -> None:
+    """Make sure that the project has the command that a message begins with. Raises Wrong."""
+    if await named(state, message) is None:
+        own = [name for name, _ in await names(state)]
+        raise Wrong(str(slash.parse(message, own)))
 
 
 async def _read(state: State, path: str, problem: str) -> str | None:

@@ -108,8 +108,8 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         command = None if surfaces.is_blank(text) else slash.parse(text)
         if isinstance(command, slash.Command):
             return await _ran(state, page, command, sent)
-        if command is not None and await own_commands.named(state, text) is None:
-            raise Wrong(command)
+        if command is not None:
+            await own_commands.expect(state, text)
         if (changed := page.changed_message()) is not None:
             raise _offered(state, page, changed)
         if surfaces.is_blank(text):

@@ -51,8 +51,8 @@ async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid
         command = slash.parse(text)
         if isinstance(command, slash.Command):
             return await _run(state, page, command)
-        if command is not None and await own_commands.named(state, text) is None:
-            raise Wrong(command)
+        if command is not None:
+            await own_commands.expect(state, text)
         begun = await _begun(state, page, text, params)
     page.changed()
     return protocol.ChatSaid(session=page.session, turn=begun.turn)

@@ -1,0 +1,114 @@
+"""
+The commands of a chat that the server carries out: what they ask it, and how the answer is shown.
+
+Each takes a running server. What is typed, when a command may run, and what a session is stay outside.
+"""
+
+from collections.abc import Sequence
+
+from handrail.headless import values
+from handrail.headless.client import Client
+from handrail.headless.commands import review
+from handrail.headless.commands.stage import STORE_TIMEOUT_S
+from handrail.headless.show import DIM, Show
+
+LIMIT_SESSIONS = 20
+LIMIT_CHANGES = 50  # that are shown with their rows
+LIMIT_ROWS = 40  # of one change
+ALL = "all"
+REVIEW_WISHES = ("keep", "undo")
+HOW_TO_REVIEW = "Keep or undo them with: /review keep|undo all, or with the ids of some of them."
+HOW_TO_CONTINUE = "Continue one with: /sessions ID"
+
+
+async def stop_background(client: Client, name: str, show: Show) -> None:
+    """End a command that runs in the background; without a name, show all of them."""
+    asked = ("stop", {"command": name}) if name else ("list", dict[str, str]())
+    json = await client.request(f"handrail/command/{asked[0]}", asked[1], timeout_s=STORE_TIMEOUT_S)
+    found = values.commands([json] if name else json)
+    for command, line, state in found:
+        show.line(f"{command}  {line}\n  {state}")
+    if not found:
+        show.line("No command runs in the background.")
+
+
+async def list_checkpoints(client: Client, session: str, show: Show) -> None:
+    """Show what turns of a session can be taken back."""
+    found = await client.request("handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S)
+    show.checkpoints([values.checkpoint(each) for each in (found if isinstance(found, list) else ())])
+
+
+async def undo_turn(client: Client, session: str, show: Show) -> None:
+    """Take the last turn of a session back, whoever has begun it."""
+    *_, last = await _turns(client, session) or [None]
+    if last is None:
+        show.line("There is no turn left to undo.")
+        return
+    wish = {"checkpoint": last.turn, "conversation": True}
+    json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
+    first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
+    show.line(f"Taken back: {first_line}")
+    show.restored(values.restore_report(json))
+
+
+async def resume(client: Client, session: str, show: Show) -> None:
+    """Take a session up again, and show where it is."""
+    turns = await _turns(client, session)
+    show.line(f"session {session}, turns so far: {len(turns)}")
+    show.turns(turns[-1:])
+
+
+async def _turns(client: Client, session: str) -> tuple[values.Turn, ...]:
+    known = await client.request("handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S)
+    return values.turns(known)
+
+
+async def list_sessions(client: Client, current: str | None, show: Show) -> None:
+    """Show the newest sessions of the workspace but the current one."""
+    asked = {"limit": LIMIT_SESSIONS + 1}
+    found = values.sessions(await client.request("handrail/session/list", asked, timeout_s=STORE_TIMEOUT_S))
+    others = [each for each in found if each.session != current][:LIMIT_SESSIONS]
+    if not others:
+        show.line("There is no other session in this workspace.")
+        return
+    show.sessions(others, has_more=False)
+    show.line(f"  {HOW_TO_CONTINUE}", DIM)
+
+
+async def compact(client: Client, session: str, show: Show) -> None:
+    """Have all but the latest part of a session summarised; this asks the model, which may take long."""
+    show.line("Summarising the conversation. Ctrl-C stops that.", DIM)
+    json = await client.request("handrail/session/compact", {"session": session}, timeout_s=None)
+    found = values.compacted(json)
+    if found is None:
+        show.line("There is too little to summarise yet.")
+    else:
+        show.line(f"Summarised for the model: from about {found[0]:,} tokens to {found[1]:,}.")
+
+
+async def review_changes(client: Client, words: Sequence[str], show: Show) -> None:
+    """Show the changes that are pending; or keep or undo those that are named."""
+    wish, *named = words or [""]
+    if not wish:
+        await _show_changes(client, show)
+    elif wish not in REVIEW_WISHES or not named:
+        show.note(f"/review takes nothing after it, or what to do with which changes. {HOW_TO_REVIEW}")
+    else:
+        asked: review.Wish = {"all": True} if named == [ALL] else {"hunks": [*named]}
+        if wish == "keep":
+            review.tell_kept(show, await review.ask(client, "keep", asked))
+        else:
+            review.tell_undone(show, await review.ask(client, "undo", asked))
+
+
+async def _show_changes(client: Client, show: Show) -> None:
+    found = review.read(await review.ask(client, "list", {}))
+    for each in found[:LIMIT_CHANGES]:
+        show.line(each.shown(show.name))
+        rows = each.diff.split("\n")
+        show.diff("\n".join(rows[:LIMIT_ROWS]))
+        if cut := rows[LIMIT_ROWS:]:
+            show.line(f"  … {len(cut)} more lines: handrail review show {each.id}", DIM)
+    if left_out := found[LIMIT_CHANGES:]:
+        show.line(f"… {len(left_out)} more changes: handrail review list", DIM)
+    show.line(f"  {HOW_TO_REVIEW}" if found else "No change is pending.", DIM if found else "")
