@@ -175,7 +175,7 @@ async def undo(repo: ShadowRepo, turn: str) -> None:
     before, after = Text.parse(each.before.raw), Text.parse(each.after.raw)
     assert isinstance(before, Text)
     assert isinstance(after, Text)
-    back = PlannedHunk(number=None, tier=Tier.SAFE, edits=edit.between(after.content, before.content))
+    back = PlannedHunk(number=None, tier=Tier.SAFE, edits=edit.edits_between(after.content, before.content))
     await Disk().apply([Update(uri=each.uri, base=after, hunks=(back,))], "undo")
 
 

@@ -127,7 +127,7 @@ def _told(asked: Request, done: Reply) -> None:
     text = Text.parse(asked.before)
     for each in plan.plan(text, asked.hunks) if isinstance(text, Text) else ():
         if isinstance(each.result, PlannedHunk):
-            diff.unified(asked.path, text, each.result.edits)
+            diff.unified_diff(asked.path, text, each.result.edits)
         else:
             _chosen(text, each.hunk, each.result)
 

@@ -26,7 +26,7 @@ from handrail.core.documents.change import (
     Tier,
     Update,
 )
-from handrail.core.documents.edit import between
+from handrail.core.documents.edit import edits_between
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code
 from handrail.ports import Checkpoints, Document, Editor
@@ -81,7 +81,7 @@ def update(path: Path, base: Text, *wanted: tuple[str, str]) -> Update:
     hunks = []
     for number, (old, new) in enumerate(wanted, 1):
         assert base.content.count(old) == 1
-        edits = between(base.content, base.content.replace(old, new))
+        edits = edits_between(base.content, base.content.replace(old, new))
         hunks.append(PlannedHunk(number=number, tier=Tier.SAFE, edits=edits))
     return Update(uri=uri_of(path), base=base, hunks=tuple(hunks))
 

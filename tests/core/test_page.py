@@ -28,11 +28,11 @@ TOP, ONE, TWO = part("top", "# Review", ""), part("one", *HUNK), part("two", *HU
 
 
 def shown(*parts: Part) -> Page:
-    return pages.updated(Page(), parts)
+    return pages.update(Page(), parts)
 
 
 def typed(page: Page, text: str) -> Page:
-    return page_reading.observed(page, split_lines(text))
+    return page_reading.observe(page, split_lines(text))
 
 
 def remarks(page: Page) -> list[tuple[str, str]]:
@@ -41,10 +41,10 @@ def remarks(page: Page) -> list[tuple[str, str]]:
 
 def brought(page: Page, *parts: Part) -> Page:
     """The page with these parts, as the edits make it in the editor."""
-    now = pages.updated(page, parts)
+    now = pages.update(page, parts)
     text = apply(page.text, pages.edits(page, now))
     assert text == now.text
-    return page_reading.observed(now, split_lines(text))
+    return page_reading.observe(now, split_lines(text))
 
 
 def test_what_is_written_below_a_part_belongs_to_it() -> None:
@@ -77,7 +77,7 @@ def test_a_part_that_goes_stays_while_something_is_written_below_it() -> None:
     page = typed(shown(TOP, ONE, TWO), shown(TOP, ONE).text + "Why?\n" + shown(TWO).text)
     page = brought(page, TOP, TWO)
     assert page.text == shown(TOP, ONE).text + "Why?\n" + shown(TWO).text
-    assert brought(on_page.without(page, on_page.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
+    assert brought(on_page.remove_remarks(page, on_page.remarks(page)), TOP, TWO).text == shown(TOP, TWO).text
 
 
 def test_a_part_of_which_only_a_line_is_left_that_was_typed_over_returns() -> None:
@@ -168,10 +168,10 @@ def test_a_formatter_writes_nothing() -> None:
 )
 def test_another_layout_is_nothing_of_the_users(ours: str, theirs: str) -> None:
     part = Part(key="x", rows=tuple(split_lines(ours)))
-    page = pages.updated(Page(), [part])
+    page = pages.update(Page(), [part])
     now = page_reading.likest([page], split_lines(theirs))
     assert [line for line in now.lines if line.part is None and line.text.strip()] == []
-    assert pages.updated(now, [part]).text.replace("\n\n", "\n") == ours.replace("\n\n", "\n")
+    assert pages.update(now, [part]).text.replace("\n\n", "\n") == ours.replace("\n\n", "\n")
 
 
 def test_a_last_line_without_an_end_gets_one_when_ours_follows() -> None:

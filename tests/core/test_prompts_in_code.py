@@ -14,8 +14,8 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.in_code import syntax
-from handrail.core.documents.in_code.prompts import Prompt, at, prompts
-from handrail.core.documents.in_code.removal import SentPrompt, removed, with_removals
+from handrail.core.documents.in_code.prompts import Prompt, prompts, prompts_at
+from handrail.core.documents.in_code.removal import SentPrompt, removal_edit, with_removals
 from handrail.core.documents.in_code.syntax import BY_NAME
 from handrail.core.documents.in_code.typed import TypedPrompts
 from handrail.core.documents.text import Text
@@ -199,7 +199,7 @@ def test_what_is_found_is_in_order_and_in_its_rows(pieces: list[str], name: str)
 
 
 def sent(content: str, row: int = 0, name: str = "py") -> SentPrompt:
-    (prompt,) = at(prompts(content, "", f"a.{name}"), row, row)
+    (prompt,) = prompts_at(prompts(content, "", f"a.{name}"), row, row)
     return SentPrompt(identity="a", content=content, prompt=prompt, language="", path=f"a.{name}")
 
 
@@ -217,7 +217,7 @@ def sent(content: str, row: int = 0, name: str = "py") -> SentPrompt:
 )
 def test_a_comment_goes_with_its_rows_or_alone(name: str, before: str, after: str) -> None:
     row = next(each.first for each in prompts(before, "", f"a.{name}"))
-    gone = removed(sent(before, row, name), before)
+    gone = removal_edit(sent(before, row, name), before)
     assert gone is not None
     assert edit.apply(before, [gone]) == after
 
@@ -227,12 +227,12 @@ def test_a_comment_goes_with_its_rows_or_alone(name: str, before: str, after: st
     ["a\n# handrail: y\nb\n", "a\nb\n", "a\nx  # handrail: x\nb\n", "a\n# handrail: x\n# more\nb\n", ""],
 )
 def test_what_reads_otherwise_stays(now: str) -> None:
-    assert removed(sent("a\n# handrail: x\nb\n", 1), now) is None
+    assert removal_edit(sent("a\n# handrail: x\nb\n", 1), now) is None
 
 
 def test_of_equal_comments_the_one_that_was_sent_goes() -> None:
     content = "# handrail: x\na\n# handrail: x\nb\n"
-    gone = removed(sent(content, 2), f"zero\n{content}")
+    gone = removal_edit(sent(content, 2), f"zero\n{content}")
     assert gone is not None
     assert edit.apply(f"zero\n{content}", [gone]) == "zero\n# handrail: x\na\nb\n"
 
@@ -265,43 +265,43 @@ def found(*texts: str) -> Sequence[Prompt]:
 
 
 def waits(known: TypedPrompts, *texts: str) -> list[str]:
-    return [each.text for each in known.waiting(found(*texts))]
+    return [each.text for each in known.unsent_prompts(found(*texts))]
 
 
 def test_what_was_there_is_not_typed_even_if_it_is_typed_in() -> None:
     known = TypedPrompts()
-    known.opened(found("there"))
-    known.changed(found("there!"), is_typed=True)
-    known.changed(found("new", "there!"), is_typed=True)
+    known.on_open(found("there"))
+    known.on_change(found("there!"), is_typed=True)
+    known.on_change(found("new", "there!"), is_typed=True)
     assert waits(known, "new", "there!") == ["new"]
 
 
 def test_what_comes_with_another_state_of_the_file_is_not_typed() -> None:
     known = TypedPrompts()
-    known.changed(found("theirs"), is_typed=False)
-    known.changed(found("theirs", "mine"), is_typed=True)
-    known.changed(found("theirs", "mine, to the end"), is_typed=False)
+    known.on_change(found("theirs"), is_typed=False)
+    known.on_change(found("theirs", "mine"), is_typed=True)
+    known.on_change(found("theirs", "mine, to the end"), is_typed=False)
     assert waits(known, "theirs", "mine, to the end") == ["mine, to the end"]
-    known.changed(found("theirs", "quite another"), is_typed=False)
+    known.on_change(found("theirs", "quite another"), is_typed=False)
     assert waits(known, "theirs", "quite another") == []
 
 
 def test_what_the_agent_writes_is_not_typed_even_in_a_prompt_of_the_users() -> None:
     known = TypedPrompts()
-    known.changed(found("mine"), is_typed=True)
-    known.wrote(found("mine, and theirs", "theirs"))
-    known.changed(found("mine, and theirs", "theirs"), is_typed=True)
+    known.on_change(found("mine"), is_typed=True)
+    known.expect(found("mine, and theirs", "theirs"))
+    known.on_change(found("mine, and theirs", "theirs"), is_typed=True)
     assert waits(known, "mine, and theirs", "theirs") == []
 
 
 def test_what_was_sent_is_not_sent_again_unless_it_is_typed_anew() -> None:
     known = TypedPrompts()
-    known.changed(found("x"), is_typed=True)
+    known.on_change(found("x"), is_typed=True)
     known.send("x")
-    known.changed(found(), is_typed=True)
-    known.changed(found("x"), is_typed=True)  # the editor's undo
+    known.on_change(found(), is_typed=True)
+    known.on_change(found("x"), is_typed=True)  # the editor's undo
     assert waits(known, "x") == []
-    known.changed(found(), is_typed=True)
+    known.on_change(found(), is_typed=True)
     for text in ("y", "x"):  # key by key
-        known.changed(found(text), is_typed=True)
+        known.on_change(found(text), is_typed=True)
     assert waits(known, "x") == ["x"]

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import standing
+from handrail.core.documents.readback import which_stand
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import notations, reply
@@ -143,7 +143,7 @@ def test_lines_are_the_text(content: str) -> None:
 @quick
 @given(documents(), documents())
 def test_the_difference_of_two_texts_makes_one_of_the_other(old: str, new: str) -> None:
-    edits = edit.between(old, new)
+    edits = edit.edits_between(old, new)
     assert edit.apply(old, edits) == new
     assert all(one.span.end <= other.span.start for one, other in pairwise(edits))
     assert not splits_a_pair(old, edits)
@@ -153,7 +153,7 @@ def test_the_difference_of_two_texts_makes_one_of_the_other(old: str, new: str) 
 @given(documents(), documents())
 def test_edits_by_lines_come_to_the_same_and_need_no_column(old: str, new: str) -> None:
     text = Text(old)
-    edits = edit.by_lines(text, edit.between(old, new))
+    edits = edit.by_lines(text, edit.edits_between(old, new))
     assert edit.apply(old, edits) == new
     assert all(each.span.start in text.starts for each in edits)
     assert all(each.span.end in (*text.starts, len(old)) for each in edits)
@@ -172,7 +172,7 @@ def test_rows_outside_the_blocks_are_equal(before: list[str], after: list[str]) 
 @given(st.data())
 def test_rebase_keeps_what_was_typed(data: st.DataObject) -> None:
     base = data.draw(documents())
-    planned = edit.between(base, data.draw(documents()))
+    planned = edit.edits_between(base, data.draw(documents()))
     places = data.draw(st.lists(st.integers(0, len(base)), max_size=4))
     places = [at for at in places if base[at - 1 : at + 1] != "\r\n" or not at]
     now = base
@@ -193,11 +193,11 @@ def test_what_the_user_does_elsewhere_does_not_disturb_ours(data: st.DataObject)
     base = data.draw(distinct())
     ours = data.draw(changes(base))
     text = Text(base.content)
-    edits = edit.between(base.content, changed(base, ours))
+    edits = edit.edits_between(base.content, changed(base, ours))
     with_ours, without = users(data, base, ours)
-    assert all(standing(text, edits, with_ours))
+    assert all(which_stand(text, edits, with_ours))
     assume(edits)
-    assert not any(standing(text, edits, without))
+    assert not any(which_stand(text, edits, without))
 
 
 def users(data: st.DataObject, base: Lines, ours: dict[int, list[str]]) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.core.review.document import Reviewed, kept, landed, observed, undone
+from handrail.core.review.document import Reviewed, add_agent_edit, keep, observe, undo_pending
 
 BEFORE, AFTER = "abcdefgh", "abXYefgZ"
 
@@ -24,7 +24,7 @@ def shown(document: Reviewed) -> str:
 def agent(document: Reviewed, now: str, turn: str = "t1") -> Reviewed:
     """The document after the agent has made it *now*."""
     names = iter(f"{turn}.{number}" for number in range(10))
-    return landed(document, document.rows, rows(now), (turn, "c"), lambda: next(names))
+    return add_agent_edit(document, document.rows, rows(now), (turn, "c"), lambda: next(names))
 
 
 def reviewed() -> Reviewed:
@@ -45,58 +45,58 @@ FIRST, SECOND = ("t1.0", "cd", "XY"), ("t1.1", "h", "Z")
 
 @pytest.mark.parametrize("back", [BEFORE, "abcdefgZ", "abXYefgh"])
 def test_an_undo_and_a_redo_of_the_editor_bring_back_what_was_pending(back: str) -> None:
-    document = observed(reviewed(), rows(back))
+    document = observe(reviewed(), rows(back))
     assert told(document) == [each for each in (FIRST, SECOND) if each[2] in back]
-    assert told(observed(document, rows(AFTER))) == [FIRST, SECOND]
+    assert told(observe(document, rows(AFTER))) == [FIRST, SECOND]
 
 
 def test_our_undo_is_pending_again_once_the_editor_undoes_it() -> None:
-    result = undone(reviewed(), frozenset(["t1.0"]))
+    result = undo_pending(reviewed(), frozenset(["t1.0"]))
     assert (shown(result.document), told(result.document)) == ("abcdefgZ", [SECOND])
-    assert told(observed(result.document, rows(AFTER))) == [FIRST, SECOND]
+    assert told(observe(result.document, rows(AFTER))) == [FIRST, SECOND]
 
 
 def test_what_was_kept_stays_kept_whatever_the_editor_undoes() -> None:
-    document = undone(reviewed(), frozenset(["t1.1"])).document
-    document = kept(document, frozenset(["t1.0"]))
+    document = undo_pending(reviewed(), frozenset(["t1.1"])).document
+    document = keep(document, frozenset(["t1.0"]))
     assert told(document) == []
-    document = observed(document, rows(AFTER))
+    document = observe(document, rows(AFTER))
     assert told(document) == [SECOND], "pending again; the other one was kept"
-    document = observed(observed(document, rows(BEFORE)), rows(AFTER))
+    document = observe(observe(document, rows(BEFORE)), rows(AFTER))
     assert told(document) == [SECOND]
 
 
 def test_typing_in_what_was_restored_is_not_taken_for_what_was_there_before_the_restore() -> None:
-    document = observed(agent(agent(reviewed(), "abXefgZ", "t2"), "abXefgZ"), rows(AFTER))
+    document = observe(agent(agent(reviewed(), "abXefgZ", "t2"), "abXefgZ"), rows(AFTER))
     assert told(document) == [FIRST, SECOND]
-    document = observed(document, rows("abX-YefgZ"))
+    document = observe(document, rows("abX-YefgZ"))
     assert told(document) == [("t1.0", "cd", "X-Y"), SECOND]
     assert document.hunks[0].turns == ("t1",)
 
 
 def test_what_comes_back_was_moved_by_typing_above() -> None:
-    document = observed(reviewed(), rows("ab" + "ef" + "gZ"))
+    document = observe(reviewed(), rows("ab" + "ef" + "gZ"))
     assert told(document) == [SECOND]
-    document = observed(document, rows("ab" + "ef" + "g1Z"))
-    document = observed(document, rows("0ab" + "ef" + "g1Z"))
-    assert told(observed(document, rows("0ab" + "XY" + "ef" + "g1Z"))) == [FIRST, SECOND]
+    document = observe(document, rows("ab" + "ef" + "g1Z"))
+    document = observe(document, rows("0ab" + "ef" + "g1Z"))
+    assert told(observe(document, rows("0ab" + "XY" + "ef" + "g1Z"))) == [FIRST, SECOND]
 
 
 def test_a_restore_of_the_second_of_two_turns_leaves_the_hunk_of_the_first() -> None:
     document = agent(reviewed(), "abXVefgZ", "t2")
     (first, _) = document.hunks
     assert first.turns == ("t1", "t2")
-    document = observed(document, rows(AFTER))
+    document = observe(document, rows(AFTER))
     assert told(document) == [FIRST, SECOND]
     assert document.hunks[0].turns == ("t1",)
-    again = observed(document, rows("abXVefgZ"))
+    again = observe(document, rows("abXVefgZ"))
     assert again.hunks[0].turns == ("t1", "t2"), "restoring the restore brings it back"
 
 
 def test_rewritten_as_a_whole_it_is_the_users_until_that_is_undone() -> None:
-    document = observed(reviewed(), rows("ab12efgZ"))
+    document = observe(reviewed(), rows("ab12efgZ"))
     assert told(document) == [SECOND]
-    assert told(observed(document, rows(AFTER))) == [FIRST, SECOND]
+    assert told(observe(document, rows(AFTER))) == [FIRST, SECOND]
 
 
 @settings(max_examples=200, deadline=None)
@@ -120,40 +120,40 @@ def test_what_is_undone_and_made_again_at_once_is_as_it_was(data: st.DataObject)
             case "agent":
                 whose = (data.draw(st.sampled_from(["t1", "t2"])), "c")
                 now = changed("agent's")
-                document = landed(document, document.rows, now, whose, lambda: f"h{next(names)}")
+                document = add_agent_edit(document, document.rows, now, whose, lambda: f"h{next(names)}")
             case "user":
-                document = observed(document, changed("user's"))
+                document = observe(document, changed("user's"))
             case "undo":
-                document = undone(document, some).document
+                document = undo_pending(document, some).document
             case _:
-                document = kept(document, some)
+                document = keep(document, some)
         for hunk in document.hunks:
             assert document.rows[hunk.start : hunk.end] == hunk.rows
         for each in document.gone:
             assert document.rows[each.start : each.end] == each.rows
         if event in ("undo", "agent") and before.rows != document.rows:
-            back = observed(document, before.rows)
+            back = observe(document, before.rows)
             if event == "undo":
                 assert told(back) == told(before), "the editor's undo of our undo"
-            assert told(observed(back, document.rows)) == told(document), "and its redo"
+            assert told(observe(back, document.rows)) == told(document), "and its redo"
 
 
 @pytest.mark.parametrize("then", ["abdefgh", "abXdefgh", "abXYZefgh"])
 def test_what_was_undone_is_not_pending_again_because_a_later_turn_did_the_same(then: str) -> None:
     document = agent(Reviewed(rows=rows(BEFORE)), "abdefgh", "t1")
-    document = undone(document, document.ids()).document
+    document = undo_pending(document, document.ids()).document
     document = agent(agent(document, "abdefgh", "t2"), then, "t3")
-    document = undone(document, document.ids()).document
+    document = undo_pending(document, document.ids()).document
     assert (shown(document), told(document)) == (BEFORE, [])
-    assert told(observed(document, rows(f"1{BEFORE}"))) == [], "the user types above"
-    assert told(observed(document, rows("ab1cdefgh"))) == [], "and beside"
+    assert told(observe(document, rows(f"1{BEFORE}"))) == [], "the user types above"
+    assert told(observe(document, rows("ab1cdefgh"))) == [], "and beside"
 
 
 def test_what_was_undone_is_not_pending_again_because_the_user_removes_something_else() -> None:
     document = agent(Reviewed(rows=rows(BEFORE)), "abdefgh", "t1")
-    document = undone(document, document.ids()).document
-    document = observed(observed(document, rows("1abcdefgh")), rows("1abXdefgh"))
-    assert told(observed(document, rows("1abdefgh"))) == []
+    document = undo_pending(document, document.ids()).document
+    document = observe(observe(document, rows("1abcdefgh")), rows("1abXdefgh"))
+    assert told(observe(document, rows("1abdefgh"))) == []
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_removed_rows_that_return_beside_other_new_rows_are_not_pending(
     removed: str, typed: str, back: str
 ) -> None:
     before = "abcdefgh" if len(removed) == 6 else "abcdef"
-    document = observed(agent(Reviewed(rows=rows(before)), removed), rows(typed))
-    document = observed(document, rows(back))
+    document = observe(agent(Reviewed(rows=rows(before)), removed), rows(typed))
+    document = observe(document, rows(back))
     assert (shown(document), told(document)) == (back, [])
 
 
@@ -185,8 +185,8 @@ def test_removed_rows_that_return_beside_other_new_rows_are_not_pending(
 def test_an_edit_that_shows_in_parts_is_pending_once_all_of_it_shows(
     first: str, typed: str, last: str
 ) -> None:
-    document = observed(agent(Reviewed(rows=rows("abcdef")), first), rows(typed.format(first)))
+    document = observe(agent(Reviewed(rows=rows("abcdef")), first), rows(typed.format(first)))
     names = iter(("t1.5", "t1.6"))
-    document = landed(document, rows("abcdef"), rows("bcdf"), ("t1", "c"), lambda: next(names))
-    document = observed(document, rows(last))
+    document = add_agent_edit(document, rows("abcdef"), rows("bcdf"), ("t1", "c"), lambda: next(names))
+    document = observe(document, rows(last))
     assert [each[1:] for each in told(document)] == [("a", ""), ("e", "")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from handrail.core.documents.edit import opcodes
-from handrail.core.review.carry import landed, typed
+from handrail.core.review.carry import add_agent_change, carry_typing
 from handrail.core.review.hunks import Hunk, base_of, is_all_new
-from handrail.core.review.undo import undone
+from handrail.core.review.undo import undo_hunks
 
 BEFORE, AFTER = "abcdef", "abXYef"  # c and d are X and Y now
 
@@ -29,7 +29,7 @@ def changed(hunks: tuple[Hunk, ...], before: str, after: str, turn: str = "t1") 
     """The hunks after an edit of the agent's."""
     names = iter(f"{turn}.{number}" for number in range(10))
     old, new = rows(before), rows(after)
-    return landed(hunks, opcodes(old, new), old, new, (turn, "c"), lambda: next(names))
+    return add_agent_change(hunks, opcodes(old, new), old, new, (turn, "c"), lambda: next(names))
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def changed(hunks: tuple[Hunk, ...], before: str, after: str, turn: str = "t1") 
 )
 def test_typing(now: str, left: str, base: str) -> None:
     new = rows(now)
-    (found,) = typed([hunk()], opcodes(rows(AFTER), new), new)
+    (found,) = carry_typing([hunk()], opcodes(rows(AFTER), new), new)
     assert (shown(found.rows), shown(base_of(new, [found]))) == (left, base)
     assert found.is_typed_in == (left != "XY")
 
@@ -57,14 +57,14 @@ def test_typing(now: str, left: str, base: str) -> None:
 @pytest.mark.parametrize("now", ["abzzef", "abef", "azf", "af", "", "abzef"])
 def test_what_is_rewritten_or_removed_is_the_users(now: str) -> None:
     new = rows(now)
-    assert typed([hunk()], opcodes(rows(AFTER), new), new) == ()
+    assert carry_typing([hunk()], opcodes(rows(AFTER), new), new) == ()
 
 
 def test_what_differs_in_blanks_only_was_formatted() -> None:
     new = [*rows("ab"), "  X\n", "  Y\n", *rows("ef")]
-    (found,) = typed([hunk()], opcodes(rows(AFTER), new), new)
+    (found,) = carry_typing([hunk()], opcodes(rows(AFTER), new), new)
     assert not found.is_typed_in
-    assert shown(undone(new, [found], frozenset([found.id])).rows) == BEFORE
+    assert shown(undo_hunks(new, [found], frozenset([found.id])).rows) == BEFORE
 
 
 def test_a_hunk_grows_and_knows_who_wrote_in_it() -> None:
@@ -80,7 +80,7 @@ def test_a_turn_is_undone_where_another_has_written_too() -> None:
     second = changed((hunk(),), AFTER, "abXYZef", "t2")
     both = changed(second, "abXYZef", "abXYZeF", "t1")
     ids = frozenset(each.id for each in both)
-    result = undone(rows("abXYZeF"), both, ids, "t1")
+    result = undo_hunks(rows("abXYZeF"), both, ids, "t1")
     assert [shown(each.rows) for each in result.conflicts] == []
     assert (shown(result.rows), shown(base_of(result.rows, result.hunks))) == ("abcdZef", BEFORE)
 
@@ -100,15 +100,15 @@ def test_typing_in_a_hunk_stays_when_it_is_undone(
 ) -> None:
     """The agent's rows go; where a row may be of both, the hunk stays as it is."""
     new = rows(now)
-    found = typed(changed((), before, after), opcodes(rows(after), new), new)
-    result = undone(new, found, frozenset(each.id for each in found))
+    found = carry_typing(changed((), before, after), opcodes(rows(after), new), new)
+    result = undo_hunks(new, found, frozenset(each.id for each in found))
     assert shown(result.rows) == (left or now)
     assert bool(result.conflicts) == (left is None)
 
 
 def test_of_two_hunks_one_is_undone() -> None:
     two = changed((hunk(),), AFTER, "ABXYef", "t2")
-    result = undone(rows("ABXYef"), two, frozenset(["t2.0"]))
+    result = undo_hunks(rows("ABXYef"), two, frozenset(["t2.0"]))
     assert shown(result.rows) == AFTER
     assert [(each.id, each.start) for each in result.hunks] == [("t1.0", 2)]
 

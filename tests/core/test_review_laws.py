@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.core.documents.edit import opcodes
-from handrail.core.review.carry import landed, typed
-from handrail.core.review.hunks import Hunk, base_of, without
-from handrail.core.review.undo import undone
+from handrail.core.review.carry import add_agent_change, carry_typing
+from handrail.core.review.hunks import Hunk, base_of, drop_hunks
+from handrail.core.review.undo import undo_hunks
 
 NAMES = tuple(f"row {number}\n" for number in range(12))
 AGENT, USER = "agent's", "user's"
@@ -38,7 +38,7 @@ class Document:
         """The agent replaces some rows."""
         now = [*self.rows[:start], *self.new(AGENT, number), *self.rows[end:]]
         blocks = opcodes(self.rows, now)
-        self.hunks = landed(self.hunks, blocks, self.rows, now, (turn, "c"), self.name)
+        self.hunks = add_agent_change(self.hunks, blocks, self.rows, now, (turn, "c"), self.name)
         self.rows = now
 
     def name(self) -> str:
@@ -62,11 +62,11 @@ class Document:
 
     def type(self, start: int, end: int, written: list[str]) -> None:
         now = [*self.rows[:start], *written, *self.rows[end:]]
-        self.hunks = typed(self.hunks, opcodes(self.rows, now), now)
+        self.hunks = carry_typing(self.hunks, opcodes(self.rows, now), now)
         self.rows = now
 
     def undo(self, ids: frozenset[str], turn: str | None = None) -> tuple[Hunk, ...]:
-        result = undone(self.rows, self.hunks, ids, turn)
+        result = undo_hunks(self.rows, self.hunks, ids, turn)
         self.rows, self.hunks = result.rows, result.hunks
         return result.conflicts
 
@@ -126,11 +126,11 @@ def test_keeping_everything_leaves_the_document(data: st.DataObject) -> None:
     for _ in played(data, document, inside=True):
         kept = data.draw(st.sets(st.sampled_from(sorted(document.ids)))) if document.hunks else set()
         rows, base = list(document.rows), base_of(document.rows, document.hunks)
-        left = without(document.hunks, frozenset(kept))
+        left = drop_hunks(document.hunks, frozenset(kept))
         assert document.rows == rows
         assert base_of(rows, left) == base or kept
         document.hunks = left
-    assert base_of(document.rows, without(document.hunks, document.ids)) == document.rows
+    assert base_of(document.rows, drop_hunks(document.hunks, document.ids)) == document.rows
 
 
 @settings(max_examples=100, deadline=None)

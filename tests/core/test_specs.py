@@ -9,7 +9,7 @@ import pytest
 
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import PlannedHunk, Tier
-from handrail.core.documents.readback import Fate, fates, standing
+from handrail.core.documents.readback import Fate, fates, which_stand
 from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
@@ -52,7 +52,7 @@ def test_text(case: Case) -> None:
 @pytest.mark.parametrize("case", cases("documents/edit"))
 def test_edit(case: Case) -> None:
     """The `edits` that turn `before` into `after`, as offsets and texts."""
-    edits = edit.between(case["before"], case["after"])
+    edits = edit.edits_between(case["before"], case["after"])
     assert edit.apply(case["before"], edits) == case["after"]
     lines = [f"{e.span.start}-{e.span.end} {e.new!r}\n" for e in edits]
     case.check(edits="".join(lines) or "none\n")
@@ -62,7 +62,7 @@ def test_edit(case: Case) -> None:
 def test_rebase(case: Case) -> None:
     """What `base` → `ours` makes of the document once it reads `now`; conflicts are left out, and named."""
     base, now = Text(case["base"]), case["now"]
-    moved = edit.rebase(base, edit.between(base.content, case["ours"]), now)
+    moved = edit.rebase(base, edit.edits_between(base.content, case["ours"]), now)
     merged = edit.apply(now, [each.edit for each in moved if not each.conflict])
     conflicts = [str(number) for number, each in enumerate(moved, 1) if each.conflict]
     case.check(
@@ -88,9 +88,9 @@ def test_revert(case: Case) -> None:
 def test_readback(case: Case) -> None:
     """What became in `now` of the edits of `base` → `ours`; that one stands as written is said twice over."""
     base = Text(case["base"])
-    edits = edit.between(base.content, case["ours"])
+    edits = edit.edits_between(base.content, case["ours"])
     found = fates(base, edits, case["now"])
-    assert [fate is Fate.STANDS for fate in found] == list(standing(base, edits, case["now"]))
+    assert [fate is Fate.STANDS for fate in found] == list(which_stand(base, edits, case["now"]))
     shown = [f"{e.new!r}: {fate}\n" for e, fate in zip(edits, found, strict=True)]
     case.check(fates="".join(shown))
 
@@ -98,8 +98,8 @@ def test_readback(case: Case) -> None:
 @pytest.mark.parametrize("case", cases("documents/diff"))
 def test_diff(case: Case) -> None:
     """The unified diff that people see of `before` → `after`."""
-    edits = edit.between(case["before"], case["after"])
-    case.check(diff=diff.unified("doc", Text(case["before"]), edits))
+    edits = edit.edits_between(case["before"], case["after"])
+    case.check(diff=diff.unified_diff("doc", Text(case["before"]), edits))
 
 
 @pytest.mark.parametrize("case", cases("patches/patch"))

@@ -109,12 +109,12 @@ def message(page: Page) -> list[Line]:
 
 @pytest.mark.parametrize("formatter", FORMATTERS.values(), ids=list(FORMATTERS))
 def test_another_layout_changes_nothing(formatter: Formatter) -> None:
-    before = pages.updated(Page(), WHOLE)
+    before = pages.update(Page(), WHOLE)
     page = observed(before, formatter(before.text))
     assert page.text != before.text
     assert [line.text for line in page.lines if line.part is None and line.text.strip()] == []
     assert on_page.words(message(page)) == on_page.words(YOURS.lines)
-    again = pages.updated(draft.without_added_blanks(page), WHOLE)
+    again = pages.update(draft.without_added_blanks(page), WHOLE)
     assert again.text.replace("\r\n", "\n").rstrip("\n") == before.text.rstrip("\n")
     assert again.text.count("\r") == page.text.count("\r")
 
@@ -132,7 +132,7 @@ def test_another_layout_changes_nothing(formatter: Formatter) -> None:
     ],
 )
 def test_other_words_of_a_message_are_the_users(old: str, new: str) -> None:
-    before = pages.updated(Page(), WHOLE)
+    before = pages.update(Page(), WHOLE)
     assert before.text.count(old) == 1
     page = observed(before, before.text.replace(old, new))
     assert on_page.words(message(page)) != on_page.words(YOURS.lines)

@@ -157,7 +157,7 @@ class Span:
     start: int
     end: int
 
-    def shifted(self, by: int) -> Span:
+    def shift(self, by: int) -> Span:
         """The same range, *by* code points further on."""
         return Span(start=self.start + by, end=self.end + by)
 

@@ -242,7 +242,7 @@ class ServedPage(ABC):
         self.look()  # it may have been typed in since
         document, before = self._open(), self.page
         after = edit(self.cleaned(before))
-        now = pages.updated(after, self.parts_in(after))
+        now = pages.update(after, self.parts_in(after))
         reloads = document is not None and not self.takes_edits() and now.text != before.text
         if document is None or on_disk is None or reloads:
             rows = () if document is None else tuple(document.rows)
@@ -285,7 +285,7 @@ class ServedPage(ABC):
     def _is_true(self) -> bool:
         """Whether it shows what it should, as far as is known."""
         page = self.cleaned(self.page)
-        return not pages.edits(self.page, pages.updated(page, self.parts_in(page)))
+        return not pages.edits(self.page, pages.update(page, self.parts_in(page)))
 
     def _spelled(self, uri: str) -> str:
         """The URI by which the client holds it, if it does."""
@@ -343,7 +343,7 @@ class ServedPage(ABC):
             )
         if self.tells_itself:  # what was kept last may be older than what the document holds
             await self.prepare(self.page)
-            self._sent.append(pages.updated(Page(), self.parts))
+            self._sent.append(pages.update(Page(), self.parts))
         self.is_loaded = True  # and not before: what is typed while this waits is looked at once, and now
         document = self._open()
         if document is not None:

@@ -33,7 +33,7 @@ from handrail.core.documents.change import (
     Partial,
     Rejected,
     Update,
-    fitted,
+    rebase_update,
 )
 from handrail.core.documents.edit import TextEdit, apply, clash, stale
 from handrail.core.documents.text import LIMIT_BYTES, Text
@@ -274,7 +274,7 @@ def _fitted(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     text = change.base if is_base else Text.parse(raw, encoding_named(path))
     if isinstance(text, Failure):
         return text
-    fit = fitted(change, text.content)
+    fit = rebase_update(change, text.content)
     if fit.conflicts and not (change.is_divisible and any(fit.kept)):
         return stale(fit.conflicts, files.shown(path), clash(change.base, change.edits, text.content))
     new_raw = text.encode(apply(text.content, fit.edits))
@@ -287,7 +287,7 @@ def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
     """What became of an update, judged by what the file holds afterwards."""
     stands = (False,) * len(ready.edits)
     if isinstance(now, Text):
-        stands = readback.standing(ready.text, ready.edits, now.content)
+        stands = readback.which_stand(ready.text, ready.edits, now.content)
         if all(stands) and not ready.conflicts:
             return Applied(text=now)
     if not any(stands):

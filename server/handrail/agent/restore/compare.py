@@ -133,7 +133,7 @@ def _shown(document: KeptDocument, before: Side, after: Side) -> str:
     if isinstance(before, bytes) or isinstance(after, bytes):
         return "" if before == after else f"Binary files a/{path} and b/{path} differ\n"
     if before is None:
-        return "" if after is None else diff.created(path, after)
+        return "" if after is None else diff.creation_diff(path, after)
     if after is None:
-        return diff.deleted(path, before)
-    return diff.unified(path, before, edit.between(before.content, after.content))
+        return diff.deletion_diff(path, before)
+    return diff.unified_diff(path, before, edit.edits_between(before.content, after.content))

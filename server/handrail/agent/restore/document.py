@@ -343,9 +343,9 @@ def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], rea
     place, (now, before) = ports.workspace.resolve(each.uri), texts
     path = each.uri if isinstance(place, Failure) else place.path
     if before is None:
-        shown = diff.deleted(path, now)
+        shown = diff.deletion_diff(path, now)
     else:
-        shown = diff.unified(path, now, edit.between(now.content, before.content))
+        shown = diff.unified_diff(path, now, edit.edits_between(now.content, before.content))
     return Conflict(uri=each.uri, reason=reason, diff=shown[:LIMIT_DIFF_CHARS])
 
 
@@ -394,5 +394,5 @@ async def _in_part(ports: Ports, change: Change, failure: Failure) -> InPart:
     path, shown = change.uri if isinstance(place, Failure) else place.path, ""
     if isinstance(change, Update) and isinstance(now, Document):
         wanted = edit.apply(change.base.content, change.edits)
-        shown = diff.unified(path, now.text, edit.between(now.text.content, wanted))
+        shown = diff.unified_diff(path, now.text, edit.edits_between(now.text.content, wanted))
     return InPart(uri=change.uri, reason=failure.message, diff=shown[:LIMIT_DIFF_CHARS])

@@ -101,7 +101,7 @@ class Discussion:
         document = await self.reviews.ports().editor.read(subject.uri)
         if isinstance(document, Failure):
             return replace(subject, status=Status.CHANGED)
-        return comments.found(subject, split_lines(document.text.content))
+        return comments.relocate(subject, split_lines(document.text.content))
 
     # ---- Comments ---------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
         )
     elif known.kind is Kind.DELETED:
         known = _made_anew(known)
-    document = one.landed(known.document, before, after, (made.turn, made.call), new_id)
+    document = one.add_agent_edit(known.document, before, after, (made.turn, made.call), new_id)
     if known.is_whole and not document.hunks:  # an empty file
         hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whole_step(made.turn, made.call),))
         document = replace(document, hunks=(hunk,))
@@ -62,7 +62,7 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
 def _removed(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
     """What is pending in a document that was removed: its removal, and below that what was pending before."""
     before = rows_of(made.before)
-    earlier = one.observed(known.document, before) if known is not None else Reviewed(rows=before)
+    earlier = one.observe(known.document, before) if known is not None else Reviewed(rows=before)
     step = Step(turn=made.turn, call=made.call, before=before, after=())
     return Pending(
         uri=made.uri,

@@ -64,9 +64,7 @@ def became(known: Mapping[str, Pending], made: Made, places: Places, new_id: New
     if source is not None:
         return _moved(known, made, (place, source), new_id)
     if now is not None and now.origin is not None and made.after is None:
-        if _is_typed_in(
-            one.observed(now.document, rows_of(made.before))
-        ):  # what is undone must bring it back
+        if _is_typed_in(one.observe(now.document, rows_of(made.before))):  # what is undone must bring it back
             return {place.identity: edited(None, made, place, new_id)}
         removal = Step(turn=made.turn, call=made.call, before=(), after=())
         return {place.identity: None, now.origin.identity: _removed(now, now.origin, removal)}
@@ -138,7 +136,7 @@ def _apart(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place]
 def _renamed(was: Pending | None, made: Made, places: tuple[Place, Place], new_id: NewId) -> Pending:
     place, source = places
     before, after = rows_of(made.before), rows_of(made.after)
-    earlier = one.observed(was.document, before) if was is not None else Reviewed(rows=before)
+    earlier = one.observe(was.document, before) if was is not None else Reviewed(rows=before)
     step = Step(turn=made.turn, call=made.call, before=before, after=after)
     return Pending(
         uri=made.uri,
@@ -155,12 +153,12 @@ def _renamed(was: Pending | None, made: Made, places: tuple[Place, Place], new_i
 def _moved_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """A renamed document that is at its old path again: what the calls changed in it is left."""
     before, after, whose = rows_of(made.before), rows_of(made.after), (made.turn, made.call)
-    seen, first = one.observed(was.document, before), was.document.hunks[0]
+    seen, first = one.observe(was.document, before), was.document.hunks[0]
     if _is_typed_in(seen):  # one change, of which the user's part is known
-        now = one.landed(seen, before, after, whose, new_id)
+        now = one.add_agent_edit(seen, before, after, whose, new_id)
     else:
         earlier = was.earlier or Reviewed(rows=first.before)
-        now = one.landed(earlier, first.before, after, whose, new_id)
+        now = one.add_agent_edit(earlier, first.before, after, whose, new_id)
     found = Pending(uri=made.uri, identity=place.identity, path=place.path, document=now)
     return found if now.hunks else None
 

@@ -10,7 +10,7 @@ from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Failure
 from handrail.core.review import document as one
 from handrail.core.review.pending import Kind, Pending
-from handrail.core.review.recorded import recorded
+from handrail.core.review.recorded import keep_recorded
 from handrail.ports import Editor
 from handrail.ports.review import Records
 
@@ -38,7 +38,7 @@ async def noted(records: Records, documents: Iterable[Pending]) -> list[Pending]
 
 async def _without(records: Records, editor: Editor, known: Pending, was: str, blob: str) -> Pending:
     """A document after what is on record of it has become *blob*."""
-    nothing = replace(known, document=one.kept(known.document, known.document.ids()))
+    nothing = replace(known, document=one.keep(known.document, known.document.ids()))
     if known.kind is Kind.DELETED or not blob:
         return nothing if known.kind is Kind.DELETED and not blob else known
     raw = await records.content(known.uri, blob)
@@ -53,5 +53,5 @@ async def _without(records: Records, editor: Editor, known: Pending, was: str, b
     if isinstance(text, Failure) or isinstance(before, Failure):
         return known
     rows = split_lines(before.content) if before is not None else None
-    found = await asyncio.to_thread(recorded, known.document, rows, split_lines(text.content))
+    found = await asyncio.to_thread(keep_recorded, known.document, rows, split_lines(text.content))
     return replace(known, document=found)

@@ -31,7 +31,7 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
         place = ports.workspace.resolve(other.uri)
         if not isinstance(place, Place) or place.identity not in new:
             continue
-        now = await asyncio.to_thread(one.observed, known.document, split_lines(other.text.content))
+        now = await asyncio.to_thread(one.observe, known.document, split_lines(other.text.content))
         if one.is_like(known.document, now):
             moved = replace(known, uri=other.uri, identity=place.identity, path=place.path, document=now)
             alike.append((moved, one.has_held(known.document, now.rows)))

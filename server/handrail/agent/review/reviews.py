@@ -222,7 +222,7 @@ class Reviews:
             self.changed(known.identity, known.uri)
         if len(rows) == len(known.document.rows) and tuple(rows) == known.document.rows:
             return
-        now = one.observed(known.document, rows)
+        now = one.observe(known.document, rows)
         self._set(known.identity, replace(known, document=now))
         self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
 
@@ -317,7 +317,7 @@ class Reviews:
             for identity, hunks in found.items():
                 known = self.pending[identity]
                 ids = frozenset(hunk.id for hunk in hunks)
-                self._set(identity, replace(known, document=one.kept(known.document, ids)))
+                self._set(identity, replace(known, document=one.keep(known.document, ids)))
             await self._keep(found)
         return tuple(hunk.id for hunks in found.values() for hunk in hunks)
 

@@ -21,7 +21,7 @@ from handrail.agent.turn.edit.landing import PlannedCall
 from handrail.agent.turn.edit.plan import Part, PlannedFile
 from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import PlannedHunk, Tier, Update
-from handrail.core.documents.edit import between
+from handrail.core.documents.edit import edits_between
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
@@ -154,12 +154,12 @@ async def _plan(
         found.conflicts += [_conflict(pending, hunk, CHANGED) for hunk in hunks]
         return None
     ids = frozenset(hunk.id for hunk in hunks)
-    result = await asyncio.to_thread(one.undone, pending.document, ids, turn, forced=forced)
+    result = await asyncio.to_thread(one.undo_pending, pending.document, ids, turn, forced=forced)
     found.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
     edits = await asyncio.to_thread(_edits, pending.document, result)
 
     def without(some: frozenset[str]) -> Reviewed:
-        return one.undone(pending.document, some, turn, forced=forced).document
+        return one.undo_pending(pending.document, some, turn, forced=forced).document
 
     return _Plan(pending=pending, document=document, edits=edits, without=without) if edits else None
 
@@ -170,8 +170,8 @@ def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedH
     for number, hunk in enumerate(document.hunks, 1):
         new = result.now_of.get(hunk.id)
         if new is not None:
-            smallest = between("".join(hunk.rows), "".join(new))
-            edits = tuple(replace(each, span=each.span.shifted(starts[hunk.start])) for each in smallest)
+            smallest = edits_between("".join(hunk.rows), "".join(new))
+            edits = tuple(replace(each, span=each.span.shift(starts[hunk.start])) for each in smallest)
             found.append((hunk, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
     return tuple(found)
 

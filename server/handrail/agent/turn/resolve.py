@@ -125,7 +125,7 @@ async def _meant(edits: Edits, ports: Ports) -> Edits:
         names = file_names.spellings(patch) or (patch.path,) * is_short
         there = {name for name in names if await _is_file(name, ports)} if names else {patch.path}
         below = await _below(patch.path, ports) if is_short and not there else ()
-        chosen = file_names.chosen(patch, there, below)
+        chosen = file_names.choose_file(patch, there, below)
         if isinstance(chosen, Failure):
             return replace(edits, wrong=chosen)
         patches.append(chosen)

@@ -75,7 +75,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class Rebased:
     """
     An update carried over to a later text.
 
@@ -90,14 +90,14 @@ class Fitted:
     conflicts: tuple[int, ...]
 
 
-def fitted(update: Update, now: str) -> Fitted:
+def rebase_update(update: Update, now: str) -> Rebased:
     """Carries *update* over to *now*, a later text of its document."""
     moved = rebase(update.base, update.edits, now)
     blocked = {old for old, new in zip(update.edits, moved, strict=True) if new.conflict}
     lost = [hunk for hunk in update.hunks if blocked.intersection(hunk.edits)]
     dropped = {edit for hunk in lost for edit in hunk.edits}
     kept = tuple(edit not in dropped for edit in update.edits)
-    return Fitted(
+    return Rebased(
         edits=tuple(new.edit for new, keep in zip(moved, kept, strict=True) if keep),
         kept=kept,
         conflicts=tuple(hunk.number or 1 for hunk in lost),

@@ -13,7 +13,7 @@ from handrail.core.documents.edit import TextEdit, apply, whole_lines
 from handrail.core.documents.text import Text, split_lines
 
 
-def unified(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3) -> str:
+def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3) -> str:
     """
     The change as a unified diff for people.
 
@@ -66,7 +66,7 @@ def _line_blocks(base: Text, edits: Sequence[TextEdit]) -> list[tuple[int, int, 
     for first, last, inside in blocks:
         start = base.starts[first]
         end = base.starts[last] if last < len(base.starts) else len(base.content)
-        moved = [replace(edit, span=edit.span.shifted(-start)) for edit in inside]
+        moved = [replace(edit, span=edit.span.shift(-start)) for edit in inside]
         new = [line.rstrip("\r\n") for line in split_lines(apply(base.content[start:end], moved))]
         found.append(_without_equal_ends(base, (first, last, new)))
     return found
@@ -91,13 +91,13 @@ def _groups(blocks: list[tuple[int, int, list[str]]], context: int) -> list[list
     return groups
 
 
-def created(path: str, text: Text) -> str:
+def creation_diff(path: str, text: Text) -> str:
     """A new document as a unified diff."""
     body = [f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(text.rows)} @@\n"]
     return "".join([*body, *(f"+{row}\n" for row in text.rows)])
 
 
-def deleted(path: str, text: Text) -> str:
+def deletion_diff(path: str, text: Text) -> str:
     """A removed document as a unified diff."""
     body = [f"--- a/{path}\n+++ /dev/null\n@@ -1,{len(text.rows)} +0,0 @@\n"]
     return "".join([*body, *(f"-{row}\n" for row in text.rows)])

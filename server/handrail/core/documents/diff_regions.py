@@ -122,7 +122,7 @@ def _sure(before: Rows, after: Rows) -> list[Run] | None:
             start = len(before) - left.get(width - diagonal, -1)
             if start <= end:
                 stretches.append((2 * start - diagonal, 2 * end - diagonal, diagonal))
-    return list(_alone(stretches))
+    return list(_lone_runs(stretches))
 
 
 def _reach(before: Rows, after: Rows) -> Reach | None:
@@ -147,7 +147,7 @@ def _reach(before: Rows, after: Rows) -> Reach | None:
     return found
 
 
-def _alone(stretches: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
+def _lone_runs(stretches: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
     """Where only one diagonal is to be followed."""
     changes: dict[int, tuple[int, int]] = {}
     for number, (start, end, _) in enumerate(stretches):

@@ -4,15 +4,15 @@ Changes of text: apply them, find the smallest, and carry them over to a text th
 Everything outside an edit's span stays as it is, byte for byte. An edit never begins or ends inside a
 CRLF pair, which no LSP position can name. What a hunk means is decided in `plan`.
 
-Theory of operation. `between` compares two texts by rows, then trims each block of rows to the characters
-that differ, so an edit is as small as it can be. `rebase` carries edits over to a text that others have
-changed since: every later change above an edit's lines shifts it, every change below leaves it alone, and a
-change of the same lines is a conflict. Lines decide, not characters, because two changes of one line rarely
-mean something together. Nothing is guessed: an edit in conflict must not be written.
+Theory of operation. `edits_between` compares two texts by rows, then trims each block of rows to the
+characters that differ, so an edit is as small as it can be. `rebase` carries edits over to a text that
+others have changed since: every later change above an edit's lines shifts it, every change below leaves it
+alone, and a change of the same lines is a conflict. Lines decide, not characters, because two changes of
+one line rarely mean something together. Nothing is guessed: an edit in conflict must not be written.
 
     >>> from handrail.core.documents.text import Text
     >>> base = Text("one\ntwo\nthree\n")
-    >>> edits = between(base.content, "one\ntwenty\nthree\n")
+    >>> edits = edits_between(base.content, "one\ntwenty\nthree\n")
     >>> [(each.span.start, each.span.end, each.new) for each in edits]
     [(6, 7, 'enty')]
     >>> (moved,) = rebase(base, edits, "zero\none\ntwo\nthree\n")  # the user put a line above
@@ -65,7 +65,7 @@ def apply(content: str, edits: Iterable[TextEdit]) -> str:
     return "".join(parts)
 
 
-def trimmed(content: str, edit: TextEdit) -> TextEdit | None:
+def trim(content: str, edit: TextEdit) -> TextEdit | None:
     """The same change with the shortest span; None if it changes nothing."""
     old = content[edit.span.start : edit.span.end]
     if old == edit.new:
@@ -92,7 +92,7 @@ def joins_ends(content: str, edit: TextEdit) -> bool:
     return before + first == "\r\n" or last + behind == "\r\n"
 
 
-def between(old: str, new: str) -> tuple[TextEdit, ...]:
+def edits_between(old: str, new: str) -> tuple[TextEdit, ...]:
     """The edits that turn *old* into *new*: by lines first, then exact to the character inside a block."""
     if old == new:
         return ()
@@ -102,7 +102,7 @@ def between(old: str, new: str) -> tuple[TextEdit, ...]:
         TextEdit(span=Span(start=offsets[i], end=offsets[j]), new="".join(after[k:m]))
         for i, j, k, m in opcodes(before, after)
     )
-    return tuple(smallest for edit in edits if (smallest := trimmed(old, edit)) is not None)
+    return tuple(smallest for edit in edits if (smallest := trim(old, edit)) is not None)
 
 
 Block = tuple[int, int, int, int]  # rows i to j of the one text are rows k to m of the other
@@ -193,11 +193,11 @@ def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ..
         One value for each planned edit, in order. It is a conflict when the lines that it changes have
         changed too; its span is then only a guess and must not be written.
     """
-    later = between(base.content, now)
-    return tuple(_moved(base, edit, later) for edit in planned)
+    later = edits_between(base.content, now)
+    return tuple(_rebase_one(base, edit, later) for edit in planned)
 
 
-def _moved(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
+def _rebase_one(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
     lines = whole_lines(base, edit)
     shift, conflict = 0, False
     for other in later:
@@ -205,7 +205,7 @@ def _moved(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
             shift += other.growth
         elif not _is_below(base, other, lines):
             conflict = True
-    return Moved(edit=replace(edit, span=edit.span.shifted(shift)), conflict=conflict)
+    return Moved(edit=replace(edit, span=edit.span.shift(shift)), conflict=conflict)
 
 
 def _is_above(base: Text, other: TextEdit, start: int) -> bool:
@@ -250,10 +250,10 @@ def by_lines(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
             parts.append((Span(start=before.start, end=max(before.end, span.end)), [*among, each]))
         else:
             parts.append((span, [each]))
-    return tuple(TextEdit(span=span, new=_made(text, span, among)) for span, among in parts)
+    return tuple(TextEdit(span=span, new=_apply_within(text, span, among)) for span, among in parts)
 
 
-def _made(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
+def _apply_within(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
     """What *edits* make of the text in *span*."""
     moved = [
         TextEdit(span=Span(start=each.span.start - span.start, end=each.span.end - span.start), new=each.new)
@@ -264,11 +264,11 @@ def _made(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
 
 def carry(span: Span, made: Sequence[TextEdit]) -> Span:
     """Where *span* lies after the edits *made*: text put at its ends stays outside, a lost end is clamped."""
-    start = _carried(span.start, made, behind=True)
-    return Span(start=start, end=max(start, _carried(span.end, made, behind=False)))
+    start = _carry_offset(span.start, made, behind=True)
+    return Span(start=start, end=max(start, _carry_offset(span.end, made, behind=False)))
 
 
-def _carried(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int:
+def _carry_offset(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int:
     shift = 0
     for edit in made:
         replaces = edit.span.start < edit.span.end
@@ -281,9 +281,9 @@ def _carried(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int:
 
 def clash(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
     """What the lines of the first edit in conflict read in *base*, and what in *now*; see `rebase`."""
-    later = between(base.content, now)
+    later = edits_between(base.content, now)
     for edit in planned:
-        if _moved(base, edit, later).conflict:
+        if _rebase_one(base, edit, later).conflict:
             lines = whole_lines(base, edit)
             there = carry(lines, later)
             return base.content[lines.start : lines.end], now[there.start : there.end]
@@ -300,7 +300,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
         texts: What the lines read and what they read now, see `clash`.
     """
     which = ", ".join(map(str, conflicts))
-    said = f" They read {shown(texts[0])} and now read {shown(texts[1])}." if texts is not None else ""
+    said = f" They read {quote(texts[0])} and now read {quote(texts[1])}." if texts is not None else ""
     changed = f"{label} has changed in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
@@ -309,7 +309,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     )
 
 
-def shown(text: str) -> str:
+def quote(text: str) -> str:
     """Lines of a document as an error names them: quoted, and not too long."""
     text = text.strip("\r\n")
     return repr(text if len(text) <= 200 else text[:197] + "...")

@@ -29,7 +29,7 @@ def plain(row: str, *, long_dash: bool = False) -> str:
     return spelling.plain(row, long_dash=long_dash).strip(BLANKS)
 
 
-def squeezed(row: str) -> str:
+def squeeze(row: str) -> str:
     """*row* without any blank."""
     return row.replace(" ", "").replace("\t", "")
 
@@ -70,12 +70,12 @@ class Joined:
         needle = "\n".join(["", *rows, ""])
         return [self._number(at) for at in _places(self.text, needle, limit)]
 
-    def containing(self, words: re.Pattern[str]) -> list[int]:
+    def lines_matching(self, words: re.Pattern[str]) -> list[int]:
         """The lines in which *words* occur; they must not match a line end."""
         numbers = {self._number(found.start()) - 1 for found in words.finditer(self.text)}
         return sorted(map(self._line, numbers))
 
-    def having(self, word: str, limit: int) -> list[int] | None:
+    def lines_with(self, word: str, limit: int) -> list[int] | None:
         """The lines in which *word* stands; None if it stands at *limit* places or more."""
         places = list(_places(self.text, word, limit))
         if len(places) >= limit:
@@ -153,7 +153,7 @@ class Index:
             return lines
         if header not in self.plain.text:
             return ()
-        return self.plain.containing(
+        return self.plain.lines_matching(
             re.compile(rf"(?<!\w){re.escape(header)}" + (r"(?!\w)" if header[-1:].isalnum() else ""))
         )
 
@@ -185,7 +185,7 @@ class Index:
     @cached_property
     def squeezed(self) -> Joined:
         """All rows, plain and without any blank."""
-        return Joined([squeezed(self.plain.text[1:-1])])
+        return Joined([squeeze(self.plain.text[1:-1])])
 
     @cached_property
     def filled_lines(self) -> Sequence[int]:

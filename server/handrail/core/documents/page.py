@@ -122,7 +122,7 @@ class Page:
         return said[-1] + 1 if said else 0
 
 
-def updated(page: Page, parts: Sequence[Part]) -> Page:
+def update(page: Page, parts: Sequence[Part]) -> Page:
     """
     The page once it has these *parts* and no others, with all that the user wrote at its place.
 
@@ -132,9 +132,9 @@ def updated(page: Page, parts: Sequence[Part]) -> Page:
         parts = [
             replace(part, rows=tuple(f"{row.rstrip(CRLF)}{CRLF}" for row in part.rows)) for part in parts
         ]
-    written = _written(page, {part.key for part in parts})
+    written = _user_lines(page, {part.key for part in parts})
     ours, keys = _ours(page), {key for key, _, _ in written}
-    ordered = _ordered(page, parts, keys, ours)
+    ordered = _order_parts(page, parts, keys, ours)
     places = {
         part.key: (at, _places(ours.get(part.key, ()), part))
         for at, part in enumerate(ordered)
@@ -166,7 +166,7 @@ def _ours(page: Page) -> dict[str, list[Line]]:
     return found
 
 
-def _written(page: Page, parts: Set[str]) -> list[tuple[str, int, Line]]:
+def _user_lines(page: Page, parts: Set[str]) -> list[tuple[str, int, Line]]:
     """
     The user's lines in their order, each with the part and the row that it is below or in the place of.
 
@@ -184,7 +184,7 @@ def _written(page: Page, parts: Set[str]) -> list[tuple[str, int, Line]]:
     return [each for each in found if each[0] in said]
 
 
-def _ordered(
+def _order_parts(
     page: Page,
     parts: Sequence[Part],
     written: Set[str],
@@ -196,7 +196,7 @@ def _ordered(
     there = list(ours)
     for at, key in enumerate(there):
         if key in written and key not in wanted:
-            wanted[key] = Part(key=key, rows=tuple(_ended(line.text) for line in ours[key]))
+            wanted[key] = Part(key=key, rows=tuple(_with_end(line.text) for line in ours[key]))
             above = next((each for each in reversed(there[:at]) if each in wanted and each in order), None)
             order.insert(0 if above is None else order.index(above) + 1, key)
     kept = [key for key in there if key in written]
@@ -206,7 +206,7 @@ def _ordered(
     return [wanted[key] for key in order]
 
 
-def _ended(text: str) -> str:
+def _with_end(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
@@ -221,7 +221,7 @@ def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
         place |= {line.number: min(k + n, m - 1) for n, line in enumerate(known[i:j]) if m > k}
         done, at = j, m
 
-    def found(number: int) -> int:
+    def row_below(number: int) -> int:
         earlier = [each for each in place if each <= number]
         later = [place[each] for each in place if each > number]
         if earlier:
@@ -231,12 +231,12 @@ def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
             return max(0, min(later) - 1)
         return said[-1] if said else len(after) - 1
 
-    return found
+    return row_below
 
 
 def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     """The edits that make *after* of *before*; none of them touches a line of the user's that is in both."""
-    same = _same(before.lines, after.lines)
+    same = _common_head(before.lines, after.lines)
     start = sum(len(line.text) for line in before.lines[:same])
     before, after = Page(lines=before.lines[same:]), Page(lines=after.lines[same:])
     there = {id(line) for line in before.lines if line.part is None}
@@ -252,7 +252,7 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     return tuple(found)
 
 
-def _same(one: Sequence[Line], other: Sequence[Line]) -> int:
+def _common_head(one: Sequence[Line], other: Sequence[Line]) -> int:
     """How many lines at the beginning are the same ones, each with its end and none of them the last."""
     at, size = 0, min(len(one), len(other)) - 1
     while at < size and _is_same(one[at], other[at]):

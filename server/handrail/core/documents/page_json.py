@@ -11,11 +11,11 @@ from handrail.core.documents.page import Line, Page
 
 def as_json(page: Page) -> str:
     """The page as JSON."""
-    return json.dumps([_written_down(line) for line in page.lines])
+    return json.dumps([_line_json(line) for line in page.lines])
 
 
-def _written_down(line: Line) -> list[object]:
-    over = None if line.over is None else _written_down(line.over)
+def _line_json(line: Line) -> list[object]:
+    over = None if line.over is None else _line_json(line.over)
     return [line.text, line.part, line.number, line.is_code, over]
 
 

@@ -24,7 +24,7 @@ def plain(line: Line) -> layout.Counted:
     return layout.code if line.is_code else layout.prose
 
 
-def observed(page: Page, now: Sequence[str], *, owns_copies: bool = True, reading: Reading = plain) -> Page:
+def observe(page: Page, now: Sequence[str], *, owns_copies: bool = True, reading: Reading = plain) -> Page:
     """
     The page after its user, or an editor, has changed it to the rows *now*.
 
@@ -39,24 +39,24 @@ def observed(page: Page, now: Sequence[str], *, owns_copies: bool = True, readin
         for row, line in zip(reversed(before), reversed(page.lines), strict=True)
         if row in new and line.part is not None
     }
-    changed = [_changed(page.lines[i:j], now[k:m], reading) for i, j, k, m in blocks]
+    changed = [_read_stretch(page.lines[i:j], now[k:m], reading) for i, j, k, m in blocks]
     lost = _Lost([line for i, j, _, _ in blocks for line in page.lines[i:j]], changed, reading)
     lines, done, at = list[Line](), 0, 0
     for (i, j, k, m), found in zip(blocks, changed, strict=True):
-        lines += _same(page.lines[done:i], now[at:k])
+        lines += _keep_lines(page.lines[done:i], now[at:k])
         theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
         are_copies = owns_copies and all(row in of and _is_a_sentence(of[row]) for row in theirs)  # no quotes
         for line in found:
             row = line.text.rstrip()
             is_moved = row in of and (gone[row] > 0 or are_copies)
             gone[row] -= 1
-            ours = of[row] if is_moved else lost.as_laid_out(line.text) if line.part is None else None
+            ours = of[row] if is_moved else lost.find(line.text) if line.part is None else None
             lines.append(line if ours is None or line.part is not None else replace(ours, text=line.text))
         done, at = j, m
-    return Page(lines=(*lines, *_same(page.lines[done:], now[at:])))
+    return Page(lines=(*lines, *_keep_lines(page.lines[done:], now[at:])))
 
 
-def _same(lines: Sequence[Line], now: Sequence[str]) -> Iterator[Line]:
+def _keep_lines(lines: Sequence[Line], now: Sequence[str]) -> Iterator[Line]:
     """The lines with their ends, and blanks there, as they are now."""
     for line, row in zip(lines, now, strict=True):
         yield line if line.text == row else replace(line, text=row)
@@ -75,7 +75,7 @@ class _Lost:
                 self._lines.setdefault((counted, key), deque()).append(line)
         self._readings = dict.fromkeys(counted for counted, _ in self._lines)
 
-    def as_laid_out(self, row: str) -> Line | None:
+    def find(self, row: str) -> Line | None:
         """The next of them that has another layout in this row."""
         for counted in self._readings:
             if found := self._lines.get((counted, counted(row))):
@@ -88,7 +88,7 @@ def _is_a_sentence(line: Line) -> bool:
     return not line.is_code and len(layout.bare(line.text)) >= SENTENCE_CHARS
 
 
-def _changed(before: Sequence[Line], now: Sequence[str], reading: Reading) -> list[Line]:
+def _read_stretch(before: Sequence[Line], now: Sequence[str], reading: Reading) -> list[Line]:
     """The lines of a stretch that has changed: what a formatter has made of ours is ours."""
     if not before:
         return [Line(text=row, part=None) for row in now]
@@ -110,7 +110,7 @@ def _changed(before: Sequence[Line], now: Sequence[str], reading: Reading) -> li
             at = first + 1
             found.append(replace(before[first], text=row))
         else:
-            over = _over(before[number]) if is_paired else None
+            over = _line_over(before[number]) if is_paired else None
             is_back = over is not None and row.rstrip() == over.text.rstrip()
             found.append(
                 replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
@@ -118,7 +118,7 @@ def _changed(before: Sequence[Line], now: Sequence[str], reading: Reading) -> li
     return found
 
 
-def _over(before: Line) -> Line | None:
+def _line_over(before: Line) -> Line | None:
     """The line of ours in the place of which the user wrote, as far as it was one."""
     return before.over if before.part is None else before if before.text.strip() else None
 
@@ -133,7 +133,7 @@ def likest(
     """
     found = list[Page]()
     for page in pages or [Page()]:
-        found.append(observed(page, now, owns_copies=owns_copies, reading=reading))
+        found.append(observe(page, now, owns_copies=owns_copies, reading=reading))
         is_typing = len(found[0].lines) <= len(page.lines) + 1 and _ours_in(found[0]) == _ours_in(page)
         if len(found) == 1 and is_typing:
             break

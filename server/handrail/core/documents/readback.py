@@ -39,7 +39,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import accumulate
 
-from handrail.core.documents.edit import TextEdit, apply, between, opcodes, rebase
+from handrail.core.documents.edit import TextEdit, apply, edits_between, opcodes, rebase
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Span
 
@@ -83,16 +83,16 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
 
     Cost: that of a few differences of the two texts; one, if every edit stands.
     """
-    stands = standing(base, edits, now)
+    stands = which_stand(base, edits, now)
     if all(stands):
         return (Fate.STANDS,) * len(edits)
     if now == base.content:
         return (Fate.ABSENT,) * len(edits)
-    expected, ours = _made(base, edits)
-    added = _added_to(expected, ours, (base.content, edits), now)
+    expected, ours = _apply_edits(base, edits)
+    added = _which_grew(expected, ours, (base.content, edits), now)
     bare = _squeezed_fates(base, edits, now)
     moved = rebase(base, edits, now)
-    later = between(base.content, now)
+    later = edits_between(base.content, now)
     found = [
         (Fate.STANDS if stood else None)
         or bare[at]
@@ -122,13 +122,13 @@ def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) ->
         The edits of *now* that take the second copy back; none if there is none, or not all of it.
     """
     text, found, growth = Text(before), list[TextEdit](), 0
-    wanted = {(base.line_at(each.span.start), _filled(each.new)) for each in edits}
+    wanted = {(base.line_at(each.span.start), _filled_rows(each.new)) for each in edits}
     if any(sum(map(len, rows)) < LEAST_COPY for _, rows in wanted):
         return ()
-    for each in between(before, now):
+    for each in edits_between(before, now):
         start = each.span.start + growth
         growth += each.growth
-        if (key := (text.line_at(_foremost(before, each)), _filled(each.new))) in wanted:
+        if (key := (text.line_at(_foremost(before, each)), _filled_rows(each.new))) in wanted:
             wanted.discard(key)
             old = before[each.span.start : each.span.end]
             found.append(TextEdit(span=Span(start=start, end=start + len(each.new)), new=old))
@@ -143,16 +143,16 @@ def _foremost(content: str, inserted: TextEdit) -> int:
     return start
 
 
-def _filled(content: str) -> tuple[str, ...]:
+def _filled_rows(content: str) -> tuple[str, ...]:
     return tuple(row for row in content.splitlines() if row.strip())
 
 
 def _is_blank(ours: _Ours) -> bool:
     """Whether an edit changes nothing but blanks and blank lines, which a formatter may have for its own."""
-    return _squeezed(ours.old) == _squeezed(ours.new)
+    return _squeeze(ours.old) == _squeeze(ours.new)
 
 
-def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
+def which_stand(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
     """
     Say of each edit whether it stands in *now* as it was written.
 
@@ -161,7 +161,7 @@ def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...
         edits: What we asked for, ascending, without overlap.
         now: What the editor holds.
     """
-    expected, ours = _made(base, edits)
+    expected, ours = _apply_edits(base, edits)
     if now == expected:
         return (True,) * len(edits)
     if now == base.content:
@@ -172,7 +172,7 @@ def standing(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...
         is_whole = not any(_disturbs(expected, other, each.span, each.old) for other in others)
         if is_whole and not each.new and _may_be_undone(expected, each.span.start, each.old, others):
             without = apply(base.content, (*edits[:at], *edits[at + 1 :]))
-            is_back = any(other.new and _squeezed(other.new) == _squeezed(each.old) for other in others)
+            is_back = any(other.new and _squeeze(other.new) == _squeeze(each.old) for other in others)
             fewer = _effort(_differences(without, now))
             is_whole = _effort(others) <= (fewer if is_back else fewer + MARGIN)
         stands.append(is_whole)
@@ -185,7 +185,7 @@ def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
 
     A formatter that follows an edit at once changes the edit's rows; what else *now* has is others'.
     """
-    expected, ours = _made(base, edits)
+    expected, ours = _apply_edits(base, edits)
     if now == expected:
         return expected
     rows, theirs = split_lines(expected), split_lines(now)
@@ -197,15 +197,15 @@ def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
         is_row_by_row = j - i == m - k
         pairs = zip(range(i, j), range(k, m), strict=True) if is_row_by_row else ()
         for row, other in pairs:
-            if row in own and _squeezed(rows[row]) == _squeezed(theirs[other]):
+            if row in own and _squeeze(rows[row]) == _squeeze(theirs[other]):
                 rows[row] = theirs[other]
         old, new = "".join(rows[i:j]), "".join(theirs[k:m])
-        if not is_row_by_row and own.intersection(range(i, j)) and _squeezed(old) == _squeezed(new):
+        if not is_row_by_row and own.intersection(range(i, j)) and _squeeze(old) == _squeeze(new):
             rows[i:j] = theirs[k:m]
     return "".join(rows)
 
 
-def _made(base: Text, edits: Sequence[TextEdit]) -> tuple[str, list[_Ours]]:
+def _apply_edits(base: Text, edits: Sequence[TextEdit]) -> tuple[str, list[_Ours]]:
     """The text that *edits* make of *base*, and where each of them is in it."""
     ours, growth = [], 0
     for edit in edits:
@@ -216,7 +216,7 @@ def _made(base: Text, edits: Sequence[TextEdit]) -> tuple[str, list[_Ours]]:
     return apply(base.content, edits), ours
 
 
-def _added_to(
+def _which_grew(
     expected: str, ours: Sequence[_Ours], before: tuple[str, Sequence[TextEdit]], now: str
 ) -> tuple[bool, ...]:
     """Whether all of each edit is there with something added inside, and that explains *now* best."""
@@ -240,28 +240,28 @@ def _added_to(
 
 def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
     """Which edits stand, or stand with something added, once no text has blanks; None for all others."""
-    expected, ours = _made(base, edits)
+    expected, ours = _apply_edits(base, edits)
     bare: list[TextEdit] = []
     places: list[int] = []  # of those edits that are more than blanks
     for at, (edit, each) in enumerate(zip(edits, ours, strict=True)):
-        start, end = (len(_squeezed(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
-        new = _squeezed(expected[: each.span.end])[len(_squeezed(expected[: each.span.start])) :]
-        if new.strip() and new != _squeezed(each.old):
+        start, end = (len(_squeeze(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
+        new = _squeeze(expected[: each.span.end])[len(_squeeze(expected[: each.span.start])) :]
+        if new.strip() and new != _squeeze(each.old):
             bare.append(TextEdit(span=Span(start=start, end=end), new=new))
             places.append(at)
     found: list[Fate | None] = [None] * len(edits)
     if not bare:
         return found
-    text, bare_now = Text(_squeezed(base.content)), _squeezed(now)
-    made, bare_ours = _made(text, bare)
-    stand = standing(text, bare, bare_now)
-    added = _added_to(made, bare_ours, (text.content, bare), bare_now)
+    text, bare_now = Text(_squeeze(base.content)), _squeeze(now)
+    made, bare_ours = _apply_edits(text, bare)
+    stand = which_stand(text, bare, bare_now)
+    added = _which_grew(made, bare_ours, (text.content, bare), bare_now)
     for at, stood, more in zip(places, stand, added, strict=True):
         found[at] = Fate.REFORMATTED if stood else Fate.ADDED_TO if more else None
     return found
 
 
-def _squeezed(content: str) -> str:
+def _squeeze(content: str) -> str:
     """*content* without blanks inside its lines, and without blank lines."""
     rows = (BLANKS.sub("", line) for line in split_lines(content))
     return "".join(row for row in rows if row.strip("\r\n"))
@@ -271,12 +271,12 @@ def _is_met(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> bool:
     """Whether something that looks like ours was inserted where *edit* inserts, or blanks away from there."""
     if not edit.new:
         return False
-    rows = {row for row in _squeezed(edit.new).splitlines() if row}
+    rows = {row for row in _squeeze(edit.new).splitlines() if row}
     for other in later:
         before = base.content[other.span.end : edit.span.start]
         behind = base.content[edit.span.end : other.span.start]
         if other.new and not before.strip() and not behind.strip():
-            theirs = set(_squeezed(other.new).splitlines())
+            theirs = set(_squeeze(other.new).splitlines())
             if rows & theirs or _likeness(edit.new, other.new) > ALIKE:
                 return True
     return False
@@ -299,7 +299,7 @@ def _may_be_undone(expected: str, place: int, old: str, others: Sequence[TextEdi
 
 
 def _differences(one: str, other: str) -> list[TextEdit]:
-    return [fine for edit in between(one, other) for fine in _finer(one, edit)]
+    return [fine for edit in edits_between(one, other) for fine in _finer(one, edit)]
 
 
 def _effort(differences: Sequence[TextEdit]) -> int:

@@ -83,7 +83,7 @@ def room(page: Page, key: str) -> int:
     return at
 
 
-def without(page: Page, gone: Collection[Remark]) -> Page:
+def remove_remarks(page: Page, gone: Collection[Remark]) -> Page:
     """The page without some remarks, and without the user's blank lines around them."""
     places = set(map(_place, gone))
     lines = list[Line]()
@@ -95,10 +95,10 @@ def without(page: Page, gone: Collection[Remark]) -> Page:
     return Page(lines=tuple(lines))
 
 
-def reworded(page: Page, old: Remark, text: str) -> Page:
+def reword(page: Page, old: Remark, text: str) -> Page:
     """The page with *text* in the place of a remark; an empty text removes it."""
     if not text.strip():
-        return without(page, [old])
+        return remove_remarks(page, [old])
     new = [Line(text=f"{row}\n", part=None) for row in text.split("\n")]
     lines = list[Line]()
     for above, group in _runs(page):

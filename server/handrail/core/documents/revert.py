@@ -93,7 +93,7 @@ def revert(
     content = "".join(rows)
     if split_lines(content) != rows:  # one that had no end, or half of one, is no longer the last
         return None
-    return edit.between(now.content, content)
+    return edit.edits_between(now.content, content)
 
 
 def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tuple[PlannedHunk, ...]:
@@ -104,12 +104,12 @@ def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> 
         The reverts, numbered by the hunks from 1; one without a number takes all of them back. Those are
         missing that others have changed since, or that are not there.
     """
-    edits = _sorted(each for hunk in hunks for each in hunk)
+    edits = _sort_edits(each for hunk in hunks for each in hunk)
     made = Text(with_blanks_of(base, edits, now.content))
     if len(base.rows) * len(hunks) <= LIMIT_APART_ROWS:
         apart = []
         for number, hunk in enumerate(hunks, 1):
-            others = _sorted(each for other in hunks if other is not hunk for each in other)
+            others = _sort_edits(each for other in hunks if other is not hunk for each in other)
             without = with_blanks_of(base, others, now.content)
             back = revert(now, [(Text(without), made)])
             apart += [PlannedHunk(number=number, tier=Tier.SAFE, edits=back)] if back else []
@@ -120,7 +120,7 @@ def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> 
     return (PlannedHunk(number=None, tier=Tier.SAFE, edits=whole),) if whole else ()
 
 
-def _sorted(edits: Iterable[TextEdit]) -> list[TextEdit]:
+def _sort_edits(edits: Iterable[TextEdit]) -> list[TextEdit]:
     return sorted(edits, key=lambda each: (each.span.start, each.span.end))
 
 
@@ -130,7 +130,7 @@ def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
     back: list[Block] = []  # what is undone already, amid other changes
     to_found = to_now = 0  # how many rows further down the same row is
     all_others = extents(left, now)
-    for ours, others in _meeting(extents(left, found), all_others):
+    for ours, others in _group_blocks(extents(left, found), all_others):
         start, end = min(i for i, *_ in (*ours, *others)), max(j for _, j, *_ in (*ours, *others))
         before, is_now = start + to_found, start + to_now
         to_found += sum(map(_growth, ours))
@@ -146,7 +146,7 @@ def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
             undos.append(Undo(is_now, end + to_now, None))
             gone = (block for block in ours if others and not set(found[block[2] : block[3]]) <= set(left))
             back += [block for block in gone if _is_on_the_way(found, left, now, block)]
-    return _undos(found, _with(left, found, back), now) if back else undos
+    return _undos(found, _undo_blocks(left, found, back), now) if back else undos
 
 
 def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
@@ -158,12 +158,12 @@ def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
 def _is_on_the_way(found: Rows, left: Rows, now: Rows, block: Block) -> bool:
     """Whether a smallest way from what was left to what there is now may begin with undoing a block."""
     i, j, k, m = block
-    rest, whole = distance(_with(left, found, [block]), now), distance(left, now)
+    rest, whole = distance(_undo_blocks(left, found, [block]), now), distance(left, now)
     one = distance(left[i:j], found[k:m])
     return rest is not None and whole is not None and one is not None and one + rest == whole
 
 
-def _with(left: Rows, found: Rows, blocks: Sequence[Block]) -> list[str]:
+def _undo_blocks(left: Rows, found: Rows, blocks: Sequence[Block]) -> list[str]:
     """What was left, with some blocks undone."""
     rows = list(left)
     for i, j, k, m in reversed(blocks):
@@ -181,7 +181,9 @@ def _growth(block: Block) -> int:
     return (m - k) - (j - i)
 
 
-def _meeting(ours: Sequence[Block], others: Sequence[Block]) -> Iterator[tuple[list[Block], list[Block]]]:
+def _group_blocks(
+    ours: Sequence[Block], others: Sequence[Block]
+) -> Iterator[tuple[list[Block], list[Block]]]:
     """The blocks of both, ascending; together where they have rows in common, or put rows at one place."""
     blocks = sorted([*((block, 0) for block in ours), *((block, 1) for block in others)])
     groups: tuple[list[Block], list[Block]] = ([], [])

@@ -59,18 +59,18 @@ def offsets(text: str) -> Callable[[int], int | None]:
     return offset
 
 
-def kept(new: str, old: str, there: str) -> str:
+def keep_spelling(new: str, old: str, there: str) -> str:
     """*new* with all that it keeps of *old* spelled as in *there*, the same text but for spelling."""
     if old == there:
         return new
     places = _places(old, there)
     parts = []
-    for i, j, k, m, is_equal in _shared(old, new):
+    for i, j, k, m, is_equal in _opcodes(old, new):
         parts.append(there[places[i] : places[j]] if is_equal and places else new[k:m])
     return _in_pairs("".join(parts), there)
 
 
-def _shared(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
+def _opcodes(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
     """What is old[i:j] and new[k:m], in order, and whether they are equal."""
     if len(old) * len(new) <= LIMIT_COMPARED:
         for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
@@ -125,7 +125,7 @@ def foreign(pairs: Sequence[tuple[str, str]], document: str) -> str:
     return found
 
 
-def without(row: str, characters: str) -> str:
+def spell_plainly(row: str, characters: str) -> str:
     """*row* with these typographic characters in their plain spelling."""
     return row if row.isascii() else "".join(SPELLINGS[c] if c in characters else c for c in row)
 

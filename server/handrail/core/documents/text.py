@@ -116,7 +116,7 @@ class Text:
 
     def encode(self, content: str) -> bytes | Failure:
         """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
-        raw = self._encoded(content)
+        raw = self._encode(content)
         if isinstance(raw, bytes) and not self.bom and any(raw.startswith(mark) for mark, _ in MARKS):
             return Failure(
                 code=Code.BAD_ENCODING,
@@ -127,10 +127,10 @@ class Text:
 
     def unwritable(self, part: str) -> Failure | None:
         """`bad-encoding` if *part* of a text has a character that this document's encoding cannot write."""
-        raw = self._encoded(part)
+        raw = self._encode(part)
         return raw if isinstance(raw, Failure) else None
 
-    def _encoded(self, content: str) -> bytes | Failure:
+    def _encode(self, content: str) -> bytes | Failure:
         if (wrong := unwritable(content)) is not None:
             return wrong
         try:

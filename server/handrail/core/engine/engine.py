@@ -131,7 +131,7 @@ def _made(patches: Sequence[FilePatch], files: Mapping[str, bytes]) -> Reply:
         below.setdefault(path.rpartition("/")[2], []).append(path)
     for patch in patches:
         there = {name for name in (patch.path, *file_names.spellings(patch)) if identity(name) in names}
-        each = file_names.chosen(patch, there, below.get(patch.path, ()))
+        each = file_names.choose_file(patch, there, below.get(patch.path, ()))
         if isinstance(each, Failure):
             return failed(each)
         named = _named(each, names, seen)

@@ -156,7 +156,7 @@ def _carried(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candid
     """The places *near* of *text*, where they lie in *now*."""
     # An editor may hold LF for a file that has CRLF, which changes every line and moves none.
     old, new = (text, now) if text.eol == now.eol else (Text(to_lf(text.content)), Text(to_lf(now.content)))
-    made = edit.between(old.content, new.content)
+    made = edit.edits_between(old.content, new.content)
     spans = [_across(new, carry(_across(text, each.span, old), made), now) for each in near]
     return tuple(
         replace(each, span=span, line=now.line_at(span.start)) for each, span in zip(near, spans, strict=True)

@@ -252,7 +252,7 @@ def _may_repeat(fresh: Mutation, known: Mutation) -> bool:
 
 def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
     """What to remember of a quick fix that made *now* of *base*; None if it changed nothing."""
-    made = edit.between(base.content, now.content)
+    made = edit.edits_between(base.content, now.content)
     if not made:
         return None
     first = base.line_at(made[0].span.start) - 1
@@ -275,7 +275,7 @@ def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
 
 def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
     """Close the failure again if its quick fix is there, open it if what was there before it is."""
-    lines = carry(fix.lines, edit.between(fix.text.content, now.content))
+    lines = carry(fix.lines, edit.edits_between(fix.text.content, now.content))
     there = now.content[lines.start : lines.end]
     is_open = ledger.find(fix.failure.id) is not None
     found = replace(ledger, fixes=(*ledger.fixes, replace(fix, text=now, lines=lines)))

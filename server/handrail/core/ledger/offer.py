@@ -57,7 +57,7 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
     for index, near in enumerate(known.failure.near):
         planned = planned_at(known, index)
         if isinstance(planned, PlannedHunk):
-            shown = diff.unified(known.mutation.path, text, planned.edits)
+            shown = diff.unified_diff(known.mutation.path, text, planned.edits)
             is_sure = near.score == EXACT and plan.plan_hunk(text, hunk) == planned
             title = f"Apply at line {near.line + 1}: {_in_short(shown)}"
             sought = _sought(known, index)
@@ -91,7 +91,7 @@ def _sought(known: OpenFailure, candidate: int) -> str:
     old, there = to_lf(hunk.old).strip("\n"), to_lf(text.content[near.span.start : near.span.end])
     if old == there or old in there:
         return ""
-    found = diff.unified("", Text(old), edit.between(old, there)).split("\n")
+    found = diff.unified_diff("", Text(old), edit.edits_between(old, there)).split("\n")
     header = ["--- search text", f"+++ {known.mutation.path}, line {near.line + 1}"]
     return "\n".join([*header, *found[2:]])
 

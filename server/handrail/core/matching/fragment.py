@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from handrail.core.documents.change import Tier
-from handrail.core.documents.index import BLANKS, squeezed
+from handrail.core.documents.index import BLANKS, squeeze
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching import gaps, spacing
@@ -38,7 +38,7 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     if ends_row:
         hunk = replace(hunk, old=hunk.old[:-1], new=hunk.new[:-1])
     old = hunk.old
-    if hunk.whole_lines or "\n" in old or len(squeezed(old)) < spacing.LEAST_CHARS:
+    if hunk.whole_lines or "\n" in old or len(squeeze(old)) < spacing.LEAST_CHARS:
         return []
     if len(old) > spacing.LIMIT_CHARS or not (tokens := TOKENS.findall(old)):
         return []
@@ -55,10 +55,10 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
 def _lines(text: Text, old: str) -> Sequence[int]:
     """The lines that have *old*, blanks apart; by a rare word of it if there is one. None of too many."""
     for word in sorted(spacing.WORD.findall(old), key=len, reverse=True)[: spacing.VOTERS]:
-        lines = text.index.plain.having(word, spacing.LIMIT_PLACES)
+        lines = text.index.plain.lines_with(word, spacing.LIMIT_PLACES)
         if lines is not None:
-            return [line for line in lines if squeezed(old) in squeezed(text.rows[line])]
-    return text.index.squeezed.having(squeezed(old), spacing.LIMIT_PLACES) or ()
+            return [line for line in lines if squeeze(old) in squeeze(text.rows[line])]
+    return text.index.squeezed.lines_with(squeeze(old), spacing.LIMIT_PLACES) or ()
 
 
 def _on_line(text: Text, hunk: Hunk, line: int, pattern: re.Pattern[str]) -> Iterator[Match | None]:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core.documents.change import Tier
-from handrail.core.documents.index import plain, squeezed
+from handrail.core.documents.index import plain, squeeze
 from handrail.core.documents.text import Text
 from handrail.core.matching.indent import leading
 from handrail.core.matching.result import Match, line_span
@@ -41,7 +41,7 @@ Token = tuple[str, str]  # kind and text; of blanks between two tokens the kind 
 def matches(text: Text, hunk: Hunk) -> list[Match]:
     """The runs of lines that are the hunk's old rows but for spacing inside of them."""
     old = rows_of(hunk)[0]
-    wanted = [squeezed(plain(row)) for row in old]
+    wanted = [squeeze(plain(row)) for row in old]
     if sum(map(len, wanted)) < LEAST_CHARS:
         return []
     lines = _lines(text, old, wanted)
@@ -65,7 +65,7 @@ def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The lines at which *old* rows stand, blanks apart; by a rare word of theirs if there is one."""
     words = {word: at for at, row in enumerate(old) for word in WORD.findall(plain(row)[:LIMIT_CHARS])}
     for word in sorted(words, key=len, reverse=True)[:VOTERS]:
-        lines = text.index.plain.having(word, LIMIT_PLACES)
+        lines = text.index.plain.lines_with(word, LIMIT_PLACES)
         if lines is not None:
             firsts = (line - words[word] for line in lines)
             return [first for first in firsts if first >= 0 and _stands(text, wanted, first)]
@@ -75,7 +75,7 @@ def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
 def _stands(text: Text, wanted: Sequence[str], line: int) -> bool:
     there = text.rows[line : line + len(wanted)]
     return len(there) == len(wanted) and all(
-        squeezed(plain(row)) == other for row, other in zip(there, wanted, strict=True)
+        squeeze(plain(row)) == other for row, other in zip(there, wanted, strict=True)
     )
 
 

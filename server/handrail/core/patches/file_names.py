@@ -53,7 +53,7 @@ def is_short(patch: FilePatch) -> bool:
     return patch.operation is Operation.UPDATE and "/" not in patch.path and "\\" not in patch.path
 
 
-def chosen(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) -> FilePatch | Failure:
+def choose_file(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) -> FilePatch | Failure:
     """
     *patch* for the file that it means.
 
@@ -66,7 +66,7 @@ def chosen(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) 
     patch = patch if target == patch.move_to else replace(patch, move_to=target)
     names = [name for name in spellings(patch) if name in there]
     if patch.path in there and (len(names) < 2 or _is_first(patch, names)):
-        return patch if not patch.others else _named(patch, patch.path)
+        return patch if not patch.others else _with_name(patch, patch.path)
     if not names and patch.others and patch.operation is Operation.ADD:
         return Failure(
             code=Code.BAD_PATCH,
@@ -80,11 +80,11 @@ def chosen(patch: FilePatch, there: Collection[str], below: Sequence[str] = ()) 
             steps=("Name the file that is to be changed, the same in both lines.",),
         )
     if names:
-        return _named(patch, names[0])
+        return _with_name(patch, names[0])
     if not there and is_short(patch) and len(below) == 1:
-        return _named(patch, below[0])
+        return _with_name(patch, below[0])
     slashed = patch.path.replace("\\", "/")
-    return patch if slashed == patch.path else _named(patch, slashed)
+    return patch if slashed == patch.path else _with_name(patch, slashed)
 
 
 def _is_first(patch: FilePatch, names: Sequence[str]) -> bool:
@@ -94,7 +94,7 @@ def _is_first(patch: FilePatch, names: Sequence[str]) -> bool:
     return all(name in lesser for name in names)
 
 
-def _named(patch: FilePatch, name: str) -> FilePatch:
+def _with_name(patch: FilePatch, name: str) -> FilePatch:
     given = " and ".join(dict.fromkeys((patch.path, *patch.others)))
     is_given = name == patch.path and set(patch.others) <= set(readings(name))
     note = () if is_given else (f"The patch names {given}; it was applied to {name}.",)

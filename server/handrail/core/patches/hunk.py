@@ -116,7 +116,7 @@ def rows_of(hunk: Hunk) -> tuple[list[str], list[str]]:
     return old, new
 
 
-def unquoted(name: str) -> tuple[str, tuple[str, ...]]:
+def unquote(name: str) -> tuple[str, tuple[str, ...]]:
     """A file name without the quotes or backticks around it, and the note that says so."""
     mark = name[0]
     if len(name) < 3 or mark not in "`\"'" or name[-1] != mark or mark in name[1:-1]:

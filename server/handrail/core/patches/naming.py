@@ -62,9 +62,9 @@ SENTENCE = frozenset(
 
 def on_line(line: str) -> str:
     """The file name that a line consists of; empty if it is anything else."""
-    bare = _emphasised(MARKS.sub("", line.strip()).rstrip())
+    bare = _strip_emphasis(MARKS.sub("", line.strip()).rstrip())
     label = LABEL.match(bare)
-    inner = _emphasised(NOTE.sub("", bare[label.end() :] if label else bare))
+    inner = _strip_emphasis(NOTE.sub("", bare[label.end() :] if label else bare))
     quoted, link = QUOTED.match(inner), LINK.match(inner)
     path = (quoted[1] if quoted else link[2].partition("#")[0] if link else inner).strip()
     sure = bool(quoted or label)
@@ -73,7 +73,7 @@ def on_line(line: str) -> str:
     return path if EXTENSION.search(path) or path in BARE_NAMES or (sure and "/" in path) else ""
 
 
-def _emphasised(text: str) -> str:
+def _strip_emphasis(text: str) -> str:
     """*text* without the colon behind it and the emphasis around it."""
     text = text.removesuffix(":").removeprefix("**").removesuffix("**")
     if text.startswith("__") and text.endswith("__"):
@@ -94,7 +94,7 @@ def with_blanks(line: str) -> str:
     """The name with blanks that a line may consist of, or has in backticks; empty if there is none."""
     quoted = [span.strip() for span in SPANS.findall(line) if " " in span.strip()]
     bare = quoted[0] if len(quoted) == 1 else MARKS.sub("", line.strip()).rstrip()
-    bare = NUMBERED.sub("", COMMENT.sub("", _emphasised(bare)))
+    bare = NUMBERED.sub("", COMMENT.sub("", _strip_emphasis(bare)))
     for wrapping in ("**", "__", "*", "_", '"', "'"):
         if len(bare) > 2 * len(wrapping) and bare.startswith(wrapping) and bare.endswith(wrapping):
             bare = bare[len(wrapping) : -len(wrapping)]

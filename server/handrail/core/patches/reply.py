@@ -64,10 +64,10 @@ def read(reply: str) -> Reply:
     reader = _Reader(to_lf(reply).split("\n"))
     reader.run()
     prose = re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in reader.prose)).strip()
-    return Reply(blocks=_grouped(reader.blocks), prose=prose)
+    return Reply(blocks=_group(reader.blocks), prose=prose)
 
 
-def _grouped(blocks: list[Block]) -> tuple[Block, ...]:
+def _group(blocks: list[Block]) -> tuple[Block, ...]:
     kept: list[Block] = []
     first: dict[tuple[Notation, str], int] = {}
     for block in blocks:
@@ -168,7 +168,7 @@ class _Reader:
         else:
             end, left = self.at + 1, (0, 0)
             while end < len(self.lines) and self._is_diff_line(end, left):
-                left = _left(left, self.lines[end])
+                left = _rows_left(left, self.lines[end])
                 end += 1
         while not self.lines[end - 1].strip():
             end -= 1
@@ -186,7 +186,7 @@ class _Reader:
     # ---- Fences -----------------------------------------------------------------------------------
 
     def _fence(self, fence: re.Match[str]) -> None:
-        closing, is_sure = self._closing(fence)
+        closing, is_sure = self._closing_line(fence)
         self._dedent(len(fence[1]), closing)
         info = fence[3].strip()
         language = info.partition(" ")[0].partition(":")[0].lower()
@@ -199,7 +199,7 @@ class _Reader:
             return
         is_sure = is_sure and not (path.endswith(PROSE) and self._may_be_inner(fence, closing))
         text = "".join(line + "\n" for line in self.lines[self.at + 1 : closing])
-        block = _fenced(language, path, text)
+        block = _fenced_block(language, path, text)
         if block is not None and block.notation is None and not is_sure:
             lines = "".join(f"+{line}\n" for line in text.splitlines())
             block = Block(notation=notations.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")
@@ -222,7 +222,7 @@ class _Reader:
         found = FENCE.match(line) if self.mark else None
         return found is not None and not found[3].strip() and found[2].startswith(self.mark)
 
-    def _closing(self, fence: re.Match[str]) -> tuple[int, bool]:
+    def _closing_line(self, fence: re.Match[str]) -> tuple[int, bool]:
         """The line that ends the fence, inner fences passed over; else past the last line, and unsure."""
         depth = 0
         for at in range(self.at + 1, len(self.lines)):
@@ -307,7 +307,7 @@ class _Reader:
             self.prose.pop()
 
 
-def _left(left: tuple[int, int], line: str) -> tuple[int, int]:
+def _rows_left(left: tuple[int, int], line: str) -> tuple[int, int]:
     """How many old and new rows of a hunk are still to come behind *line*."""
     if counts := COUNTS.match(line):
         return int(counts[1] or 1), int(counts[2] or 1)
@@ -316,7 +316,7 @@ def _left(left: tuple[int, int], line: str) -> tuple[int, int]:
     return left[0] - (not line.startswith("+")), left[1] - (not line.startswith("-"))
 
 
-def _fenced(language: str, path: str, text: str) -> Block | None:
+def _fenced_block(language: str, path: str, text: str) -> Block | None:
     """The block that a fence is, if it wraps none: a headless diff, or a whole file; None for prose."""
     if language in DIFFS and not path.endswith(DIFFS):
         begins = text.startswith("@@")

@@ -133,7 +133,7 @@ def _block(lines: Sequence[str], opening: int) -> _Block | Failure:
             return bad(shown + 1, lines[shown], wanted)
         end, following, note = found, found + 1, lines[found].strip()
         notes += (DIVIDED_END if DIVIDER_LIKE.match(note) else RESPELLED.format(repr(note)),)
-    return _divided(
+    return _divide(
         lines,
         _Block(opening=opening, first=first, middle=(first, first), end=end, next=following, notes=notes),
     )
@@ -170,23 +170,23 @@ def _dividers(lines: Sequence[str], opening: int, body: tuple[int, int]) -> list
     return alike or [at for at in found if DIVIDER.match(lines[at])]
 
 
-def _divided(lines: Sequence[str], block: _Block) -> _Block | Failure:
+def _divide(lines: Sequence[str], block: _Block) -> _Block | Failure:
     """*block* with its divider."""
     found = _dividers(lines, block.opening, (block.first, block.end))
     if not found:
         wanted = f"'=======' to end the search part that line {block.opening + 1} opens"
         return bad(block.end + 1, lines[block.end], wanted)
     if len(found) == 1:
-        return _with(block, (found[0], found[0] + 1), block.end)
+        return _with_divider(block, (found[0], found[0] + 1), block.end)
     is_sure = len(found) == 2 and not any(map(CONFLICT.match, lines[block.first : block.end]))
     if is_sure and found[1] == found[0] + 1 < block.end - 1:
-        return _with(block, (found[0], found[1] + 1), block.end)
+        return _with_divider(block, (found[0], found[1] + 1), block.end)
     if is_sure and found[0] + 1 < found[1] == block.end - 1 and not TITLE.match(lines[found[1] - 1]):
-        return _with(block, (found[0], found[0] + 1), found[1])
+        return _with_divider(block, (found[0], found[0] + 1), found[1])
     return bad(found[1] + 1, lines[found[1]], "one '=======' in a block; write others as '\\======='")
 
 
-def _with(block: _Block, middle: tuple[int, int], end: int) -> _Block:
+def _with_divider(block: _Block, middle: tuple[int, int], end: int) -> _Block:
     is_doubled = end < block.end or middle[1] > middle[0] + 1
     notes = (*block.notes, DOUBLED) if is_doubled else block.notes
     return _Block(

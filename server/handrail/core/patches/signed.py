@@ -34,7 +34,7 @@ def signed_hunk(
         end -= 1
     at_end = end > first and lines[end - 1].rstrip() == END_OF_FILE
     numbers = [at for at in range(first, end - at_end) if not lines[at].startswith(NO_NEWLINE)]
-    signs = [_signed(lines[at]) for at in numbers]
+    signs = [_split_sign(lines[at]) for at in numbers]
     bare = [at for at, (sign, _) in zip(numbers, signs, strict=True) if sign == UNSIGNED]
     markers = [at for at in bare if MARKER_LIKE.match(lines[at])]
     wrong = [
@@ -61,14 +61,14 @@ def signed_hunk(
     )
 
 
-def _signed(line: str) -> tuple[str, str]:
+def _split_sign(line: str) -> tuple[str, str]:
     """The sign of a line and its row; a line that is wholly empty is a blank row of context."""
     if line[:1] in ("", " ", "+", "-"):
         return line[:1] or " ", line[1:]
     return UNSIGNED, line
 
 
-def joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
+def join_sections(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
     """Sections for one file become one; two that cannot both hold are a bad patch."""
     files: dict[str, FilePatch] = {}
     hunks: dict[str, list[Hunk]] = {}
@@ -86,10 +86,10 @@ def joined(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
     twice = [path for path, times in Counter(left).items() if times > 1]
     if twice:
         return exclusive(twice[0])
-    return tuple(replace(patch, hunks=_numbered(hunks[path])) for path, patch in files.items())
+    return tuple(replace(patch, hunks=_number(hunks[path])) for path, patch in files.items())
 
 
-def _numbered(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
+def _number(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
     return tuple(replace(hunk, number=number) for number, hunk in enumerate(hunks, 1))
 
 

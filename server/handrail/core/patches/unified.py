@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquoted
-from handrail.core.patches.signed import NO_NEWLINE, joined, signed_hunk
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquote
+from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
 
 OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
@@ -34,7 +34,7 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
         return wrong
     lines = to_lf(patch).split("\n")
     first, last = wrapper.pair_around(lines)
-    notes = (wrapper.LEFT_OUT,) if (first, last) != wrapper.filled(lines) else ()
+    notes = (wrapper.LEFT_OUT,) if (first, last) != wrapper.filled_range(lines) else ()
     lines = ["" if not first <= at < last else line for at, line in enumerate(lines)]
     heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
     if not heads:
@@ -47,7 +47,7 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
         if isinstance(file, Failure):
             return file
         files.append(replace(file, notes=(*notes, *file.notes)))
-    return joined(files)
+    return join_sections(files)
 
 
 def is_file_head(lines: list[str], at: int) -> bool:
@@ -77,7 +77,7 @@ def _unified_file(lines: list[str], at: int, end: int) -> FilePatch | Failure:
         if hunk is not None:
             if not (hunk.old or header[1] or names.old == NOWHERE):
                 return bad(at + 1, lines[at], "a line of context around the lines that this hunk adds")
-            hunks.append(_placed(hunk, header))
+            hunks.append(_with_header(hunk, header))
         at = stop
     content = "\n".join(hunk.new for hunk in hunks)
     ends = "" if not content or any(line.startswith(NO_NEWLINE) for line in lines[start:end]) else "\n"
@@ -99,7 +99,7 @@ def _names(lines: list[str], at: int) -> _Names | Failure:
     old_line, new_line = OLD_FILE.match(lines[at]), NEW_FILE.match(lines[at + 1])
     assert old_line is not None
     assert new_line is not None
-    (old, old_notes), (new, new_notes) = unquoted(old_line[1]), unquoted(new_line[1])
+    (old, old_notes), (new, new_notes) = unquote(old_line[1]), unquote(new_line[1])
     notes = tuple(dict.fromkeys((*old_notes, *new_notes)))
     names = _Names(old=old, new=new, notes=notes)
     if old != new:
@@ -108,7 +108,7 @@ def _names(lines: list[str], at: int) -> _Names | Failure:
     above = at - 1
     while above >= 0 and PREAMBLE.match(lines[above]):
         if found := RENAME.match(lines[above]):
-            renamed[found[1]] = (above, unquoted(found[2])[0])
+            renamed[found[1]] = (above, unquote(found[2])[0])
         above -= 1
     for key, name in (("from", names.old), ("to", names.new)):
         if len(renamed) == 2 and renamed[key][1] != name:
@@ -117,7 +117,7 @@ def _names(lines: list[str], at: int) -> _Names | Failure:
     return replace(names, move_to=names.new) if len(renamed) == 2 else names
 
 
-def _placed(hunk: Hunk, header: re.Match[str]) -> Hunk:
+def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
     """*hunk* with what its header says of the place; what is behind `@@` is around it, not above it."""
     line_number = int(header[1]) if header[1] else None
     scope = (header[2].strip(),) if hunk.old and header[2] and header[2].strip() else ()

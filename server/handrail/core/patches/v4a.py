@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquoted
-from handrail.core.patches.signed import joined, signed_hunk
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquote
+from handrail.core.patches.signed import join_sections, signed_hunk
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
@@ -75,7 +75,7 @@ def parse_v4a(patch: str) -> tuple[FilePatch, ...] | Failure:
         own = (*envelope.notes, *_spelling(lines[at]), *section.notes)
         sections.append(replace(section, notes=own))
         at = stop
-    return joined(sections) if sections else nothing("a file section between the markers")
+    return join_sections(sections) if sections else nothing("a file section between the markers")
 
 
 def _is_section(line: str, *, is_update: bool) -> bool:
@@ -106,13 +106,13 @@ def _envelope(lines: list[str]) -> _Envelope | Failure:
     has_begin = OPENING.match(lines[start].strip()) is not None
     around = [*range(start), *range(last + 1, len(lines))]
     bare = [line.removeprefix(indent) for line in lines]
-    if wrong := wrapper.passed_over(bare, around, (start, last)) or _doubtful_end(lines, start, last):
+    if wrong := wrapper.check_left_out(bare, around, (start, last)) or _doubtful_end(lines, start, last):
         return wrong
     notes = [wrapper.LEFT_OUT] * any(lines[at].strip() for at in around)
     notes += [NO_BEGIN] * (not has_begin)
     if indent:
         notes.append(UNINDENTED)
-        lines = _unindented(lines, indent, (start, last))
+        lines = _unindent(lines, indent, (start, last))
     spelled = (*_spelling(lines[start]), *_spelling(lines[last])) if has_begin else _spelling(lines[last])
     return _Envelope(lines=lines, first=start + has_begin, end=last, notes=(*notes, *spelled))
 
@@ -121,15 +121,15 @@ def _opens(line: str) -> bool:
     return OPENING.match(line) is not None or SECTION.match(line) is not None
 
 
-def _unindented(lines: Sequence[str], indent: str, body: tuple[int, int]) -> list[str]:
+def _unindent(lines: Sequence[str], indent: str, body: tuple[int, int]) -> list[str]:
     """*lines* without *indent*: all of them if all have it, else the markers alone."""
     filled = [lines[at] for at in range(body[0], body[1] + 1) if lines[at].strip()]
     if all(line.startswith(indent) for line in filled):
         return [line.removeprefix(indent) for line in lines]
-    return [_unindented_marker(line, indent) for line in lines]
+    return [_unindent_marker(line, indent) for line in lines]
 
 
-def _unindented_marker(line: str, indent: str) -> str:
+def _unindent_marker(line: str, indent: str) -> str:
     bare = line.removeprefix(indent)
     return bare if INDENTED.match(bare) else line
 
@@ -151,7 +151,7 @@ def _doubtful_end(lines: Sequence[str], start: int, last: int) -> Failure | None
 
 def _section(head: re.Match[str], lines: Sequence[str], body: tuple[int, int]) -> FilePatch | Failure:
     first, end = body
-    path, notes = unquoted(head[2].strip())
+    path, notes = unquote(head[2].strip())
     match head[1].lower():
         case "delete":
             for at in range(first, end):
@@ -177,7 +177,7 @@ def _update(path: str, lines: Sequence[str], body: tuple[int, int]) -> FilePatch
     at, end = body
     move_to, notes = None, tuple[str, ...]()
     if at < end and (found := MOVE.match(lines[at])):
-        move_to, notes = unquoted(found[1].strip())
+        move_to, notes = unquote(found[1].strip())
         notes, at = (*_spelling(lines[at]), *notes), at + 1
     hunks: list[Hunk] = []
     scope: list[str] = []

@@ -31,7 +31,7 @@ SIGNED = re.compile(r"^[\s+\-@\\]|^\*\*\*|^diff --git |^[<>=]{4}")
 EXPANDED = re.compile(r"\\[$`\\]")
 
 
-def passed_over(lines: Sequence[str], around: Sequence[int], inside: tuple[int, int]) -> Failure | None:
+def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[int, int]) -> Failure | None:
     """
     Why the lines *around* a patch cannot be left out; None if they can.
 
@@ -49,12 +49,12 @@ def passed_over(lines: Sequence[str], around: Sequence[int], inside: tuple[int, 
             return bad(at + 1, line, "nothing around the patch that changes where it is applied")
         if heredoc is None and SIGNED.match(line):
             return bad(at + 1, line, "nothing around the patch that may be a part of it")
-        if heredoc is not None and heredoc["bare"] and (wrong := _expanded(lines, inside)) is not None:
+        if heredoc is not None and heredoc["bare"] and (wrong := _check_expansion(lines, inside)) is not None:
             return wrong
     return None
 
 
-def _expanded(lines: Sequence[str], inside: tuple[int, int]) -> Failure | None:
+def _check_expansion(lines: Sequence[str], inside: tuple[int, int]) -> Failure | None:
     """A shell would take these backslashes away; whether the file has them cannot be told."""
     for at in range(*inside):
         if EXPANDED.search(lines[at]):
@@ -62,7 +62,7 @@ def _expanded(lines: Sequence[str], inside: tuple[int, int]) -> Failure | None:
     return None
 
 
-def filled(lines: Sequence[str]) -> tuple[int, int]:
+def filled_range(lines: Sequence[str]) -> tuple[int, int]:
     """The first of *lines* that is not blank, and the one past the last."""
     first, end = 0, len(lines)
     while first < end and not lines[first].strip():
@@ -79,7 +79,7 @@ def pair_around(lines: Sequence[str]) -> tuple[int, int]:
     Returns:
         The first line inside, and the one past the last; all lines if nothing stands around them.
     """
-    first, end = filled(lines)
+    first, end = filled_range(lines)
     while end - first >= 2 and _is_pair(lines[first], lines[end - 1]):
         first, end = first + 1, end - 1
         while first < end and not lines[first].strip():

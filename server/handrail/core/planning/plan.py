@@ -231,7 +231,7 @@ def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
     if len(edits) < 2 or sum(edit.growth for edit in edits) != 0:
         return False
     start, end = edits[0].span.start, edits[-1].span.end
-    moved = (replace(edit, span=edit.span.shifted(-start)) for edit in edits)
+    moved = (replace(edit, span=edit.span.shift(-start)) for edit in edits)
     return apply(text.content[start:end], moved) == text.content[start:end]
 
 
@@ -239,8 +239,8 @@ def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
     if found.lines:
         return render.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
     there = to_lf(text.content[found.span.start : found.span.end])
-    new = spelling.kept(found.hunk.new, found.hunk.old, there)
-    new = spelling.without(new, spelling.foreign([(found.hunk.old, there)], text.content))
+    new = spelling.keep_spelling(found.hunk.new, found.hunk.old, there)
+    new = spelling.spell_plainly(new, spelling.foreign([(found.hunk.old, there)], text.content))
     return render.at_string(text, found.span, new)
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 
 from handrail.core.documents import spelling
-from handrail.core.documents.edit import TextEdit, opcodes, trimmed
+from handrail.core.documents.edit import TextEdit, opcodes, trim
 from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.failure import Code, Failure, Span
 from handrail.core.matching import align, indent, row_match, similar
@@ -74,7 +74,7 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
         written = _written(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
         if isinstance(written, Failure):
             return written
-        edits.append(_replacement(text, place, [spelling.without(row, foreign) for row in written]))
+        edits.append(_replacement(text, place, [spelling.spell_plainly(row, foreign) for row in written]))
     return _smallest(text, edits)
 
 
@@ -92,7 +92,7 @@ def at_line(text: Text, line: int, new: Rows) -> tuple[TextEdit, ...]:
 
 
 def _smallest(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
-    return tuple(small for edit in edits if (small := trimmed(text.content, edit)) is not None)
+    return tuple(small for edit in edits if (small := trim(text.content, edit)) is not None)
 
 
 # ---- Rows in their place --------------------------------------------------------------------------
@@ -190,4 +190,4 @@ def _spelled(new: str, twin: tuple[str, str] | None) -> str:
     if twin is None or not row_match.is_alike(*twin):
         return new
     old, there = (row[len(indent.leading(row)) :].rstrip(" \t") for row in twin)
-    return spelling.kept(new, old, there)
+    return spelling.keep_spelling(new, old, there)

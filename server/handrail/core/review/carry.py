@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from handrail.core.documents.edit import Block
-from handrail.core.documents.index import squeezed
+from handrail.core.documents.index import squeeze
 from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new
 
 
-def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:
+def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:
     """
     Carry *hunks* over a change that is the user's, an editor's, or another program's.
 
@@ -35,10 +35,10 @@ def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) ->
         if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
             found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
             continue
-        if not hunk.rows and (returned := _returned(hunk, near.touching(hunk.start, hunk.end), now)):
+        if not hunk.rows and (returned := _bring_back(hunk, near.blocks_at(hunk.start, hunk.end), now)):
             found += [returned] if returned.steps else []
             continue
-        carried = _typed(hunk, near.moved(hunk.start, hunk.end), now)
+        carried = _carry_one(hunk, near.blocks_with_shift(hunk.start, hunk.end), now)
         if carried is None:
             continue
         if carried.rows == hunk.rows or not carried.is_rewritten:
@@ -46,7 +46,7 @@ def typed(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) ->
     return tuple(found)
 
 
-def _returned(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
+def _bring_back(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
     """
     A hunk without rows, once the rows that it had removed are at its place again beside other new rows.
 
@@ -63,7 +63,7 @@ def _returned(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk |
     return None
 
 
-def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
+def _carry_one(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
     """A hunk after a change; None if the user has removed or rewritten all of it."""
     start, rows, taken = hunk.start, list(hunk.rows), 0
     for i, j, k, m in blocks:
@@ -74,7 +74,7 @@ def _typed(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | No
             continue
         first, last = max(i, hunk.start), min(j, hunk.end)
         if (first, last) == (hunk.start, hunk.end):
-            return _replaced(hunk, start, now[k:m]) if (i, j) == (first, last) else None
+            return _replace_all(hunk, start, now[k:m]) if (i, j) == (first, last) else None
         at = first - hunk.start - taken
         is_inside = hunk.start <= i and j <= hunk.end
         new = now[k:m] if is_inside else ()
@@ -111,19 +111,19 @@ class Near:
             growths=list(growths),
         )
 
-    def touching(self, start: int, end: int) -> Sequence[Block]:
+    def blocks_at(self, start: int, end: int) -> Sequence[Block]:
         """The blocks that may touch rows."""
         return self.blocks[bisect_left(self.ends, start) : bisect_right(self.starts, end)]
 
-    def moved(self, start: int, end: int) -> list[Block]:
+    def blocks_with_shift(self, start: int, end: int) -> list[Block]:
         """The blocks that may touch rows, after one that stands for all before them."""
         growth = self.growths[bisect_left(self.ends, start)]
-        return [*([(0, 0, 0, growth)] if growth else []), *self.touching(start, end)]
+        return [*([(0, 0, 0, growth)] if growth else []), *self.blocks_at(start, end)]
 
     def place(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
         """Where rows are after the change; *is_wide* with the new rows at their borders."""
         growth = self.growths[bisect_left(self.ends, start)]
-        return _place(start, end, self.touching(start, end), growth, is_wide=is_wide)
+        return _place(start, end, self.blocks_at(start, end), growth, is_wide=is_wide)
 
 
 def _place(start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool) -> tuple[int, int]:
@@ -145,9 +145,9 @@ def _place(start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wid
     return first, max(last, end + growth)
 
 
-def _replaced(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:
+def _replace_all(hunk: Hunk, start: int, new: Sequence[str]) -> Hunk | None:
     """A hunk of which all rows were replaced: if only blanks differ, a formatter has done it."""
-    if list(map(squeezed, new)) != list(map(squeezed, hunk.rows)):
+    if list(map(squeeze, new)) != list(map(squeeze, hunk.rows)):
         typed_in = replace(hunk, start=start, rows=tuple(new))
         return None if not new or is_all_new(hunk.rows, new) else typed_in
     *steps, last = hunk.steps
@@ -166,7 +166,7 @@ class _Group:
     hunks: list[Hunk] = field(default_factory=list)
 
 
-def landed(  # noqa: PLR0913, PLR0917  # a change, and whose it is
+def add_agent_change(  # noqa: PLR0913, PLR0917  # a change, and whose it is
     hunks: Sequence[Hunk],
     blocks: Sequence[Block],
     before: Sequence[str],
@@ -196,7 +196,7 @@ def landed(  # noqa: PLR0913, PLR0917  # a change, and whose it is
             if rows != steps[0].before:  # else it is as if nothing had happened
                 found.append(Hunk(id=name, start=start, rows=rows, steps=steps))
         else:
-            found += (hunk.moved(growth) for hunk in group.hunks)
+            found += (hunk.shift(growth) for hunk in group.hunks)
         growth += more
     return tuple(found)
 
@@ -235,5 +235,5 @@ def _chain(group: _Group, rows: Rows) -> tuple[Step, ...]:
         for later in group.hunks[number + 1 :]:
             below += (*rows[done : later.start - group.start], *later.before)
             done = later.end - group.start
-        steps += hunk.widened(above, (*below, *rows[done:]))
+        steps += hunk.widen_steps(above, (*below, *rows[done:]))
     return tuple(steps)

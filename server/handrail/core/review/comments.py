@@ -172,7 +172,7 @@ def of_hunk(known: Pending, hunk: Hunk, uri: str, *, is_protected: bool = False)
     )
 
 
-def found(subject: Subject, now: Sequence[str]) -> Subject:
+def relocate(subject: Subject, now: Sequence[str]) -> Subject:
     """Lines where they stand in a text by now: at the place that is nearest to where they stood."""
     size = len(subject.rows)
     wanted = tuple(map(_bare, subject.rows))
@@ -196,18 +196,18 @@ def prompt(comments: Sequence[Comment], own: Set[str]) -> str:
     first = " ".join(comments[0].remark.text.split())
     short = first if len(first) <= LABEL_CHARS else f"{first[: LABEL_CHARS - 1]}…"
     count = "One comment" if len(comments) == 1 else f"{len(comments)} comments"
-    texts = [_said(number, each, own) for number, each in enumerate(comments, 1)]
+    texts = [_render_comment(number, each, own) for number, each in enumerate(comments, 1)]
     return "\n\n".join([f"{count} from my review: {short}", BEGINNING, *texts])
 
 
-def _said(number: int, comment: Comment, own: Set[str]) -> str:
+def _render_comment(number: int, comment: Comment, own: Set[str]) -> str:
     subject, remark = comment.subject, comment.remark
     if subject is None:
         return f"## {number}. {comment.about or 'In general'}\n\n{remark.text}"
     is_own = not subject.turns or not own.isdisjoint(subject.turns)
-    lines = [f"## {number}. {subject.path}{_where(subject)}", _what(subject, is_own=is_own)]
+    lines = [f"## {number}. {subject.path}{_where(subject)}", _subject_line(subject, is_own=is_own)]
     if subject.has_text:
-        lines.append(_fenced(subject.diff, subject.language))
+        lines.append(_fence(subject.diff, subject.language))
     elif subject.is_protected:
         lines.append("The file is protected, so its text is not shown to you.")
     is_inside = remark.is_code and subject.has_text
@@ -222,7 +222,7 @@ def _where(subject: Subject) -> str:
     return f", {'lines' if '-' in subject.place else 'line'} {subject.place}"
 
 
-def _what(subject: Subject, *, is_own: bool) -> str:
+def _subject_line(subject: Subject, *, is_own: bool) -> str:
     whose = "Your change" if is_own else "A change of another session"
     match subject.status:
         case Status.LINES:
@@ -244,7 +244,7 @@ def _what(subject: Subject, *, is_own: bool) -> str:
     return f"{whose}{what.get(subject.kind, '')}{':' if subject.has_text else '.'}"
 
 
-def _fenced(text: str, language: str) -> str:
+def _fence(text: str, language: str) -> str:
     longest = max((len(each) for each in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text}\n{fence}"
@@ -268,12 +268,12 @@ def read(text: str) -> tuple[list[Subject], list[Sent]]:
     """What `as_json` has written; nothing if it is nothing of the kind."""
     try:
         value = json.loads(text)
-        return [_subject(each) for each in value["subjects"]], [_sent(each) for each in value["sent"]]
+        return [_subject(each) for each in value["subjects"]], [_read_sent(each) for each in value["sent"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return [], []
 
 
-def _sent(value: dict[str, Any]) -> Sent:
+def _read_sent(value: dict[str, Any]) -> Sent:
     subject = value["subject"]
     return Sent(**{**value, "subject": None if subject is None else _subject(subject)})
 

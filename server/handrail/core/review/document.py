@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.review import carry, undo
-from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new, without
+from handrail.core.review.hunks import Hunk, Rows, Step, drop_hunks, is_all_new
 
 LIMIT_GONE = 200  # hunks of one document that are remembered
 LIKE = 5  # one row of so many may have changed while a document was renamed
@@ -72,27 +72,27 @@ class Reviewed:
         return frozenset(hunk.id for hunk in self.hunks)
 
 
-def observed(document: Reviewed, now: Sequence[str]) -> Reviewed:
-    """The document after it was changed by its user, an editor, or another program."""
+def observe(document: Reviewed, now: Sequence[str]) -> Reviewed:
+    """Carry the hunks over a change by the user, an editor, or another program."""
     blocks = _row_by_row(_blocks(document.rows, now), document.rows, now)
     if not blocks:
         return document
-    known = _known(document, tuple(now))
-    hunks = carry.typed(document.hunks, blocks, now) if known is None else known
-    found = _with(document, now, hunks, blocks)
+    known = _known_hunks(document, tuple(now))
+    hunks = carry.carry_typing(document.hunks, blocks, now) if known is None else known
+    found = _with_change(document, now, hunks, blocks)
     found = _remember(found, document.hunks, blocks)
-    return found if known is not None else _revived(found, document.gone, blocks)
+    return found if known is not None else _revive(found, document.gone, blocks)
 
 
 def _blocks(before: Sequence[str], now: Sequence[str]) -> list[Block]:
     """The blocks in which two texts differ; what is the same at both ends is passed over quickly."""
-    ahead = _same(before, now)
-    behind = _same(before[ahead:][::-1], now[ahead:][::-1])
+    ahead = _common_head(before, now)
+    behind = _common_head(before[ahead:][::-1], now[ahead:][::-1])
     found = opcodes(before[ahead : len(before) - behind], now[ahead : len(now) - behind])
     return [(i + ahead, j + ahead, k + ahead, m + ahead) for i, j, k, m in found]
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_head(one: Sequence[str], other: Sequence[str]) -> int:
     """How many rows at the beginning of both are the same."""
     at, size = 0, min(len(one), len(other))
     step = CHUNK_ROWS
@@ -106,7 +106,7 @@ def _same(one: Sequence[str], other: Sequence[str]) -> int:
 
 def keeps_more(one: Reviewed, other: Reviewed, now: Sequence[str]) -> bool:
     """Whether more is pending in the rows *now* if they come from *one* than if they come from *other*."""
-    return len(observed(one, now).hunks) > len(observed(other, now).hunks)
+    return len(observe(one, now).hunks) > len(observe(other, now).hunks)
 
 
 def is_like(before: Reviewed, now: Reviewed) -> bool:
@@ -134,7 +134,7 @@ def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[st
     return found
 
 
-def landed(
+def add_agent_edit(
     document: Reviewed,
     before: Sequence[str],
     after: Sequence[str],
@@ -150,23 +150,23 @@ def landed(
         whose: The turn and the call.
         new_id: Names a new hunk.
     """
-    if tuple(before) != document.rows and (known := _known(document, tuple(before))) is not None:
+    if tuple(before) != document.rows and (known := _known_hunks(document, tuple(before))) is not None:
         document = replace(document, rows=tuple(before), hunks=known)  # it was seen before it was told
-    document = observed(document, before)
+    document = observe(document, before)
     blocks = _blocks(before, after)
     if len(blocks) > LIMIT_BLOCKS:
         blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]
-    hunks = carry.landed(document.hunks, blocks, before, after, whose, new_id)
-    return _with(document, after, hunks, blocks)
+    hunks = carry.add_agent_change(document.hunks, blocks, before, after, whose, new_id)
+    return _with_change(document, after, hunks, blocks)
 
 
-def kept(document: Reviewed, ids: frozenset[str]) -> Reviewed:
+def keep(document: Reviewed, ids: frozenset[str]) -> Reviewed:
     """The document after some hunks were kept: their text is the user's now, and stays it."""
     return replace(
         document,
-        hunks=without(document.hunks, ids),
+        hunks=drop_hunks(document.hunks, ids),
         gone=tuple(each for each in document.gone if each.hunk.id not in ids),
-        states=tuple((key, without(hunks, ids)) for key, hunks in document.states),
+        states=tuple((key, drop_hunks(hunks, ids)) for key, hunks in document.states),
     )
 
 
@@ -185,29 +185,29 @@ class Undone:
     now_of: Mapping[str, Rows]
 
 
-def undone(
+def undo_pending(
     document: Reviewed, ids: frozenset[str], turn: str | None = None, *, forced: bool = False
 ) -> Undone:
-    """The document after the hunks of *ids*, or what *turn* did in them, were undone; see `undo.undone`."""
-    result = undo.undone(document.rows, document.hunks, ids, turn, forced=forced)
-    blocks = _replaced(document.hunks, result)
-    found = _with(document, result.rows, result.hunks, blocks)
+    """Undo the hunks of *ids*, or what *turn* did in them; see `undo.undo_hunks`."""
+    result = undo.undo_hunks(document.rows, document.hunks, ids, turn, forced=forced)
+    blocks = _undo_blocks(document.hunks, result)
+    found = _with_change(document, result.rows, result.hunks, blocks)
     return Undone(
         document=_remember(found, document.hunks, blocks), conflicts=result.conflicts, now_of=result.now_of
     )
 
 
-def _with(
+def _with_change(
     document: Reviewed, now: Sequence[str], hunks: tuple[Hunk, ...], blocks: Sequence[Block]
 ) -> Reviewed:
     """The document after a change, which remembers what it was before."""
     key = hash(document.rows)
     states = [*(each for each in document.states if each[0] != key), (key, document.hunks)]
-    gone = _moved(document.gone, blocks, now)
+    gone = _move_gone(document.gone, blocks, now)
     return Reviewed(rows=tuple(now), hunks=hunks, gone=gone, states=tuple(states[-LIMIT_STATES:]))
 
 
-def _known(document: Reviewed, now: Rows) -> tuple[Hunk, ...] | None:
+def _known_hunks(document: Reviewed, now: Rows) -> tuple[Hunk, ...] | None:
     """The hunks of a text that the document had before; None if it had not."""
     key = hash(now)
     hunks = next((hunks for known, hunks in document.states if known == key), None)
@@ -216,7 +216,7 @@ def _known(document: Reviewed, now: Rows) -> tuple[Hunk, ...] | None:
     return hunks
 
 
-def _replaced(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
+def _undo_blocks(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
     """The blocks of an undo: the hunks whose rows it has replaced."""
     blocks, growth = list[Block](), 0
     for hunk in hunks:
@@ -242,7 +242,7 @@ def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) 
     return replace(found, gone=tuple(gone[-LIMIT_GONE:]))
 
 
-def _moved(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
+def _move_gone(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
     found, near = [], carry.Near.of(blocks)
     for each in gone:
         start, end = near.place(each.start, each.end)
@@ -250,7 +250,7 @@ def _moved(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) ->
     return tuple(found)
 
 
-def _revived(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
+def _revive(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
     """Have those hunks be pending again whose text stands where it stood."""
     hunks, again, near = list(found.hunks), set[str](), carry.Near.of(blocks)
     for each in reversed(gone):

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from handrail.core.documents.index import squeezed
+from handrail.core.documents.index import squeeze
 
 Rows = tuple[str, ...]
 ENDS = ("\n", "\r")
@@ -79,7 +79,7 @@ class Hunk:
         """Whether nothing of what the agent wrote is left, so that it is all the user's."""
         last = set(self.steps[-1].after)
         written = {row for step in self.steps for row in (set(step.after) - set(step.before)) & last}
-        if not written or not {squeezed(row) for row in written}.isdisjoint(map(squeezed, self.rows)):
+        if not written or not {squeeze(row) for row in written}.isdisjoint(map(squeeze, self.rows)):
             return False
         return is_all_new(self.steps[-1].after, self.rows)
 
@@ -89,11 +89,11 @@ class Hunk:
         at = next((at for at, step in enumerate(self.steps) if step.before == self.rows), None)
         return None if at is None else replace(self, steps=self.steps[:at])
 
-    def moved(self, rows: int) -> Hunk:
+    def shift(self, rows: int) -> Hunk:
         """The same so many rows further down."""
         return replace(self, start=self.start + rows) if rows else self
 
-    def widened(self, above: Rows, below: Rows) -> tuple[Step, ...]:
+    def widen_steps(self, above: Rows, below: Rows) -> tuple[Step, ...]:
         """Its steps in a stretch that has more rows above and below."""
         return tuple(
             replace(step, before=(*above, *step.before, *below), after=(*above, *step.after, *below))
@@ -116,12 +116,15 @@ def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
     """What a document would hold if all its *hunks* were undone; they ascend, as everywhere here."""
     found, done = list[str](), 0
     for hunk in hunks:
-        found += (*rows[done : hunk.start], *ended(hunk.before, hunk.rows, is_last=hunk.end == len(rows)))
+        found += (
+            *rows[done : hunk.start],
+            *terminate_rows(hunk.before, hunk.rows, is_last=hunk.end == len(rows)),
+        )
         done = hunk.end
     return [*found, *rows[done:]]
 
 
-def ended(new: Rows, old: Rows, *, is_last: bool) -> Rows:
+def terminate_rows(new: Rows, old: Rows, *, is_last: bool) -> Rows:
     """*new* rows in place of *old* ones, of which the last one has an end if others follow."""
     if is_last or not new or new[-1].endswith(ENDS):
         return new
@@ -129,6 +132,6 @@ def ended(new: Rows, old: Rows, *, is_last: bool) -> Rows:
     return (*new[:-1], new[-1] + end)
 
 
-def without(hunks: Sequence[Hunk], ids: frozenset[str]) -> tuple[Hunk, ...]:
+def drop_hunks(hunks: Sequence[Hunk], ids: frozenset[str]) -> tuple[Hunk, ...]:
     """*hunks* after those of *ids* were kept: the text stays, and is the user's now."""
     return tuple(hunk for hunk in hunks if hunk.id not in ids)

@@ -92,18 +92,18 @@ def as_json(pending: Pending) -> str:
         "kind": pending.kind.value,
         "checkpoint": pending.checkpoint,
         "recorded": list(pending.recorded),
-        **_document(pending.document),
-        "earlier": None if pending.earlier is None else _document(pending.earlier),
+        **_document_json(pending.document),
+        "earlier": None if pending.earlier is None else _document_json(pending.earlier),
         "origin": None if pending.origin is None else asdict(pending.origin),
     }
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def _document(document: Reviewed) -> dict[str, object]:
-    return {"rows": list(document.rows), "hunks": [_written(hunk) for hunk in document.hunks]}
+def _document_json(document: Reviewed) -> dict[str, object]:
+    return {"rows": list(document.rows), "hunks": [_hunk_json(hunk) for hunk in document.hunks]}
 
 
-def _written(hunk: Hunk) -> dict[str, object]:
+def _hunk_json(hunk: Hunk) -> dict[str, object]:
     steps = [[step.turn, step.call, list(step.before), list(step.after)] for step in hunk.steps]
     return {"id": hunk.id, "start": hunk.start, "rows": list(hunk.rows), "steps": steps}
 
@@ -112,7 +112,7 @@ def read(text: str) -> Pending | None:
     """What `as_json` has written; None if it is nothing of the kind."""
     try:
         value = json.loads(text)
-        document, earlier, origin = _reviewed(value), value["earlier"], value.get("origin")
+        document, earlier, origin = _read_document(value), value["earlier"], value.get("origin")
         found = Pending(
             uri=str(value["uri"]),
             identity=str(value["identity"]),
@@ -120,7 +120,7 @@ def read(text: str) -> Pending | None:
             document=document,
             kind=Kind(value["kind"]),
             checkpoint=str(value["checkpoint"]),
-            earlier=None if earlier is None else _reviewed(earlier),
+            earlier=None if earlier is None else _read_document(earlier),
             origin=None if origin is None else _origin(origin),
             recorded=(str(value["recorded"][0]), str(value["recorded"][1])),
         )
@@ -137,7 +137,7 @@ def _origin(value: Mapping[str, object]) -> Origin:
     return Origin(uri=str(value["uri"]), identity=str(value["identity"]), path=str(value["path"]))
 
 
-def _reviewed(value: Mapping[str, Any]) -> Reviewed:
+def _read_document(value: Mapping[str, Any]) -> Reviewed:
     return Reviewed(rows=_rows(value["rows"]), hunks=tuple(map(_hunk, value["hunks"])))
 
 

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 from handrail.core.documents.edit import opcodes
 from handrail.core.review.carry import Near
-from handrail.core.review.document import Reviewed, kept
+from handrail.core.review.document import Reviewed, keep
 from handrail.core.review.hunks import Hunk, Rows, Step
 
 
-def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str]) -> Reviewed:
+def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str]) -> Reviewed:
     """
     The document after git's record of it has become *now*.
 
@@ -27,7 +27,7 @@ def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str
     """
     rows = _bare(document.rows)
     if rows == _bare(now):  # also what was never on record, such as rows of the user's that have gone
-        return kept(document, document.ids())
+        return keep(document, document.ids())
     near = Near.of(opcodes(rows, _bare(now)))
     earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
     found, ids = list[Hunk](), set[str]()
@@ -44,7 +44,7 @@ def recorded(document: Reviewed, before: Sequence[str] | None, now: Sequence[str
             ids.add(hunk.id)
         else:
             found += _rest(hunk, tuple(now[start:end]))
-    return replace(kept(document, frozenset(ids)), hunks=tuple(found))
+    return replace(keep(document, frozenset(ids)), hunks=tuple(found))
 
 
 def _rest(hunk: Hunk, there: Rows) -> list[Hunk]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.edit import apply, opcodes
 from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text, split_lines
-from handrail.core.review.hunks import Hunk, Rows, Step, ended
+from handrail.core.review.hunks import Hunk, Rows, Step, terminate_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Undone:
     now_of: Mapping[str, Rows]
 
 
-def undone(
+def undo_hunks(
     rows: Sequence[str],
     hunks: Sequence[Hunk],
     ids: frozenset[str],
@@ -46,7 +46,7 @@ def undone(
     now, left, conflicts = list(rows), list[Hunk](), list[Hunk]()
     growth, now_of = 0, dict[str, Rows]()
     for hunk in hunks:
-        at = hunk.moved(growth)
+        at = hunk.shift(growth)
         if hunk.id not in ids or (turn is not None and turn not in hunk.turns):
             left.append(at)
             continue
@@ -55,7 +55,7 @@ def undone(
             left.append(at)
             conflicts.append(at)
             continue
-        new = ended(result.rows, hunk.rows, is_last=hunk.end == len(rows))
+        new = terminate_rows(result.rows, hunk.rows, is_last=hunk.end == len(rows))
         result = replace(result, rows=new)
         now[at.start : at.end] = now_of[hunk.id] = new
         growth += len(new) - len(hunk.rows)
@@ -70,22 +70,22 @@ def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:
     gone = [step for step in hunk.steps if turn in (None, step.turn)]
     if gone == list(hunk.steps[first:]) and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:
         return replace(hunk, rows=hunk.steps[first].before, steps=hunk.steps[:first])
-    if turn is None and (left := _typed_between(hunk)) is not None:
+    if turn is None and (left := _typing_between(hunk)) is not None:
         return replace(hunk, rows=(*hunk.before, *left), steps=())
-    rows = _reverted(hunk.rows, gone)
+    rows = _revert_steps(hunk.rows, gone)
     steps = list(hunk.steps[:first])
     for at, step in enumerate(hunk.steps[first:], first):
         if step in gone:
             continue
         earlier = [each for each in hunk.steps[first:at] if each in gone]
-        before, after = _reverted(step.before, earlier), _reverted(step.after, earlier)
+        before, after = _revert_steps(step.before, earlier), _revert_steps(step.after, earlier)
         if before is None or after is None:
             return None
         steps.append(replace(step, before=before, after=after))
     return None if rows is None else replace(hunk, rows=rows, steps=tuple(steps))
 
 
-def _typed_between(hunk: Hunk) -> Rows | None:
+def _typing_between(hunk: Hunk) -> Rows | None:
     """The user's own rows in a hunk, where each row is either the user's or the agent's; else None."""
     last = hunk.steps[-1]
     if replace(hunk, rows=last.after).is_typed_in:
@@ -96,7 +96,7 @@ def _typed_between(hunk: Hunk) -> Rows | None:
     return tuple(row for _, _, k, m in blocks for row in hunk.rows[k:m])
 
 
-def _reverted(rows: Rows, steps: Sequence[Step]) -> Rows | None:
+def _revert_steps(rows: Rows, steps: Sequence[Step]) -> Rows | None:
     if not steps:
         return rows
     now = Text("".join(rows))

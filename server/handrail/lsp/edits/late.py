@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, fitted
+from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, rebase_update
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import second_copy
 from handrail.core.failure import Code, Failure
@@ -179,7 +179,7 @@ class Late:
         found = []
         for each in self._awaited:
             if each.uri == document.uri and not each.count and each.sent.edits:
-                fit = fitted(each.update, document.text.content)
+                fit = rebase_update(each.update, document.text.content)
                 if not fit.conflicts:
                     found.append((each.sent.label, fit.edits))
         return found

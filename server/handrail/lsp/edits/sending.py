@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Fitted, Landing, Partial, Rejected, Update, fitted
+from handrail.core.documents.change import Applied, Landing, Partial, Rebased, Rejected, Update, rebase_update
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import LANDED, Fate, fates, standing
+from handrail.core.documents.readback import LANDED, Fate, fates, which_stand
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
@@ -128,7 +128,7 @@ class Sending:
                 (landing,) = await self.disk.apply([update], label)
                 return landing, tries
             now = replace(document.text, encoding=update.base.encoding, bom=update.base.bom)
-            fit = fitted(left, now.content)
+            fit = rebase_update(left, now.content)
             conflicts = tuple(sorted({*lost, *fit.conflicts}))
             if conflicts and not (update.is_divisible and any(fit.kept)):
                 return _conflict(update, conflicts, document), tries
@@ -186,7 +186,7 @@ class Sending:
 
         def stands() -> bool:
             document = self._shown(sent.uri)
-            return document is not None and all(standing(sent.base, sent.edits, document.text.content))
+            return document is not None and all(which_stand(sent.base, sent.edits, document.text.content))
 
         def is_newer() -> bool:
             document = self._shown(sent.uri)
@@ -262,7 +262,7 @@ def unversioned(update: Update, opened: int) -> Sent:
     )
 
 
-def _sent(update: Update, left: Update, fit: Fitted, document: OpenDocument, opened: int) -> Sent:
+def _sent(update: Update, left: Update, fit: Rebased, document: OpenDocument, opened: int) -> Sent:
     """What is about to be sent of *update*: those hunks of *left* that are kept."""
     kept = {each for each, keep in zip(left.edits, fit.kept, strict=True) if keep}
     return Sent(
@@ -302,22 +302,22 @@ def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing
 
 def _is_beside(sent: Sent, typed: Text, now: str) -> bool:
     """Whether *now* has all of an edit, and beside it all that was *typed* before it showed."""
-    made = edit.between(sent.base.content, typed.content)
+    made = edit.edits_between(sent.base.content, typed.content)
     is_kept = all(each.new.strip() in now for each in made)
     return is_kept and sent.count_in(now) == len(sent.edits) and not _has_lost_lines(sent, typed, now)
 
 
 def _is_as_typed(base: Text, planned: TextEdit, typed: Text, now: str) -> bool:
     """Whether the lines that an edit of *base* changes read now as somebody *typed* them since."""
-    there = edit.carry(edit.whole_lines(base, planned), edit.between(base.content, typed.content))
-    here = edit.carry(there, edit.between(typed.content, now))
+    there = edit.carry(edit.whole_lines(base, planned), edit.edits_between(base.content, typed.content))
+    here = edit.carry(there, edit.edits_between(typed.content, now))
     lines = typed.content[there.start : there.end]
     return bool(lines) and lines == now[here.start : here.end]  # of deleted lines, the edit hits the next
 
 
 def _has_lost_lines(sent: Sent, typed: Text, now: str) -> bool:
     """Whether *now* lacks lines of *typed* that the edit does not change."""
-    made = edit.between(sent.base.content, typed.content)
+    made = edit.edits_between(sent.base.content, typed.content)
     changed = [edit.carry(edit.whole_lines(sent.base, each), made) for each in sent.edits]
     starts = zip(typed.starts, typed.rows, strict=False)
     others = [row for at, row in starts if not any(each.start <= at < each.end for each in changed)]
@@ -383,11 +383,11 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
 
 def _differing_lines(one: str, other: str) -> tuple[str, str]:
     """The lines from the first to the last in which two texts differ, in either, as people read them."""
-    made = edit.between(one, other)
+    made = edit.edits_between(one, other)
     if not made:
         return "", ""
     text, growth = Text(one), sum(each.growth for each in made)
     first, last = made[0].span.start, made[-1].span.end
     lines = edit.whole_lines(text, TextEdit(span=replace(made[0].span, start=first, end=last), new=""))
     there = other[lines.start : lines.end + growth]
-    return edit.shown(one[lines.start : lines.end]), edit.shown(there)
+    return edit.quote(one[lines.start : lines.end]), edit.quote(there)

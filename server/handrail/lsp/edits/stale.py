@@ -58,7 +58,7 @@ class WatchfulEditor(LspEditor):
         document = self._documents.find(change.uri)
         if isinstance(change, Update) and document is not None and document.typed is not None:
             text = edit.apply(change.base.content, change.edits)
-            document.typed.wrote(prompts(text, document.language, document.uri))
+            document.typed.expect(prompts(text, document.language, document.uri))
 
     async def _out_of_step(self, uri: str) -> Failure | None:
         document = self._documents.find(uri)

@@ -9,7 +9,7 @@ from lsprotocol import types as lsp
 
 from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
-from handrail.core.documents.in_code.prompts import Prompt, at, prompts
+from handrail.core.documents.in_code.prompts import Prompt, prompts, prompts_at
 from handrail.core.documents.in_code.removal import SentPrompt
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place, Standing
@@ -33,7 +33,7 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
     """Send the comment at a line."""
     place = sent_from(state, params.uri)
     content, language = await _text(state, params.uri, place)
-    here = at(prompts(content, language, place.uri), params.line, params.line)
+    here = prompts_at(prompts(content, language, place.uri), params.line, params.line)
     if not here:
         where = f"line {params.line + 1} of {surfaces.line(place.path)}"
         raise Wrong(
@@ -115,7 +115,7 @@ def saved(state: State, uri: str) -> None:
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure) or place.standing not in SENT_FROM:
         return
-    if waiting := document.typed.waiting(typed.found(document)):
+    if waiting := document.typed.unsent_prompts(typed.found(document)):
         for each in waiting:
             document.typed.send(each.text)
         state.begin(_send_all(state, place, document.text.content, waiting))
@@ -146,7 +146,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     if not actions.wanted(params):
         return []
     uri = params.text_document.uri
-    here = at(_known(state, uri), params.range.start.line, params.range.end.line)[:LIMIT_LENSES]
+    here = prompts_at(_known(state, uri), params.range.start.line, params.range.end.line)[:LIMIT_LENSES]
     found = []
     for each in here:
         title = SEND if len(here) == 1 else f"{SEND}: {surfaces.line(each.text, TITLE_CHARS)}"

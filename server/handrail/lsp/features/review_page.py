@@ -101,7 +101,7 @@ async def edit(state: State, params: protocol.ReviewEditParams) -> None:
             raise UnknownId(f"There is no comment {params.comment!r}; it may have been sent.")
         if params.was not in (None, found.remark.text):
             raise UnknownId("The comment was changed in the review document in the meantime.")
-        await state.review_page.bring(lambda page: on_page.reworded(page, found.remark, params.text))
+        await state.review_page.bring(lambda page: on_page.reword(page, found.remark, params.text))
 
 
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:

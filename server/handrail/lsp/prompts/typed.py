@@ -18,7 +18,7 @@ def opened(state: State, document: OpenDocument) -> None:
     """The editor has opened a document."""
     document.file = state.editor.stamp(document.uri)
     document.typed = TypedPrompts()
-    document.typed.opened(found(document))
+    document.typed.on_open(found(document))
 
 
 def changed(state: State, document: OpenDocument) -> None:
@@ -29,9 +29,9 @@ def changed(state: State, document: OpenDocument) -> None:
     now = found(document)
     if document.typed is None:
         document.typed = TypedPrompts()
-        document.typed.opened(now)
+        document.typed.on_open(now)
     elif [each.text for each in now] != document.typed.texts:
-        document.typed.changed(now, is_typed=state.editor.stamp(document.uri) == document.file)
+        document.typed.on_change(now, is_typed=state.editor.stamp(document.uri) == document.file)
 
 
 def saved(state: State, document: OpenDocument) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from handrail.agent.questions import OpenQuestion
 from handrail.core.documents.change import PlannedHunk, Tier, Update
-from handrail.core.documents.edit import between
+from handrail.core.documents.edit import edits_between
 from handrail.core.ledger.report import QuestionEnd
 from handrail.lsp.documents import Documents
 from handrail.lsp.questions import words
@@ -58,7 +58,7 @@ class QuestionDocuments:
         document = self.opened.find(written.uri)
         if document is not None and not self.shows_all(asked):
             base = document.text
-            whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=between(base.content, text))
+            whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=edits_between(base.content, text))
             await self.editor.apply(
                 [Update(uri=document.uri, base=base, hunks=(whole,))], "handrail: question"
             )

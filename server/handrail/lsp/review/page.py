@@ -59,7 +59,7 @@ class ReviewPage(ServedPage):
 
     def cleaned(self, page: Page) -> Page:
         """The page without comments that were sent."""
-        return on_page.without(page, self.discussion().old())
+        return on_page.remove_remarks(page, self.discussion().old())
 
     def as_json(self) -> str:
         """What comments are about, and those that were sent."""

@@ -137,7 +137,7 @@ def _content(each: Appeared, ports: Ports) -> str:
     parts = []
     for name, text in each.files:
         path = f"{top}/{name}" if name else top
-        parts.append(f"# {path}: not shown\n" if text is None else diff.created(path, Text(text)))
+        parts.append(f"# {path}: not shown\n" if text is None else diff.creation_diff(path, Text(text)))
     return "".join(parts)
 
 

@@ -151,7 +151,7 @@ def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[s
         now = landing.text
     if isinstance(change, Update) and isinstance(document, Document) and now is not None:
         made = Text(edit.apply(change.base.content, change.edits))
-        others = edit.rebase(made, edit.between(made.content, now.content), change.base.content)
+        others = edit.rebase(made, edit.edits_between(made.content, now.content), change.base.content)
         if not any(each.conflict for each in others):
             without = edit.apply(change.base.content, [each.edit for each in others])
             there = replace(document, text=replace(now, content=without))

@@ -227,11 +227,11 @@ def preview(files: Sequence[PlannedFile]) -> str:
             path = file.path if change.uri == file.parts[0].mutation.uri else change.uri
             match change:
                 case Create(text=text):
-                    found.append(diff.created(path, text))
+                    found.append(diff.creation_diff(path, text))
                 case Delete(base=text):
-                    found.append(diff.deleted(path, text))
+                    found.append(diff.deletion_diff(path, text))
                 case Update(base=text):
-                    found.append(diff.unified(path, text, change.edits))
+                    found.append(diff.unified_diff(path, text, change.edits))
     return "".join(found)
 
 
@@ -272,7 +272,7 @@ def _failed(part: Part, failure: Failure, now: Text | None) -> Outcome:
 
 def _told_anew(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
     """A failure that names places of *base*, as it is to be told of the text *now*."""
-    moved = edit.between(base.content, now.content)
+    moved = edit.edits_between(base.content, now.content)
     there = [edit.carry(each.span, moved) for each in failure.near]
     near = tuple(
         replace(each, span=span, line=now.line_at(span.start))
@@ -321,7 +321,7 @@ def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
         return ()
     found = match.locate(base, hunk)
     spans = [each.span for each in (found.near if isinstance(found, Failure) else found)]
-    moved = edit.between(base.content, now.content)
+    moved = edit.edits_between(base.content, now.content)
     # An edit may take a line end with it.
     first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
     chosen = spans[:LIMIT_PLACES] if hunk.replace_all else first
@@ -377,7 +377,7 @@ def _spans(change: Update, part: Part, stands: Mapping[edit.TextEdit, bool], now
     written = edit.apply(change.base.content, made)
     if written == now.content:
         return tuple(spans)
-    moved = edit.between(written, now.content)  # the user has typed meanwhile
+    moved = edit.edits_between(written, now.content)  # the user has typed meanwhile
     return tuple(edit.carry(span, moved) for span in spans)
 
 
@@ -385,8 +385,8 @@ def _diff(file: PlannedFile, part: Part) -> str:
     assert part.text is not None
     match file.changes:
         case (Create(text=text),):
-            return diff.created(file.path, text)
+            return diff.creation_diff(file.path, text)
         case (Delete(base=text),):
-            return diff.deleted(file.path, text)
+            return diff.deletion_diff(file.path, text)
         case _:
-            return diff.unified(file.path, part.text, _edits(part))
+            return diff.unified_diff(file.path, part.text, _edits(part))

@@ -15,7 +15,7 @@ from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.core.checkpoint import StepId
 from handrail.core.documents import edit
 from handrail.core.documents.change import Change, Create, Delete, Landing, Rejected, Update
-from handrail.core.documents.in_code.removal import SentPrompt, removed, with_removals
+from handrail.core.documents.in_code.removal import SentPrompt, removal_edit, with_removals
 from handrail.ports import Ports
 
 
@@ -39,7 +39,7 @@ def _removing(file: PlannedFile, sent: Sequence[SentPrompt]) -> PlannedFile:
         case (Create() as moved, Delete() as delete):
             content = moved.text.content
             for each in sent:
-                gone = removed(each, content)
+                gone = removal_edit(each, content)
                 content = content if gone is None else edit.apply(content, [gone])
             return replace(file, changes=(replace(moved, text=replace(moved.text, content=content)), delete))
         case _:

@@ -57,11 +57,11 @@ def prompts(content: str, language: str, path: str) -> tuple[Prompt, ...]:
 
 @lru_cache(maxsize=8)  # editors ask again with each move of the cursor
 def _prompts(content: str, language: str, path: str) -> tuple[Prompt, ...]:
-    found = _Search(content, languages.of(language, path)).found()
+    found = _Search(content, languages.find_syntax(language, path)).find_all()
     return tuple(each for each in found if each.text)
 
 
-def at(found: tuple[Prompt, ...], first: int, last: int) -> list[Prompt]:
+def prompts_at(found: tuple[Prompt, ...], first: int, last: int) -> list[Prompt]:
     """Those of the prompts that rows from *first* to *last* touch."""
     return [each for each in found if each.first <= last and first <= each.last]
 
@@ -77,10 +77,10 @@ class _Search:
         self.indent_end = _blanks(content, 0)
         self.counted = 0
 
-    def found(self) -> list[Prompt]:
+    def find_all(self) -> list[Prompt]:
         found = list[Prompt]()
         done = 0
-        while (at := self._skipped(done)) < len(self.content):
+        while (at := self._skip(done)) < len(self.content):
             prompt = self._line(at) or self._block(at)
             if prompt is None:  # a block that is not closed: all else belongs to it
                 break
@@ -88,7 +88,7 @@ class _Search:
             done = prompt.span.end
         return found
 
-    def _skipped(self, done: int) -> int:
+    def _skip(self, done: int) -> int:
         while (match := self.syntax.skipped.match(self.content, done)) is not None and match.end() > done:
             done = match.end()
         return done

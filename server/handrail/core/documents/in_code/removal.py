@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.in_code.prompts import BLANKS, TERMINATOR, Prompt, at, prompts
+from handrail.core.documents.in_code.prompts import BLANKS, TERMINATOR, Prompt, prompts, prompts_at
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 
@@ -39,18 +39,18 @@ class SentPrompt:
     path: str
 
 
-def removed(sent: SentPrompt, now: str) -> TextEdit | None:
+def removal_edit(sent: SentPrompt, now: str) -> TextEdit | None:
     """The edit of *now* that removes the comment; None if it does not stand there as it was sent."""
     before = sent.prompt
-    start = edit.carry(before.span, edit.between(sent.content, now)).start
+    start = edit.carry(before.span, edit.edits_between(sent.content, now)).start
     row = Text(now).line_at(min(start, len(now)))
-    for there in at(prompts(now, sent.language, sent.path), row, row):
+    for there in prompts_at(prompts(now, sent.language, sent.path), row, row):
         if there.first == row and there.text == before.text and there.is_alone == before.is_alone:
-            return TextEdit(span=_all_of(there, now), new="")
+            return TextEdit(span=_comment_span(there, now), new="")
     return None
 
 
-def _all_of(prompt: Prompt, content: str) -> Span:
+def _comment_span(prompt: Prompt, content: str) -> Span:
     """The comment with its rows, or behind code with the blanks before it."""
     start, end = prompt.span.start, prompt.span.end
     head = content[max(content.rfind("\n", 0, start), content.rfind("\r", 0, start)) + 1 : start]
@@ -73,7 +73,7 @@ def with_removals(update: Update, sent: Sequence[SentPrompt]) -> Update:
     """*update*, which also removes comments that it does not touch; the same value if there are none."""
     taken, found = [each.span for each in update.edits], list[TextEdit]()
     for each in sent:
-        gone = removed(each, update.base.content)
+        gone = removal_edit(each, update.base.content)
         if gone is not None and not any(_meet(gone.span, span) for span in taken):
             found.append(gone)
             taken.append(gone.span)

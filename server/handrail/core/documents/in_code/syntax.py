@@ -190,7 +190,7 @@ TABLE: tuple[tuple[Syntax, str], ...] = (
 BY_NAME = {name: syntax for syntax, names in TABLE for name in names.split()}
 
 
-def of(language: str, path: str) -> Syntax:
+def find_syntax(language: str, path: str) -> Syntax:
     """
     Returns the syntax of a document.
 

@@ -42,12 +42,12 @@ class TypedPrompts:
     written: set[str] = field(default_factory=set)
     sent: set[str] = field(default_factory=set)
 
-    def opened(self, found: Sequence[Prompt]) -> None:
+    def on_open(self, found: Sequence[Prompt]) -> None:
         """Take these for other programs': it is not known where they came from."""
         self.texts = [each.text for each in found]
         self.origins = [Origin.FOREIGN] * len(found)
 
-    def changed(self, found: Sequence[Prompt], *, is_typed: bool) -> None:
+    def on_change(self, found: Sequence[Prompt], *, is_typed: bool) -> None:
         """
         The document has been changed.
 
@@ -75,7 +75,7 @@ class TypedPrompts:
             return before
         return Origin.SENT if text in self.sent else Origin.TYPED
 
-    def wrote(self, found: Sequence[Prompt]) -> None:
+    def expect(self, found: Sequence[Prompt]) -> None:
         """The agent is about to make a text with these prompts."""
         self.written |= {each.text for each in found}.difference(self.texts)
 
@@ -87,7 +87,7 @@ class TypedPrompts:
             for each, origin in zip(self.texts, self.origins, strict=True)
         ]
 
-    def waiting(self, found: Sequence[Prompt]) -> list[Prompt]:
+    def unsent_prompts(self, found: Sequence[Prompt]) -> list[Prompt]:
         """Those of the document's prompts that the user has typed and that were not sent."""
         if [each.text for each in found] != self.texts:
             return []

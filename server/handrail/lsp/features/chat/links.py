@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lsprotocol import types as lsp
 
 from handrail.core.documents.change import Status
-from handrail.core.documents.edit import between, carry
+from handrail.core.documents.edit import carry, edits_between
 from handrail.core.failure import Failure, Span
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.place import Place
@@ -116,5 +116,5 @@ def _now(state: State, outcome: Outcome, span: Span) -> Target:
     if text is None:
         return Target(uri=uri, line=0)
     now = text if document is None else document.text
-    moved = span if now is text else carry(span, between(text.content, now.content))
+    moved = span if now is text else carry(span, edits_between(text.content, now.content))
     return Target(uri=uri, line=now.line_at(moved.start))
