@@ -119,7 +119,7 @@ def is_like(before: Reviewed, now: Reviewed) -> bool:
 
 def has_held(document: Reviewed, rows: Rows) -> bool:
     """Whether a document holds these rows, or held them before."""
-    return document.rows == rows or _known(document, rows) is not None
+    return document.rows == rows or _known_hunks(document, rows) is not None
 
 
 def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[str]) -> list[Block]:
