@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from e2e.habits import VSCODE
 from e2e.test_chat import INVALID_PARAMS, opened, says, shows
 from e2e.test_chat_ask import between
 from e2e.test_chat_commands import command, offered
+from git_user import git
 
 KEY = "sk-very-secret-key-0123456789"
 Door = Callable[[Editor, str], Awaitable[None]]
@@ -113,7 +115,42 @@ async def test_what_is_named_is_sent_to_the_model(stage: Stage, door: Door) -> N
         assert here.told == []
 
 
+@every_door
+async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stage, door: Door) -> None:
+    """As the editor holds the documents, and without those that no prompt may name."""
+    for name in ("a.txt", "b.txt", "gone.txt", ".env"):
+        stage.put(name, "one\ntwo\n")
+    git(stage.root, "init", "--quiet")
+    git(stage.root, "add", ".")
+    git(stage.root, "commit", "--quiet", "-m", "first")
+    async with model_server(Say(text="Seen."), Say(text="Seen.")) as server:
+        settings = {"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(VSCODE, settings=settings)
+        here = Scene(editor=editor, model=server, session="")
+        await door(editor, "See @diff now.")
+        assert here.sent == "See @diff now."
+        assert here.told == ["handrail: @diff stands for nothing: no change is pending or uncommitted."]
+        stage.put("a.txt", "ONE\r\ntwo\r\n")
+        stage.put(".env", "KEY=hush-hush\n")
+        stage.put("new.txt", "new\n")
+        git(stage.root, "add", "new.txt")
+        (stage.root / "gone.txt").unlink()
+        b = editor.desk.open(stage.root / "b.txt")
+        editor.desk.type(b, "TWO", instead="two")
+        editor.desk.tell()
+        await door(editor, "See @diff now.")
+        assert here.sent == (
+            "See @diff now.\n\nChanges that are not committed, from line 1:\n```\n"
+            "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
+            "--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
+            "--- a/gone.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"
+            "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+new\n```"
+        )
+
+
 BAD = {
+    "@huge.bin": "is not shown to the model: The file has 10,000,000,000 bytes",
+    "@pipe.txt": "is not shown to the model: ",
     "@raw.bin": "is not shown to the model: The file is not valid utf-8",
     "@big/": "is not shown to the model: big is a folder, not a file.",
     "@.env": "is not shown to the model: it is protected",
@@ -131,6 +168,9 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
     stage.put("raw.bin", b"\x00\xff\xfe\x00")
     stage.put(".env", "KEY=hush-hush\n")
     stage.put("big/a.txt", "a\n")
+    with stage.put("huge.bin", "").open("r+b") as file:
+        file.truncate(10_000_000_000)
+    os.mkfifo(stage.root / "pipe.txt")
     (stage.folder / "outside.txt").write_text("hush-hush\n")
     (stage.root / "away.txt").symlink_to(stage.folder / "outside.txt")
     async with scene(stage, len(BAD)) as here:

@@ -129,6 +129,16 @@ class Records(Protocol):
         """
         ...
 
+    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+        """
+        The tracked files below folders that may differ on the disk from the last commit.
+
+        Returns:
+            The ids of what the commit holds of them, by URI; empty ids for new files. Some of them, if there
+            are very many.
+        """
+        ...
+
     async def content(self, uri: str, blob: str) -> bytes | None:
         """What a file holds on record under an id; None if that cannot be read."""
         ...
@@ -144,6 +154,10 @@ class Unrecorded:
     unreadable: Callable[[str], None] = logging.getLogger(__name__).warning
 
     async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
+        """Nothing is on record."""
+        return {}
+
+    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
         """Nothing is on record."""
         return {}
 

@@ -18,6 +18,7 @@ from headless.chat.talk import CTRL_C, Place
 OWN = b"Mend $1 as @a.txt:2 does.\n"
 SHOWN = {
     "@a.txt now": "a.txt, from line 1:\n```\none\ntwo\n```",
+    "@a.txt:1-2 now": "a.txt, from line 1:\n```\none\ntwo\n```",
     "@a.txt:2 now": "a.txt, from line 2:\n```\ntwo\n```",
     r'@"say \"hi\" now.txt" now': 'say "hi" now.txt, from line 1:\n```\nhi\n```',
     "/fix 12": "a.txt, from line 2:\n```\ntwo\n```\n\n"
@@ -28,7 +29,7 @@ SAID = {
     "@no/such.py now": "@no/such.py is not shown to the model: there is no such file.",
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
-    "@diff now": "@diff stands for nothing: no change is pending.",
+    "@diff now": "@diff stands for nothing: no change is pending or uncommitted.",
     "@problems now": "@problems stands for nothing: handrail shows no problem.",
     "@selection now": "@selection stands for nothing: the editor has told of no selection.",
     "@session:none now": "@session:none stands for nothing: no other conversation has such an ID or title.",
@@ -179,9 +180,16 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         arguments = {"path": "a.txt", "old_string": old, "new_string": new}
         return Call(name="patch", arguments=json.dumps(arguments), id=f"call_{old}")
 
+    said = Say(text="Done."), Say(text="Seen.")
     edits = Say(calls=(edit("one", "ONE"), edit("two", "TWO")), finish="tools")
-    async with model_server(edits, Say(text="Done.")) as server, chatting(place, server) as talk:
+    async with model_server(edits, *said) as server, chatting(place, server) as talk:
         await talk.say("Shout.", "Done.")
+        await talk.until("/help")
+        await talk.say("See @diff.", "Seen.")
+        assert users(server)[-1] == (
+            "See @diff.\n\nChanges that are pending, from line 1:\n```\n"
+            "a.txt:1\n-one\n+ONE\n\na.txt:2\n-two\n+TWO\n```"
+        )
         await talk.until("/help")
         await talk.say("/review", "Keep or undo them with: /review keep|undo all")
         rows = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)

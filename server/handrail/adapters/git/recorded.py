@@ -15,18 +15,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository
-from dulwich.index import ConflictedIndexEntry, Index
+from dulwich.index import ConflictedIndexEntry, Index, UnsupportedIndexFormat
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.repo import Repo
 
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.git import layout
+from handrail.adapters.git.uncommitted import uncommitted
 
 LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
 UNREADABLE = (  # what dulwich says of files that are damaged, or not as it knows them
     *(OSError, ValueError, KeyError, AssertionError, NotImplementedError),
     *(struct.error, zlib.error, ChecksumMismatch, FileFormatException, NotGitRepository),
+    UnsupportedIndexFormat,
 )
 UNREAD = (
     "Staging or committing in {top} keeps none of the agent's changes, since handrail cannot read git's "
@@ -57,6 +59,10 @@ class GitRecords:
                 self.unreadable(UNREAD.format(top=top, why=why))
         return found
 
+    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+        """The tracked files below folders that differ on the disk from the last commit, with its ids."""
+        return await in_thread(self._uncommitted, folders)
+
     async def content(self, uri: str, blob: str) -> bytes | None:
         """The bytes of a file that git holds."""
         path = path_of(uri)
@@ -80,6 +86,18 @@ class GitRecords:
             except UNREADABLE as error:
                 if self._unread.setdefault(top, NOT_PLAIN) is NOT_PLAIN and top not in self._told:
                     logger.warning("What git has on record in %s cannot be read: %r", top, error)
+        return found
+
+    def _uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+        found = dict[str, str]()
+        for folder in filter(None, map(path_of, folders)):
+            top = self._top(folder)
+            try:
+                files = uncommitted(top, folder) if top is not None else {}
+            except UNREADABLE as error:
+                logger.warning("What is not committed in %s cannot be read: %r", top, error)
+            else:
+                found |= {path.as_uri(): blob for path, blob in files.items()}
         return found
 
     def _top(self, folder: Path) -> Path | None:

@@ -14,7 +14,7 @@ SELECTION, PROBLEMS, DIFF, SESSION = "selection", "problems", "diff", "session"
 NAMES = {
     SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
-    DIFF: "the changes that are pending",
+    DIFF: "the changes that are pending, or else not committed",
     SESSION: "the latest other conversation; session:ID or a title for another one",
 }
 LIMIT = 50  # of one message

@@ -17,7 +17,7 @@ from handrail.core.policy.place import Place, Standing
 from handrail.lsp import convert, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts
-from handrail.lsp.features.chat import earlier, own_commands
+from handrail.lsp.features.chat import changed, earlier, own_commands
 from handrail.lsp.state import State
 
 LIMIT_PROBLEMS = 50
@@ -148,13 +148,10 @@ async def _problems(state: State, found: Pointed) -> str:
 
 
 async def _diff(state: State, found: Pointed) -> str:
-    await state.host.reviews.refresh()
-    texts = [
-        f"{each.path}:{each.place}\n{each.diff}\n" for each in state.discussion.pending() if each.has_text
-    ]
-    if not texts:
-        return "stands for nothing: no change is pending."
-    found.excerpts.append(Excerpt(path="Changes that are pending", first_line=1, text="\n".join(texts)))
+    excerpt = await changed.shown(state)
+    if excerpt is None:
+        return "stands for nothing: no change is pending or uncommitted."
+    found.excerpts.append(excerpt)
     return ""
 
 

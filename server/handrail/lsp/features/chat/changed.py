@@ -1,0 +1,70 @@
+"""What a message names as `@diff`: the changes that are pending, or else those that are not committed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from handrail.core.conversation.message import Excerpt
+from handrail.core.documents.diff import creation_diff, deletion_diff, unified_diff
+from handrail.core.documents.edit import edits_between
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Code, Failure
+from handrail.core.policy.place import Place
+from handrail.lsp.features import prompts
+from handrail.lsp.features.turn import LIMIT_EXCERPTS_CHARS
+from handrail.lsp.state import State
+from handrail.ports import Document
+
+PENDING, UNCOMMITTED = "Changes that are pending", "Changes that are not committed"
+
+
+async def shown(state: State) -> Excerpt | None:
+    """What the model is shown; None if nothing has changed."""
+    await state.host.reviews.refresh()
+    texts = [
+        f"{each.path}:{each.place}\n{each.diff}\n" for each in state.discussion.pending() if each.has_text
+    ]
+    if texts:
+        return Excerpt(path=PENDING, first_line=1, text="\n".join(texts))
+    text = await _uncommitted(state)
+    return Excerpt(path=UNCOMMITTED, first_line=1, text=text) if text else None
+
+
+async def _uncommitted(state: State) -> str:
+    """The differences between the last commits and what the editor holds, of files that prompts may name."""
+    records = state.world.records
+    found = dict(await records.uncommitted(state.folders))
+    found |= await _open(state, found)
+    shown, room = list[str](), LIMIT_EXCERPTS_CHARS
+    for uri, blob in sorted(found.items()):
+        place = state.workspace.resolve(uri)
+        if room <= 0 or not isinstance(place, Place) or place.standing not in prompts.SENT_FROM:
+            continue
+        raw = await records.content(uri, blob) if blob else b""
+        text = "" if raw is None else await _difference(state, place, raw, is_new=not blob)
+        shown.append(text)
+        room -= len(text)
+    return "".join(shown)
+
+
+async def _open(state: State, found: Mapping[str, str]) -> dict[str, str]:
+    """Open documents that git tracks; they may differ although their files do not."""
+    known = {document.identity for uri in found if (document := state.documents.find(uri)) is not None}
+    uris = [each.uri for each in state.documents if each.identity not in known]
+    recorded = await state.world.records.recorded(uris, again=True) if uris else {}
+    return {uri: committed for uri, (staged, committed) in recorded.items() if staged or committed}
+
+
+async def _difference(state: State, place: Place, raw: bytes, *, is_new: bool) -> str:
+    """How a document differs from what is committed of it; empty if it does not, or is not a text."""
+    now = await state.editor.read(place.uri)
+    before = Text.parse(raw, now.text.encoding if isinstance(now, Document) else None)
+    if isinstance(before, Failure):
+        return ""
+    if isinstance(now, Failure):
+        return deletion_diff(place.path, before) if now.code is Code.NO_SUCH_FILE and not is_new else ""
+    if is_new:
+        return creation_diff(place.path, now.text)
+    old, new = to_lf(before.content), to_lf(now.text.content)
+    return await asyncio.to_thread(lambda: unified_diff(place.path, Text(old), edits_between(old, new)))
