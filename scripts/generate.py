@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "server"))
 
 from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
-from handrail.core.policy import rules  # noqa: E402  # as above
+from handrail.core.policy import checks, rules  # noqa: E402  # as above
 from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
 from handrail.lsp.protocol import (  # noqa: E402  # as above
@@ -495,13 +495,25 @@ RULE = {
         "verdict": {"enum": [decision.value for decision in Decision]},
     },
 }
+CHECK = {
+    "type": "object",
+    "required": ["command", "format"],
+    "additionalProperties": False,
+    "properties": {
+        "command": {"type": "string"},
+        "format": {"enum": [each.value for each in checks.Format]},
+        "files": {"type": "array", "items": {"type": "string"}},
+        "stdin": {"type": "string"},
+    },
+}
+ITEMS = {rules.read: RULE, checks.read: CHECK}
 CLIENT_SETTINGS = ("handrail.serverPath", "handrail.trace.server", "handrail.saveAfterTurn")
 
 
 def _property(setting: settings.Setting) -> dict[str, Any]:
     made: dict[str, Any] = {"type": JSON_TYPES[type(setting.default)]}
     if setting.reads is not None:
-        made["items"] = RULE if setting.reads is rules.read else {"type": "string"}
+        made["items"] = ITEMS.get(setting.reads, {"type": "string"})
     if setting.choices:
         made["enum"] = list(setting.choices)
     if setting.bounds:

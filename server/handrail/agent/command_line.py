@@ -108,7 +108,7 @@ async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str
     for each in command.meant.reads:
         if each.path == shell.NOWHERE:
             continue
-        place = ports.workspace.resolve(_uri(stage.folder, each.path))
+        place = ports.workspace.resolve(uri_in(stage.folder, each.path))
         if isinstance(place, Failure):
             return f"{each.path!r} cannot be a path."
         below = await ports.workspace.reached(place, each.below)
@@ -148,7 +148,7 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
 
 def _is_beyond(named: str, folder: str, top: str, ports: Ports) -> bool:
     """Whether an operand of git in *folder* may be a path that does not lie below *top*."""
-    place, above = ports.workspace.resolve(_uri(folder, named)), ports.workspace.resolve(top)
+    place, above = ports.workspace.resolve(uri_in(folder, named)), ports.workspace.resolve(top)
     if isinstance(place, Failure) or isinstance(above, Failure):
         return True
     return place.identity != above.identity and not place.identity.startswith(
@@ -164,11 +164,11 @@ def _in_tree(named: str) -> tuple[str, ...]:
 
 def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
     """What *paths* lead to in *folder*; without one they are URIs."""
-    found = (ports.workspace.resolve(_uri(folder, path) if folder else path) for path in paths)
+    found = (ports.workspace.resolve(uri_in(folder, path) if folder else path) for path in paths)
     return tuple(dict.fromkeys(place for place in found if isinstance(place, Place)))  # else it is no path
 
 
-def _uri(folder: str, path: str) -> str:
+def uri_in(folder: str, path: str) -> str:
     """The URI of what a command in *folder*, a URI, means by *path*."""
     named = quote(path, safe="/", errors="surrogateescape")
     return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
 from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
 from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
@@ -41,7 +42,11 @@ class Settings:
         """The value of a setting that is a list of names."""
         return tuple(each for each in self._list(setting) if isinstance(each, str))
 
-    def _list(self, setting: Setting) -> tuple[Rule | str, ...]:
+    def checks(self, setting: Setting) -> tuple[Check, ...]:
+        """The value of a setting that is a list of checks."""
+        return tuple(each for each in self._list(setting) if isinstance(each, Check))
+
+    def _list(self, setting: Setting) -> tuple[Rule | str | Check, ...]:
         value = self.values.get(setting.name, setting.default)
         return value if isinstance(value, tuple) else ()
 

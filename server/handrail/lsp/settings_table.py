@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from handrail.core.policy import environment, rules
+from handrail.core.policy import checks, environment, rules
+from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
 
-Value = str | bool | int | tuple[Rule, ...] | tuple[str, ...]
+Listed = tuple[Rule, ...] | tuple[str, ...] | tuple[Check, ...]
+Value = str | bool | int | Listed
 
 
 class Scope(StrEnum):
@@ -41,7 +43,7 @@ class Setting:
     does: str
     choices: tuple[str, ...] = ()
     bounds: tuple[int, int] | None = None
-    reads: Callable[[object], tuple[Rule, ...] | tuple[str, ...] | str] | None = None
+    reads: Callable[[object], Listed | str] | None = None
 
 
 MODEL = Setting(
@@ -239,6 +241,28 @@ TERMINAL_ENVIRONMENT = Setting(
         "`MY_TOOL_*`. A pattern never matches a name that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` and "
         "the like) or that changes how programs start; write such a name in full. Commands that run without "
         "a question because they only read inherit none of them, and no command inherits the model's key."
+    ),
+)
+CHECKS = Setting(
+    name="checks",
+    default=(),
+    reads=checks.read,
+    scope=Scope.MACHINE,
+    does=(
+        "Commands that check the documents that a turn edits, where the editor passes on no diagnostics of "
+        "its language servers, such as "
+        '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
+        "The model is told of problems that were not there before its edits. `{files}` stands for the "
+        "documents, relative to their workspace folder, in which the command runs. `format` says what it "
+        "prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
+        "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "
+        "patterns, as in .gitignore, for the documents that the check is for. A check runs in the sandbox, "
+        "where it cannot write; without a sandbox, a rule of `handrail.approvals` must allow its command. "
+        "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add a "
+        "command `stdin` that reads one document, `{file}`, from its standard input, such as "
+        "`ruff check --output-format=concise --stdin-filename={file} -`. An answer waits for checks for 2 "
+        "seconds at most. A check is stopped after 30 seconds, and when the turn ends. In an untrusted "
+        "workspace no check runs."
     ),
 )
 

@@ -89,8 +89,7 @@ class State:
         self.client = Client()
         self.settings = self.stated = settings.Settings()  # a conversation may use another model than stated
         self.folders: list[str] = []
-        self.documents = Documents(self.identify)
-        self.patience = world.patience
+        self.documents, self.patience = Documents(self.identify), world.patience
         self.editor = WatchfulEditor(server, self.documents, world.disk, world.patience)
         self.editor.stamp = world.stamp
         self.editor.settings = lambda: self.settings
@@ -266,6 +265,7 @@ class State:
             surroundings=self.world.surroundings,
             rules_now=self.rules,
             secrets=self.secrets,
+            clock=self.world.clock,
         )
 
     def _provider(self) -> Provider:

@@ -41,4 +41,5 @@ def terms(
         is_headless=client.is_headless,
         is_unattended=client.unattended,
         is_untrusted=client.untrusted,
+        checks=() if client.untrusted else found.checks(settings.CHECKS),
     )

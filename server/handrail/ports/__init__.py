@@ -49,6 +49,7 @@ from handrail.ports.questions import LEAVE as LEAVE
 from handrail.ports.questions import Approver as Approver
 from handrail.ports.questions import Clock as Clock
 from handrail.ports.questions import Kind as Kind
+from handrail.ports.questions import MonotonicClock as MonotonicClock
 from handrail.ports.questions import Question as Question
 from handrail.ports.removals import Removals
 from handrail.ports.review import Review as Review
@@ -369,6 +370,7 @@ class Ports:
         surroundings: Tells where a turn takes place; the open documents are the editor's to tell.
         secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
         pause: Waits that many seconds.
+        clock: The time by which waiting for reports ends.
         review: Told of what the agent changes.
         removals: What goes from documents with the first edit of a turn.
         languages: Passes on what the editor's language servers say.
@@ -386,6 +388,7 @@ class Ports:
     surroundings: Callable[[], Awaitable[Surroundings]] = _nowhere
     secrets: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    clock: Clock = field(default_factory=MonotonicClock)
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
     review: Review = field(default_factory=Unreviewed)
     removals: Removals = field(default_factory=Removals)

@@ -40,6 +40,23 @@ class Unwatched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown:
+    """
+    It is not known which problems the document has.
+
+    Attributes:
+        why: A sentence for the model and the user.
+        is_final: Whether nothing will be known in this turn.
+    """
+
+    why: str
+    is_final: bool = False
+
+
+LATE = Unknown(why="No report came in time.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
     """
     A place that a language server names; the document need not be one that may be read.

@@ -6,6 +6,8 @@ Nothing is a yes but the exact choice. No is always the first choice, and the de
 
 from __future__ import annotations
 
+import asyncio
+import time
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -94,3 +96,15 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait until that many seconds have passed."""
         ...
+
+
+class MonotonicClock:
+    """Real time, counted from any moment."""
+
+    def now(self) -> float:
+        """Seconds since that moment."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+        await asyncio.sleep(seconds)

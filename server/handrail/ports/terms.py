@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from handrail.core.policy.checks import Check
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Rule
 from handrail.core.results.truncate import LIMIT_CHARS
@@ -31,6 +32,7 @@ class Terms:
         is_headless: Whether there is no editor.
         is_unattended: Whether every question is answered with no at once.
         is_untrusted: Whether nothing that the workspace holds may be obeyed.
+        checks: What says which problems documents have, where the editor passes nothing on.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -49,3 +51,4 @@ class Terms:
     is_headless: bool = False
     is_unattended: bool = False
     is_untrusted: bool = False
+    checks: tuple[Check, ...] = ()

@@ -11,6 +11,7 @@ import asyncio
 import errno
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -46,11 +47,11 @@ class Playing:
     is_kept: bool = False
     _told: list[int] = field(default_factory=list)
 
-    async def shell(self, line: str, folder: str) -> int:
-        """Run *line* in a shell to its end; returns its exit code. Raises OSError, ValueError."""
-        with _nowhere() as nowhere:
+    async def shell(self, line: str, folder: str, given: bytes = b"") -> int:
+        """Run *line* in a shell that reads *given*; returns its exit code. Raises OSError, ValueError."""
+        with _holding(given) as source:
             name, *arguments = shell(line)
-            streams = (nowhere, self.output, self.output)
+            streams = (source, self.output, self.output)
             process = await self._start(name, name, arguments, streams, folder, None)
         return await process.wait()
 
@@ -187,6 +188,19 @@ def _nowhere() -> Iterator[int]:
         yield nowhere
     finally:
         os.close(nowhere)
+
+
+@contextmanager
+def _holding(given: bytes) -> Iterator[int]:
+    """A file descriptor from which *given* can be read."""
+    if not given:
+        with _nowhere() as nowhere:
+            yield nowhere
+        return
+    with tempfile.TemporaryFile() as file:  # a pipe would have to be written to while it is read
+        file.write(given)
+        file.seek(0)
+        yield file.fileno()
 
 
 def _said_by(descriptor: int) -> bytes:

@@ -149,7 +149,10 @@ class Processes:
             printed = output.Output(tell=tell)
         pause_s = output.PAUSE_S if run.name else 0.0
         reading = asyncio.ensure_future(output.read(ours, printed, pause_s))
-        work = playing.script(run.script) if run.script is not None else playing.shell(run.line, run.folder)
+        if run.script is not None:
+            work = playing.script(run.script)
+        else:
+            work = playing.shell(run.line, run.folder, run.given)
         task = asyncio.ensure_future(work)
         task.add_done_callback(lambda _: os.close(theirs))
         end, left, is_held = End.STOPPED, 0, True

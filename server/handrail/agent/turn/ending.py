@@ -23,6 +23,7 @@ class End:
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
     """The report of a turn that ends; of one that changed nothing, the checkpoint is forgotten before."""
     if executor is not None:
+        await executor.feedback.close()
         await executor.end(asks=False)
         await executor.withdraw()
         await executor.ports.review.settled()

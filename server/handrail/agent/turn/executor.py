@@ -28,7 +28,7 @@ from handrail.agent.turn.command.calls import CommandCalls
 from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.edit.calls import EditCalls
 from handrail.agent.turn.edit.corrections import Listener
-from handrail.agent.turn.feedback import Feedback
+from handrail.agent.turn.feedback.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
 from handrail.agent.turn.seen import Seen
@@ -103,7 +103,7 @@ class Executor:
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
-        self.feedback, self.seen = Feedback(ports=self.ports), Seen(ports=self.ports)
+        self.feedback, self.seen = Feedback(self.ports, self._stop, self.observe), Seen(ports=self.ports)
         self._edits = EditCalls(
             ports=self.ports,
             misses=self.misses,

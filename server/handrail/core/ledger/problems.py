@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -71,8 +71,15 @@ class Found:
 def caused(
     before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
 ) -> tuple[Problem, ...]:
+    """The errors and warnings that an edit has caused, nearest to what it changed first; see `ranked`."""
+    return tuple(problem for _, problem in ranked(before, base, after, now))
+
+
+def ranked(
+    before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
+) -> tuple[tuple[int, Problem], ...]:
     """
-    The errors and warnings that an edit has caused, nearest to what it changed first.
+    The errors and warnings that an edit has caused, each with how many lines it is away from what changed.
 
     Args:
         before: The problems of the text *base*; None if they are not known. Then only problems in lines that
@@ -87,7 +94,8 @@ def caused(
         new = [each for each in serious if any(k <= each.line < m for _, _, k, m in blocks)]
     else:
         new = _without_old(serious, before, blocks)
-    return tuple(sorted(dict.fromkeys(new), key=lambda each: (_distance(each.line, blocks), each.line)))
+    found = ((_distance(each.line, blocks), each) for each in dict.fromkeys(new))
+    return tuple(sorted(found, key=lambda each: (each[0], each[1].line)))
 
 
 def _without_old(
@@ -129,12 +137,13 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 # ---- What the model reads -----------------------------------------------------------------------------
 
 
-def told(found: Sequence[Found], unknown: Sequence[str]) -> str:
+def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]], *, has_tool: bool = True) -> str:
     """
     What the model is told after an edit; empty if there is nothing to say.
 
     Args:
-        unknown: The paths of documents of which nothing was reported in time.
+        unknown: The paths of documents of which nothing is known, by the reason, which is a sentence.
+        has_tool: Whether it can list all problems.
     """
     rows = [row(each.path, problem) for each in found for problem in each.problems]
     texts = []
@@ -142,10 +151,11 @@ def told(found: Sequence[Found], unknown: Sequence[str]) -> str:
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
         texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
     if len(rows) > LIMIT_TOLD:
-        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the tool problems lists them.")
-    if unknown:
-        names = ", ".join(_line(path, PATH_CHARS) for path in unknown[:LIMIT_TOLD])
-        texts.append(f"Not known: whether the edit caused problems in {names}. No report came in time.")
+        more = "; the tool problems lists them" if has_tool else ""
+        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown{more}.")
+    for why, paths in unknown.items():
+        names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
+        texts.append(f"Not known: whether the edit caused problems in {names}. {why}")
     return "\n".join(texts)
 
 

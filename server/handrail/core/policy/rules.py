@@ -73,7 +73,7 @@ def read(value: object) -> tuple[Rule, ...] | str:
 def of_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
     """What the rules say of a tool's use on *path*, relative to its folder or absolute outside all."""
     for rule in reversed(rules):
-        if rule.is_for(tool, kind) and _path_pattern(rule.match).fullmatch(path):
+        if rule.is_for(tool, kind) and path_pattern(rule.match).fullmatch(path):
             return rule.decision
     return None
 
@@ -138,7 +138,8 @@ def _text_pattern(match: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1024)
-def _path_pattern(match: str) -> re.Pattern[str]:
+def path_pattern(match: str) -> re.Pattern[str]:
+    """A pattern for paths; without a slash it is for the name alone."""
     pattern = match.removeprefix("./")
     if "/" not in pattern.rstrip("/"):
         pattern = f"**/{pattern}"

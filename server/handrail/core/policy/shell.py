@@ -75,6 +75,7 @@ class Run:
         contained: What it sees and may change.
         timeout_s: After how long it is ended; None for never.
         name: Names it while it runs, in `Process.set_aside`; empty for one that nobody asks about.
+        given: What a shell's line reads from its standard input.
     """
 
     line: str
@@ -84,6 +85,7 @@ class Run:
     script: Script | None = None
     contained: Contained = FREE
     name: str = ""
+    given: bytes = b""
 
 
 class End(StrEnum):

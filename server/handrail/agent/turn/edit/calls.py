@@ -12,7 +12,7 @@ from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.edit import landing
 from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.edit.plan import Planner
-from handrail.agent.turn.feedback import Feedback
+from handrail.agent.turn.feedback.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready
 from handrail.agent.turn.seen import Seen

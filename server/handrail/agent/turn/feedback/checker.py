@@ -1,0 +1,172 @@
+"""
+One of the user's checks, as a reporter: it is run on the text that documents have when they are asked about.
+
+A run that is not done in time goes on. What it finds counts for exactly the text that it was given: for the
+present one if that is still the same, or as the baseline of a later one. At most two runs go on at a time,
+the first one and the last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from handrail.agent.turn.feedback.running import Target, run
+from handrail.core.ledger.problems import Problem
+from handrail.core.policy.checks import Check
+from handrail.core.policy.place import Place, is_asked
+from handrail.ports import Document, Ports
+from handrail.ports.languages import LATE, Report, Unknown, Unwatched
+
+LIMIT_KEPT = 50  # runs that are remembered, each with the texts that it was of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """A run of the check, which may be going on."""
+
+    texts: Mapping[str, str]
+    stop: asyncio.Event
+    task: asyncio.Task[Mapping[str, tuple[Problem, ...] | Unknown]]
+
+    def is_of(self, uri: str, text: str) -> bool:
+        """Whether it says what is wrong with a text of a document."""
+        return self.texts.get(uri) == text and (self.task.done() or not self.stop.is_set())
+
+
+@dataclass(kw_only=True)
+class Checker:
+    """
+    Runs a check for one turn.
+
+    Attributes:
+        stopped: Set when the turn is stopped.
+        notice: Tells the user something.
+    """
+
+    check: Check
+    ports: Ports
+    stopped: asyncio.Event
+    notice: Callable[[str], None]
+    _runs: list[_Run] = field(default_factory=list)
+    _out: Unknown | None = None
+    _noticed: set[str] = field(default_factory=set)
+
+    async def problems(
+        self, uris: Sequence[str], wait_s: float
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
+        """What the check says of documents as they are now."""
+        targets = {uri: await self._target(uri) for uri in uris}
+        wanted = [each for each in targets.values() if each is not None]
+        if self._out is None:
+            self._begin([each for each in wanted if self._run_of(each.uri, each.text) is None])
+            await self._wait([each for each in map(self._run_for, wanted) if each is not None], wait_s)
+        now = {uri: await self._target(uri) for uri, was in targets.items() if was is not None}
+        return {
+            uri: Unwatched() if was is None else self._report(was, now[uri]) for uri, was in targets.items()
+        }
+
+    def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
+        """What the check has found in a text that a document had, if that is known by now."""
+        found = self._found(uri, text)
+        return found if isinstance(found, tuple) else None
+
+    async def close(self) -> None:
+        """End what runs."""
+        going_on = [each for each in self._runs if not each.task.done()]
+        for each in going_on:
+            each.stop.set()
+        if going_on:
+            await asyncio.wait([each.task for each in going_on])
+
+    async def _target(self, uri: str) -> Target | None:
+        """A document, if the check is for it and the model may read it: problems quote what is in it."""
+        document = await self.ports.editor.read(uri)
+        place = self.ports.workspace.resolve(uri)
+        if not isinstance(document, Document) or not document.has_file or document.is_notebook:
+            return None
+        if not isinstance(place, Place) or is_asked(place, is_written=False):
+            return None
+        root = next((each for each in self._roots() if place.uri.startswith(f"{each.uri}/")), None)
+        if root is None:
+            return None
+        target = Target.of(document, place, root)
+        return target if target is not None and self.check.is_for(target.path) else None
+
+    def _roots(self) -> list[Place]:
+        """The workspace folders, inner ones first."""
+        found = (self.ports.workspace.resolve(each) for each in self.ports.terms.roots)
+        return sorted((each for each in found if isinstance(each, Place)), key=lambda each: -len(each.uri))
+
+    def _begin(self, targets: Iterable[Target]) -> None:
+        """Begin to check documents, those of each workspace folder together."""
+        ordered = sorted(targets, key=lambda each: each.root.uri)
+        for _, group in groupby(ordered, key=lambda each: each.root.uri):
+            going_on = [each for each in self._runs if not each.task.done()]
+            for each in going_on[1:]:
+                each.stop.set()
+            members, stop = list(group), asyncio.Event()
+            self._runs.append(
+                _Run(
+                    texts={each.uri: each.text for each in members},
+                    stop=stop,
+                    task=asyncio.create_task(run(self.check, members, self.ports, stop)),
+                )
+            )
+        done = [each for each in self._runs if each.task.done()]
+        for each in done[: max(0, len(self._runs) - LIMIT_KEPT)]:
+            self._runs.remove(each)
+
+    async def _wait(self, runs: Sequence[_Run], wait_s: float) -> None:
+        """Wait for runs, unless that takes too long or the turn is stopped."""
+        tasks = {each.task for each in runs if not each.task.done()}
+        if not tasks or wait_s <= 0 or self.stopped.is_set():
+            return
+        all_done = asyncio.ensure_future(asyncio.wait(tasks))
+        ends = [
+            asyncio.ensure_future(self.stopped.wait()),
+            asyncio.ensure_future(self.ports.clock.sleep(wait_s)),
+        ]
+        try:
+            await asyncio.wait([all_done, *ends], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in (all_done, *ends):
+                each.cancel()
+
+    def _run_of(self, uri: str, text: str) -> _Run | None:
+        return next((each for each in reversed(self._runs) if each.is_of(uri, text)), None)
+
+    def _run_for(self, target: Target) -> _Run | None:
+        return self._run_of(target.uri, target.text)
+
+    def _found(self, uri: str, text: str) -> tuple[Problem, ...] | Unknown | None:
+        """What is known of a text of a document; None if nothing is known yet."""
+        known = self._run_of(uri, text)
+        return known.task.result()[uri] if known is not None and known.task.done() else None
+
+    def _report(self, was: Target, now: Target | None) -> Report | Unwatched | Unknown:
+        """What is known of a document that had one text when it was asked about, and may have another now."""
+        if now is None:
+            return Unwatched()
+        if self._out is not None:
+            return self._out
+        if now.text != was.text:
+            return LATE
+        match self._found(was.uri, was.text):
+            case None:
+                return Unknown(why=f"The check `{self.check.program}` was not done in time.")
+            case Unknown() as unknown:
+                self._note(unknown)
+                return unknown
+            case found:
+                return Report(text=was.text, problems=found)
+
+    def _note(self, unknown: Unknown) -> None:
+        """Tell the user once why a check says nothing; one that cannot be run is not tried again."""
+        if unknown.is_final:
+            self._out = unknown
+        if unknown.why not in self._noticed:
+            self._noticed.add(unknown.why)
+            self.notice(f"handrail.checks: {unknown.why}")

@@ -1,0 +1,164 @@
+"""
+What the edits of a turn broke, as other programs see it: asked for before and after, told when it is new.
+
+The editor's language servers report where its client passes that on; elsewhere the user's own checks do.
+Before the first edit of a document its problems are noted, and after edits they are asked for again. What was
+not there before is told to the model with the result of the edit. A document on which nothing was reported in
+time is not known to be sound; it is asked about again with the next edit, and at the end of the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from handrail.agent.turn.feedback.checker import Checker
+from handrail.agent.turn.feedback.watch import News, Watch
+from handrail.core.documents.change import Status
+from handrail.core.ledger import problems
+from handrail.core.ledger.outcome import Mutation, Outcome
+from handrail.core.ledger.problems import Found, Problem
+from handrail.core.ledger.report import Event, Notice
+from handrail.core.policy.place import Place, is_asked
+from handrail.core.results import redact
+from handrail.ports import Document, Ports
+from handrail.ports.languages import LATE, PROBLEMS, Report, Unknown, Unwatched
+
+LIMIT_S = 2.0  # of one answer of the model, all waiting together
+BEFORE_S = 0.5  # of that, before an edit
+LIMIT_ROUNDS = 3  # so often a turn goes on because of what is told at its end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bridge:
+    """Reports what the editor's language servers say."""
+
+    ports: Ports
+
+    async def problems(
+        self, uris: Sequence[str], wait_s: float
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
+        """The problems of documents as they are now."""
+        found = await self.ports.languages.problems(uris, wait_s)
+        return {uri: found.get(uri, LATE) for uri in uris}
+
+    def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
+        """Language servers report on the present text alone."""
+        return None
+
+
+@dataclass
+class Feedback:
+    """
+    The problems of the documents that a turn edits.
+
+    Attributes:
+        stopped: Set when the turn is stopped: nothing is waited for then.
+        observe: Told what the user should know.
+    """
+
+    ports: Ports
+    stopped: asyncio.Event = field(default_factory=asyncio.Event)
+    observe: Callable[[Event], None] = lambda event: None
+    _deadline: float = 0.0
+    _rounds: int = 0
+
+    def __post_init__(self) -> None:
+        self._has_bridge = PROBLEMS in self.ports.languages.offers
+        self._checkers = (
+            ()
+            if self._has_bridge
+            else tuple(
+                Checker(check=each, ports=self.ports, stopped=self.stopped, notice=self._notice)
+                for each in self.ports.terms.checks
+            )
+        )
+        reporters = (Bridge(ports=self.ports),) if self._has_bridge else self._checkers
+        self._watches = [Watch(reporter=each) for each in reporters]
+
+    def begin_answer(self) -> None:
+        """Another answer of the model is dealt with, for which there is time anew."""
+        self._deadline = self.ports.clock.now() + LIMIT_S
+
+    @property
+    def _left_s(self) -> float:
+        return min(LIMIT_S, max(0.0, self._deadline - self.ports.clock.now()))
+
+    async def before(self, places: Iterable[Place]) -> None:
+        """The documents at these places are about to change."""
+        new = {each.identity: each for each in places}
+        new = {name: each for name, each in new.items() if any(w.is_new(name) for w in self._watches)}
+        if not new:
+            return
+        found = await asyncio.gather(*(self.ports.editor.read(each.uri) for each in new.values()))
+        there = {
+            name: each if isinstance(each, Document) else None for name, each in zip(new, found, strict=True)
+        }
+        wait_s = min(BEFORE_S, self._left_s)
+        await asyncio.gather(*(each.before(there, wait_s) for each in self._watches))
+
+    async def after(self, outcomes: Sequence[Outcome]) -> str:
+        """What the model is told of new problems, once edits have been made; empty if there is none."""
+        self.note(outcomes)
+        return await self._told()
+
+    def note(self, outcomes: Sequence[Outcome]) -> None:
+        """Edits have been made, and others follow at once."""
+        for each in outcomes if self._watches else ():
+            if each.status is Status.LANDED and self._may_tell(each.mutation):
+                for watch in self._watches:
+                    watch.note(each.mutation)
+
+    def _may_tell(self, mutation: Mutation) -> bool:
+        """Whether the model may read the document without a question: problems quote what is in it."""
+        place = self.ports.workspace.resolve(mutation.uri)
+        return isinstance(place, Place) and not is_asked(place, is_written=False)
+
+    async def at_end(self) -> str:
+        """What the model is told of edits that nothing was known of before; empty if there is nothing new."""
+        if self._rounds >= LIMIT_ROUNDS or not any(each.waits for each in self._watches):
+            return ""
+        self.begin_answer()
+        text = await self._told(ends=True)
+        self._rounds += bool(text)
+        return text
+
+    def _notice(self, text: str) -> None:
+        self.observe(Notice(call="", text=redact.redact(text, self.ports.secrets()), is_warning=False))
+
+    async def close(self) -> None:
+        """The turn has ended: end what runs for it."""
+        await asyncio.gather(*(each.close() for each in self._checkers))
+
+    async def _told(self, *, ends: bool = False) -> str:
+        wait_s = self._left_s
+        news = await asyncio.gather(*(each.news(wait_s) for each in self._watches))
+        text = problems.told(_found(news), {} if ends else _unknown(news), has_tool=self._has_bridge)
+        return redact.redact(text, self.ports.secrets())
+
+
+def _found(news: Sequence[News]) -> list[Found]:
+    """The new problems of each document, nearest to the edit first, whoever reports them."""
+    ranked: dict[str, list[tuple[int, Problem]]] = {}
+    for each in news:
+        for path, found in each.ranked.items():
+            ranked.setdefault(path, []).extend(found)
+    return [
+        Found(path=path, problems=tuple(problem for _, problem in sorted(found, key=_nearness)))
+        for path, found in ranked.items()
+    ]
+
+
+def _nearness(ranked: tuple[int, Problem]) -> tuple[int, int]:
+    distance, problem = ranked
+    return distance, problem.line
+
+
+def _unknown(news: Sequence[News]) -> dict[str, list[str]]:
+    """The documents of which something is not known, by the reason."""
+    found: dict[str, list[str]] = {}
+    for each in news:
+        for path, why in each.unknown.items():
+            found.setdefault(why, []).append(path)
+    return found

@@ -1,0 +1,312 @@
+"""
+Run a check once, like any other command: judged, contained, for a limited time, its output bounded.
+
+It sees the text that the editor holds: in copies that lie over the files, or on its standard input. Where
+neither can be had it sees the disk, and says nothing of documents with unsaved changes. Contained, it can
+only read, so the setting is leave enough. Where nothing contains it, a rule of the user's must allow it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import unquote
+
+from handrail.agent.command_line import understood, uri_in
+from handrail.agent.turn.command import saving
+from handrail.core.ledger import check_output
+from handrail.core.ledger.check_output import Reported
+from handrail.core.ledger.problems import Problem
+from handrail.core.policy import rules, verdict
+from handrail.core.policy.checks import Check, Format
+from handrail.core.policy.containment import NOTHING_AVAILABLE, Available, Contained, Profile, Sandbox, needs
+from handrail.core.policy.grants import Rights
+from handrail.core.policy.place import Place, is_asked
+from handrail.core.policy.rules import Decision
+from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.tool_kind import ToolKind
+from handrail.core.results import sanitize
+from handrail.ports import Document, Ports
+from handrail.ports.languages import Unknown
+
+TOOL = "terminal"  # the tool whose rules hold for checks
+LIMIT_S = 30.0
+LIMIT_CHARS = 2_000_000  # that are read of what a check prints
+LIMIT_PROBLEMS = 1_000  # of a document; with more, new ones cannot be told from old ones in time
+LIMIT_PATHS = 50  # that are looked at to find out whether any is a file
+SAID_CHARS = 200
+NOT_RUN = (126, 127)  # how a shell says that there is no such program
+SIGNALLED = 128
+STDIN_NAMES = frozenset({"-", "<stdin>", "stdin"})
+
+Results = Mapping[str, tuple[Problem, ...] | Unknown]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """
+    A document that is checked.
+
+    Attributes:
+        uri, text: The editor's.
+        path: Relative to its workspace folder, *root*.
+        raw: The bytes that it would have on disk.
+        is_unsaved: Whether the disk has other text.
+    """
+
+    uri: str
+    identity: str
+    path: str
+    root: Place
+    text: str
+    raw: bytes
+    is_unsaved: bool
+
+    @classmethod
+    def of(cls, document: Document, place: Place, root: Place) -> Target | None:
+        """A document in a workspace folder; None if its text cannot be written to a file."""
+        raw = document.text.encode(document.text.content)
+        if not isinstance(raw, bytes):
+            return None
+        return cls(
+            uri=document.uri,
+            identity=place.identity,
+            path=unquote(place.uri.removeprefix(f"{root.uri}/"), errors="surrogateescape"),
+            root=root,
+            text=document.text.content,
+            raw=raw,
+            is_unsaved=document.unsaved,
+        )
+
+
+async def run(check: Check, targets: Sequence[Target], ports: Ports, stop: asyncio.Event) -> Results:
+    """
+    What a check finds in documents of one workspace folder, by URI.
+
+    Args:
+        stop: Set when it is to be ended.
+    """
+    sandbox = ports.terms.sandbox
+    available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
+    once = _Once(check=check, ports=ports, stop=stop, available=available)
+    if check.stdin and not (available.by and available.mounts):
+        found = dict[str, tuple[Problem, ...] | Unknown]()
+        for each in targets:
+            line = check.stdin_line(each.path)
+            found |= _results([each], await once.reported(line, [each], given=each.raw), check)
+        return found
+    return await _of_files(once, targets)
+
+
+async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
+    """What a check finds in files, over which the editor's text lies where that can be had."""
+    mounts = bool(once.available.by) and once.available.mounts
+    before = {each.uri: await once.ports.editor.read_bytes(each.uri) for each in targets}
+    found = dict[str, tuple[Problem, ...] | Unknown]()
+    for each in targets:
+        if before[each.uri] is None:
+            found[each.uri] = Unknown(why="It is not a file yet, and a check reads files.")
+        elif not mounts and before[each.uri] != each.raw:
+            found[each.uri] = Unknown(why=_unsaved(once.check))
+    left = [each for each in targets if each.uri not in found]
+    if not left:
+        return found
+    copies: tuple[tuple[str, bytes], ...] = ()
+    if mounts:
+        seen, _ = await saving.copies(once.ports, Profile.LOOK)
+        copies = tuple((dict(seen) | {each.uri: each.raw for each in left}).items())
+    reported = await once.reported(once.check.line([each.path for each in left]), left, copies=copies)
+    found |= _results(left, reported, once.check)
+    for each in left:  # what is written to the disk shows instead of the copy that lay over it
+        if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
+            found[each.uri] = Unknown(why="It was written to while it was checked.")
+    return found
+
+
+def _unsaved(check: Check) -> str:
+    return (
+        f"It has unsaved changes, and the check `{check.program}` sees only saved files on this machine, "
+        "unless handrail.checks has a `stdin` command for it."
+    )
+
+
+def _results(
+    targets: Sequence[Target], found: Mapping[str, list[Problem]] | Unknown, check: Check
+) -> Results:
+    if isinstance(found, Unknown):
+        return {each.uri: found for each in targets}
+    many = Unknown(why=f"The check `{check.program}` reports more than {LIMIT_PROBLEMS:,} problems there.")
+    return {
+        each.uri: many if len(found[each.uri]) > LIMIT_PROBLEMS else tuple(found[each.uri])
+        for each in targets
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Once:
+    """One command of a check."""
+
+    check: Check
+    ports: Ports
+    stop: asyncio.Event
+    available: Available
+
+    def unknown(self, what: str, *, is_final: bool = False) -> Unknown:
+        """A reason why nothing is known, as a sentence about the check."""
+        return Unknown(why=f"The check `{self.check.program}` {what}.", is_final=is_final)
+
+    async def reported(
+        self,
+        line: str,
+        targets: Sequence[Target],
+        *,
+        copies: tuple[tuple[str, bytes], ...] = (),
+        given: bytes = b"",
+    ) -> Mapping[str, list[Problem]] | Unknown:
+        """
+        The problems that a command line reports of documents, by URI.
+
+        Args:
+            copies: What it sees in place of files.
+            given: What it reads from its standard input.
+        """
+        folder = targets[0].root
+        if why := await self._why_not(line, folder):
+            return self.unknown(why, is_final=True)
+        is_held = bool(self.available.by)
+        contained = Contained(profile=Profile.LOOK, copies=copies) if is_held else Contained()
+        wanted = Run(
+            line=line,
+            folder=folder.uri,
+            timeout_s=min(LIMIT_S, self.ports.terms.timeout_s),
+            secrets=tuple(self.ports.secrets()),
+            contained=contained,
+            given=given,
+        )
+        flood, printed = asyncio.Event(), 0
+
+        def hear(text: str) -> None:
+            nonlocal printed
+            printed += len(text)
+            if printed > LIMIT_CHARS:
+                flood.set()
+                self.stop.set()
+
+        ran = await self.ports.process.run(wanted, self.stop, hear)
+        if flood.is_set():
+            return self.unknown(f"printed more than {LIMIT_CHARS:,} characters and was ended", is_final=True)
+        if not isinstance(ran, Ran):
+            return self.unknown(f"was not run: {ran.message.rstrip('.')}", is_final=True)
+        return await self._read(ran, targets, is_stdin=bool(given))
+
+    async def _why_not(self, line: str, folder: Place) -> str:
+        """Why a command line may not run, as the end of a sentence; empty if it may."""
+        found = await understood(line, folder, self.ports)
+        request = verdict.Request(
+            tool=TOOL,
+            kind=ToolKind.COMMAND,
+            places=(folder, *found.places),
+            written=found.written,
+            command=found.parsed,
+            script=found.script,
+            folder=folder.identity,
+            beneath=found.beneath,
+            available=self.available,
+            sandbox=self.ports.terms.sandbox,
+            needs=needs(part.words for part in found.parsed.parts),
+        )
+        rights = Rights(rules=self.ports.rules(), grants=await self.ports.grants.load())
+        judged = verdict.verdict(request, rights)
+        if isinstance(judged, verdict.Block):
+            return f"was not run: {judged.failure.message.rstrip('.')}"
+        if isinstance(judged, verdict.Allow):
+            return ""
+        parts = (rules.of_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in found.parsed.parts)
+        if Decision.ASK in (rules.of_line(rights.rules, TOOL, ToolKind.COMMAND, found.parsed), *parts):
+            return "was not run: a rule of handrail.approvals asks about it, and a check cannot ask"
+        if request.looks:
+            return ""
+        return (
+            "was not run: no sandbox contains commands here, so a rule of handrail.approvals must allow it, "
+            f'such as {{"tool": "terminal", "match": "{self.check.program} *", "verdict": "allow"}}'
+        )
+
+    async def _read(
+        self, ran: Ran, targets: Sequence[Target], *, is_stdin: bool
+    ) -> Mapping[str, list[Problem]] | Unknown:
+        """The problems of documents in what the check has printed."""
+        if failed := self._failed(ran):
+            return failed
+        names = [each.path for each in targets]
+        match self.check.format:
+            case Format.LINES:
+                reading = partial(check_output.read_lines, ran.output, names, self.check.program)
+            case Format.SARIF:
+                reading = partial(check_output.read_sarif, ran.output, self.check.program)
+        reported = await asyncio.to_thread(reading)
+        if isinstance(reported, str):
+            return self.unknown(reported + _said(ran.output))
+        found = _by_document(reported, targets, self.ports, is_stdin=is_stdin)
+        if self.check.format is Format.LINES and not any(found.values()):
+            if ran.code and not await self._names_files(reported, targets[0].root):
+                return self.unknown(
+                    f"ended with exit code {ran.code}, and nothing that it printed names a line of a file"
+                    + _said(ran.output)
+                )
+            if not reported and not check_output.is_quiet(ran.output):
+                return self.unknown("printed much that names no line of a file" + _said(ran.output))
+        return found
+
+    def _failed(self, ran: Ran) -> Unknown | None:
+        """Why what the check printed does not count, if so."""
+        code = ran.code if ran.code is not None else 0
+        match ran.end:
+            case End.TIMED_OUT:
+                limit_s = min(LIMIT_S, self.ports.terms.timeout_s)
+                return self.unknown(f"did not end within {limit_s:g} s and was ended", is_final=True)
+            case End.EXITED if code in NOT_RUN:
+                return self.unknown(f"could not be run (exit code {code})" + _said(ran.output), is_final=True)
+            case End.EXITED if code < 0 or code > SIGNALLED:
+                return self.unknown(f"was ended by signal {-code if code < 0 else code - SIGNALLED}")
+            case End.EXITED:
+                return None
+            case End.STOPPED:
+                return self.unknown("was not done in time")
+            case _:
+                return self.unknown(f"was ended ({ran.end.value})", is_final=True)
+
+    async def _names_files(self, reported: Sequence[Reported], folder: Place) -> bool:
+        """Whether any of the problems is of a file of the workspace, so that the output was understood."""
+        for path in list(dict.fromkeys(each.path for each in reported))[:LIMIT_PATHS]:
+            place = self.ports.workspace.resolve(uri_in(folder.uri, path))
+            if not isinstance(place, Place) or is_asked(place, is_written=False):
+                continue
+            if await self.ports.editor.read_bytes(place.uri) is not None:
+                return True
+        return False
+
+
+def _by_document(
+    reported: Sequence[Reported], targets: Sequence[Target], ports: Ports, *, is_stdin: bool
+) -> dict[str, list[Problem]]:
+    """The problems of the documents that were checked; those of any other are left out."""
+    known = {each.identity: each.uri for each in targets}
+    places = dict[str, str | None]()
+    found: dict[str, list[Problem]] = {each.uri: [] for each in targets}
+    for each in reported:
+        if each.path not in places:
+            place = ports.workspace.resolve(uri_in(targets[0].root.uri, each.path))
+            identity = place.identity if isinstance(place, Place) else ""
+            is_given = is_stdin and each.path in STDIN_NAMES
+            places[each.path] = targets[0].uri if is_given else known.get(identity)
+        if (uri := places[each.path]) is not None:
+            found[uri].append(each.problem)
+    return found
+
+
+def _said(output: str) -> str:
+    """The beginning of what was printed, in parentheses; empty if nothing was."""
+    row = next((row.strip() for row in output.split("\n") if row.strip()), "")
+    return f" ({sanitize.clean(row, SAID_CHARS)})" if row else ""
