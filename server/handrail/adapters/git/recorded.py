@@ -95,7 +95,7 @@ class GitRecords:
             try:
                 files = uncommitted(top, folder) if top is not None else {}
             except UNREADABLE as error:
-                logger.warning("What is not committed in %s cannot be read: %r", top, error)
+                logger.warning("The uncommitted changes in %s cannot be read: %r", top, error)
             else:
                 found |= {path.as_uri(): blob for path, blob in files.items()}
         return found
