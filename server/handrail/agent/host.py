@@ -257,6 +257,7 @@ class Host:
             observe=observe,
             granted=self.granted.setdefault(session, set()),
             edited=self.sessions[session].edited,
+            known=self.sessions[session].seen,
             named=self.named,
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,

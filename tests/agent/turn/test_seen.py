@@ -78,3 +78,67 @@ async def test_line_ends_and_what_was_never_read_are_not_told(bench: Bench) -> N
     bench.says(answer("", READ), answer("", READ), answer("Done."), acts={1: act})
     await bench.turn()
     assert not told(bench)
+
+
+async def test_a_change_between_two_turns_is_told_before_the_edit_of_the_later_one(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", replace("two", "2")),
+        answer("Done."),
+        answer("", replace("four", "4")),
+        answer("Done."),
+        answer("Nothing to do."),
+    )
+    session = (await bench.turn()).session
+    assert not told(bench)
+    file.write_bytes(b"one\n2\n3\nfour\n")
+    await bench.turn(session=session)
+    asked, text = told(bench)
+    assert text.startswith(TOLD.format(3)), "before the model says anything"
+    assert file.read_bytes() == b"one\n2\n3\n4\n"
+    await bench.turn(session=session)
+    assert len(told(bench)) == len([asked, text, "the prompt of the third turn"]), "it is told once"
+
+
+async def test_what_is_taken_back_between_two_turns_is_told(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    bench.says(answer("", READ), answer("", replace("two", "2")), answer("Done."), answer("I see."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    await bench.turn(session=report.session)
+    assert told(bench)[-1].startswith(TOLD.format(2))
+
+
+async def test_another_session_and_what_was_asked_about_are_not_spoken_of(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS, ".env": b"KEY=1\n"})
+    bench.says(
+        answer("", READ, call("read_file", path=".env")),
+        answer("Done."),
+        answer("Hello."),
+        answer("Hello."),
+    )
+    session = (await bench.turn()).session
+    assert [each.subject for each in bench.approver.asked] == [".env"]
+    for name in ("a.txt", ".env"):
+        (bench.root / name).write_bytes(b"changed\n")
+    await bench.turn()
+    assert not told(bench)
+    await bench.turn(session=session)
+    assert ["a.txt has changed since" in text for text in told(bench)] == [False, True]
+
+
+async def test_many_changes_are_told_in_short(bench: Bench) -> None:
+    names = [f"f{number:02}.txt" for number in range(30)]
+    lay_out(bench.root, dict.fromkeys(names, ROWS))
+    reads = [call("read_file", path=name) for name in names]
+    bench.says(answer("", *reads), answer("Done."), answer("I see."))
+    session = (await bench.turn()).session
+    for name in names:
+        (bench.root / name).write_bytes(b"one\n")
+    await bench.turn(session=session)
+    texts = told(bench)[1:]
+    assert len(texts) == 11
+    assert texts[-1] == f"These have changed, too: {', '.join(names[10:])}."

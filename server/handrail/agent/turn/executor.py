@@ -31,7 +31,7 @@ from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.feedback.feedback import Feedback
 from handrail.agent.turn.output import Done
 from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
-from handrail.agent.turn.seen import Seen
+from handrail.agent.turn.seen import Known, Seen
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
@@ -46,6 +46,8 @@ from handrail.core.policy.place import Place, Standing
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import CheckpointError, Ports
+
+Results = dict[str, ToolResult]  # by call
 
 
 async def _unheard(result: ToolResult) -> None:
@@ -71,6 +73,7 @@ class Executor:
         spoken: What the model has said so far of an answer that is not complete.
         interrupted: The results of the step during which the turn was cancelled.
         granted: What the user has allowed in this session.
+        known: The documents that the model has read in this session, as it knows them.
         edited: The documents that the agent has changed in this session: what each was saved as then, by URI.
         named: The paths of which the user has been told that no snapshot covers them.
         correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
@@ -91,6 +94,7 @@ class Executor:
     offered: frozenset[str] | None = None
     answered: Callable[[ToolResult], Awaitable[None]] = _unheard
     granted: set[Grant] = field(default_factory=set)
+    known: Known = field(default_factory=dict)
     edited: dict[str, Text | None] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda found: None
@@ -103,7 +107,8 @@ class Executor:
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
-        self.feedback, self.seen = Feedback(self.ports, self._stop, self.observe), Seen(ports=self.ports)
+        self.feedback = Feedback(self.ports, self._stop, self.observe)
+        self.seen = Seen(ports=self.ports, known=self.known)
         self._edits = EditCalls(
             ports=self.ports,
             misses=self.misses,
@@ -162,7 +167,7 @@ class Executor:
             raise
         return output.in_order(calls, done)
 
-    async def _run(self, calls: Sequence[ToolCall], order: int, done: dict[str, ToolResult]) -> None:
+    async def _run(self, calls: Sequence[ToolCall], order: int, done: Results) -> None:
         resolved = [await resolve(call, self.ports, self.offered) for call in calls]
         judged = [await self._judge(each) for each in resolved]
         for each in judged:
@@ -189,12 +194,7 @@ class Executor:
             await asking.withdraw()
 
     async def _begin(
-        self,
-        batch: Sequence[int],
-        left: dict[int, Ready],
-        asking: Asking,
-        order: int,
-        done: dict[str, ToolResult],
+        self, batch: Sequence[int], left: dict[int, Ready], asking: Asking, order: int, done: Results
     ) -> None:
         """Run what can run now; of a question to the user, only begin to ask."""
         first = left[batch[0]]
@@ -206,9 +206,7 @@ class Executor:
         self._edits.follow = any(isinstance(each.action, Edits) for each in left.values())
         await self._uninterrupted(self._run_batch(ready, order, done))
 
-    async def _answered(
-        self, left: dict[int, Ready], asking: Asking, order: int, done: dict[str, ToolResult]
-    ) -> None:
+    async def _answered(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
         """Wait for the user, and end the calls that have their result by the answer."""
         index, answer = await asking.next()
         if answer is None:
@@ -226,7 +224,7 @@ class Executor:
         still = confirmed(ready, again, await self.approvals.rights())
         return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
 
-    async def _run_batch(self, batch: Sequence[Ready], order: int, done: dict[str, ToolResult]) -> None:
+    async def _run_batch(self, batch: Sequence[Ready], order: int, done: Results) -> None:
         still: list[Ready | Refused] = []
         for each in batch:
             if self._stop.is_set():  # whoever stopped the turn waits; what is left is told as stopped
@@ -237,7 +235,7 @@ class Executor:
             await self._batch([each for each in still if isinstance(each, Ready)], order), done
         )
 
-    async def _finish(self, batch: Sequence[Done], done: dict[str, ToolResult]) -> None:
+    async def _finish(self, batch: Sequence[Done], done: Results) -> None:
         """Tell of the outcomes of a batch, and keep its results."""
         found = [outcome for each in batch for outcome in each.outcomes]
         self.outcomes += found

@@ -1,8 +1,8 @@
 """
-The documents that the model has read in a turn, as it knows them: it is told when one changes otherwise.
+The documents that the model has read in a session, as it knows them: it is told when one changes otherwise.
 
-What the turn's own calls change is known to the model. Line ends do not count: editors show them otherwise
-than the disk has them.
+What its own calls change is known to the model. Line ends do not count: editors show them otherwise than the
+disk has them. A document whose reading was asked about is not looked at again in a later turn.
 """
 
 from __future__ import annotations
@@ -16,39 +16,53 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.ledger.outcome import Outcome
-from handrail.core.policy.place import Place
+from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports
 
 LIMIT_DOCUMENTS = 50  # those that were read last
+LIMIT_CHARS = 10_000_000  # of these, all together
+LIMIT_TOLD = 10  # documents at once, with the place of the change; of others only the names
+Known = dict[str, tuple[Place, str]]  # by identity: where it is, and its text
 
 
 @dataclass(kw_only=True)
 class Seen:
-    """What the model knows of documents, by their identities."""
+    """
+    What the model knows of documents.
+
+    Attributes:
+        known: From earlier turns of the session; it is kept up to date for later ones.
+    """
 
     ports: Ports
-    _known: dict[str, tuple[Place, str]] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, (place, _) in list(self.known.items()):
+            if is_asked(place, is_written=False):
+                del self.known[name]
 
     async def read(self, places: Iterable[Place]) -> None:
         """The model reads these documents now."""
         for place in places:
             text = await self._text(place)
-            self._known.pop(place.identity, None)
+            self.known.pop(place.identity, None)
             if text is not None:
-                self._known[place.identity] = (place, text)
-        while len(self._known) > LIMIT_DOCUMENTS:
-            del self._known[next(iter(self._known))]
+                self.known[place.identity] = (place, text)
+        size = sum(len(text) for _, text in self.known.values())
+        while len(self.known) > LIMIT_DOCUMENTS or size > LIMIT_CHARS:
+            size -= len(self.known.pop(next(iter(self.known)))[1])
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Calls of this turn have changed documents; one whose text is not told is no longer followed."""
         for each in outcomes:
-            known = self._known.get(each.mutation.identity)
+            known = self.known.get(each.mutation.identity)
             if known is None or each.status is not Status.LANDED:
                 continue
             if isinstance(each.text, Text):
-                self._known[each.mutation.identity] = (known[0], to_lf(each.text.content))
+                self.known[each.mutation.identity] = (known[0], to_lf(each.text.content))
             else:
-                del self._known[each.mutation.identity]
+                del self.known[each.mutation.identity]
 
     async def changes(self, identities: Iterable[str] | None = None) -> list[str]:
         """
@@ -58,17 +72,23 @@ class Seen:
             identities: Those that are meant; None for all.
         """
         names = (
-            list(self._known) if identities is None else [each for each in identities if each in self._known]
+            list(self.known) if identities is None else [each for each in identities if each in self.known]
         )
-        texts = await asyncio.gather(*(self._text(self._known[name][0]) for name in names))
-        told = []
+        texts = await asyncio.gather(*(self._text(self.known[name][0]) for name in names))
+        changed = []
         for name, now in zip(names, texts, strict=True):
-            place, was = self._known[name]
+            if name not in self.known:  # a call has changed it meanwhile
+                continue
+            place, was = self.known[name]
             if now is None:
-                del self._known[name]
+                del self.known[name]
             elif now != was:
-                self._known[name] = (place, now)
-                told.append(await asyncio.to_thread(_said, place.path, was, now))
+                self.known[name] = (place, now)
+                changed.append((place.path, was, now))
+        changed.sort()
+        told = [await asyncio.to_thread(_said, *each) for each in changed[:LIMIT_TOLD]]
+        if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
+            told.append(f"These have changed, too: {', '.join(others)}.")
         return told
 
     async def _text(self, place: Place) -> str | None:

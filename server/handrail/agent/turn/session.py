@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent import tools
+from handrail.agent.turn.seen import Known
 from handrail.core.conversation import compact, todo
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.guard import Trail
@@ -53,6 +54,7 @@ class Session:
         earlier: Of the session's turns before it.
         gauge: How large the conversation is.
         edited: The open documents that the agent has changed: what each was saved as then, by URI.
+        seen: The documents that the model has read, as it knows them.
         window: How many tokens of it the model's server has shown to read, where `believed` was expected; 0
             for no less than that.
         asked: What the user wants of this turn.
@@ -75,6 +77,7 @@ class Session:
     earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
     edited: dict[str, Text | None] = field(default_factory=dict)
+    seen: Known = field(default_factory=dict)
     window: int = 0
     believed: int = 0
     asked: UserMessage | None = None
@@ -133,6 +136,7 @@ class Session:
             todos=self.todos,
             earlier=self.earlier.plus(self.usage),
             gauge=self.gauge,
+            seen=self.seen,
             window=self.window,
             believed=self.believed,
             asked=message,
