@@ -17,8 +17,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -56,15 +57,20 @@ from handrail.core.conversation.message import (
     ToolResult,
     UserMessage,
 )
+from handrail.core.ledger.problems import Problem
 from handrail.core.ledger.report import Event
+from handrail.core.policy.checks import Check, Format
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 from handrail.lsp.progress import Progress
 from handrail.ports import ALLOW, Ports, Provider, Question
+from handrail.ports.languages import PROBLEMS, NoLanguages, Report, Unwatched
 
 CALLS = 90
 RATE, SECONDS = 5_000, 2.0
+EDITS, FEEDBACK_ROUNDS = 20, 5
+LIMIT_FEEDBACK = {"the client": 1.5, "a check": 3.0}  # of the processor time of an edit without reports
 failures: list[str] = []
 
 
@@ -332,16 +338,69 @@ async def edits(folder: Path) -> None:
     """Stalls while a turn edits a document on the real disk, with checkpoints and journal."""
     (folder / "a.txt").write_text("".join(f"line {number}\n" for number in range(2_000)))
 
-    def call(number: int) -> ToolCall:
-        new = {"path": "a.txt", "old_string": f"line {number}\n", "new_string": f"row {number}\n"}
-        return ToolCall(id=f"c{number}", name="patch", arguments=json.dumps(new))
-
     late: list[float] = []
-    agent = host(folder, Calls(call), lambda session, turn, event: None)
+    agent = host(folder, Calls(edit), lambda session, turn, event: None)
     async with watchdog(late):
         report = await agent.wait(agent.start("Go.", None).id)
     assert len(report.outcomes) == CALLS
     check("stalls while a turn edits, p99.9", share(late, 0.999), 15, " ms")
+
+
+class Passed(NoLanguages):
+    """Reports problems on every line that is a multiple of ten, as a client would pass them on."""
+
+    offers = frozenset({PROBLEMS})
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+        """The same problems, whatever the text."""
+        found = tuple(
+            Problem(line=line, message="This is bad.", source="bench") for line in range(0, 2_000, 10)
+        )
+        return {uri: Report(text=(self._folder / "a.txt").read_text(), problems=found) for uri in uris}
+
+
+async def feedback(folder: Path) -> None:
+    """What an edit of 2,000 lines costs the server that are reported on, of the same without reports."""
+    row = "a.txt:{}:1: error: This is bad.\n"
+    check_ = Check(command="cat report.txt", format=Format.LINES, files=("a.txt",))
+    used: dict[str, list[float]] = {"nothing": [], "the client": [], "a check": []}
+    for number in range(FEEDBACK_ROUNDS):
+        for reporter, times in used.items():
+            root = folder / f"{number} {reporter}"
+            root.mkdir()
+            (root / "a.txt").write_text("".join(f"line {line}\n" for line in range(2_000)))
+            (root / "report.txt").write_text("".join(row.format(line) for line in range(1, 2_001, 10)))
+            agent = host(root, Calls(edit, EDITS), lambda session, turn, event: None)
+            plain = agent.ports()
+            languages = Passed(root) if reporter == "the client" else NoLanguages()
+            checks = (check_,) if reporter == "a check" else ()
+            terms = replace(plain.terms, checks=checks, roots=(root.as_uri(),))
+            given = replace(plain, languages=languages, terms=terms)
+            agent.ports = lambda given=given: given
+            began = time.process_time()
+            report = await agent.wait(agent.start("Go.", None).id)
+            times.append((time.process_time() - began) / EDITS)
+            assert len(report.outcomes) == EDITS
+            assert "Not known" not in str(agent.sessions[report.session].messages)
+    alone = statistics.median(used["nothing"])
+    for reporter, bound in LIMIT_FEEDBACK.items():
+        took = statistics.median(used[reporter])
+        print(
+            f"       an edit {alone * 1000:.2f} ms of processor time, "
+            f"with reports of {reporter} {took * 1000:.2f} ms"
+        )
+        check(
+            f"processor time of an edit with reports of {reporter}, of one without", took / alone, bound, "x"
+        )
+
+
+def edit(number: int) -> ToolCall:
+    """The edit of one line."""
+    new = {"path": "a.txt", "old_string": f"line {number}\n", "new_string": f"row {number}\n"}
+    return ToolCall(id=f"c{number}", name="patch", arguments=json.dumps(new))
 
 
 async def large_documents(folder: Path) -> None:
@@ -385,6 +444,7 @@ async def measure(folder: Path) -> None:
     fitting()
     await deltas(folder)
     await edits(folder)
+    await feedback(folder.with_name("feedback"))
     other = folder.with_name("other")  # ids begin anew, and the checkpoints of the folder have such
     other.mkdir()
     await large_documents(other)
@@ -396,6 +456,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "work"
         folder.mkdir()
+        folder.with_name("feedback").mkdir()
         asyncio.run(measure(folder))
     bench_start.measure(check)
     print(f"{len(failures)} bounds missed" if failures else "all within bounds")
