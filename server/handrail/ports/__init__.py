@@ -33,6 +33,7 @@ from handrail.ports.errors import EditorGone as EditorGone
 from handrail.ports.errors import HandrailError as HandrailError
 from handrail.ports.errors import ProviderDown as ProviderDown
 from handrail.ports.errors import ProviderError as ProviderError
+from handrail.ports.heads import HasHeads
 from handrail.ports.languages import Languages, NoLanguages
 from handrail.ports.models import KnownModel as KnownModel
 from handrail.ports.models import ModelChoice as ModelChoice
@@ -167,7 +168,7 @@ class Editor(Protocol):
 # ---- The workspace ----------------------------------------------------------------------------------
 
 
-class Workspace(Protocol):
+class Workspace(HasHeads, Protocol):
     """Knows the workspace folders, what a path means in them, and the files that they hold."""
 
     def set_folders(self, uris: Sequence[str]) -> None:

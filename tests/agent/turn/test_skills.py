@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench import Bench
+from handrail.adapters.files.disk import Disk
 from handrail.agent.turn.instructions import told_before
-from handrail.agent.turn.skills import LIMIT_SKILLS, skills
+from handrail.agent.turn.skills import LIMIT_SKILLS, Skills, skills
 from handrail.core.conversation.prompt import Mode, Skill
+from handrail.core.documents.text import Text
 from handrail.core.policy.rules import Decision, Rule
+from handrail.ports import Document
+from handrail.ports.heads import Heads
 from handrail.testing import answer, call, lay_out
 
 RELEASE = """---
@@ -32,7 +40,29 @@ def lay(bench: Bench, name: str, content: str | bytes) -> None:
 async def told_of(bench: Bench) -> list[Skill]:
     found = await skills(bench.ports())
     assert found is not None
-    return found
+    return [*found.told]
+
+
+_opened, _notes = list[str](), list[bool]()
+
+
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if _notes and event in ("open", "os.scandir", "os.listdir", "subprocess.Popen"):
+        _opened.append(f"{event} {arguments!r}")
+
+
+sys.addaudithook(_audit)  # cannot be removed
+
+
+@contextmanager
+def opened() -> Iterator[list[str]]:
+    """What this process opens, lists or starts meanwhile."""
+    _opened.clear()
+    _notes.append(True)
+    try:
+        yield _opened
+    finally:
+        _notes.clear()
 
 
 async def test_a_skill_is_used_in_two_steps(bench: Bench) -> None:
@@ -76,8 +106,14 @@ async def test_what_has_no_front_matter_or_is_no_text(bench: Bench) -> None:
     lay(bench, "plain", "# How\n")
     lay(bench, "open", "---\nname: x\ndescription: never ends\n")
     lay(bench, "raw", b"\x00\xff\xfe\x00")
+    lay(bench, "null", b"---\nname: x\n---\n\0")
     found = await told_of(bench)
     assert [(each.name, each.description) for each in found] == [("open", ""), ("plain", "")]
+    (said,) = (await told_before(Mode.EDIT, bench.ports())).left_out
+    assert said == (
+        "The model is not told of .agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md, because they "
+        "are not in UTF-8. Save them in UTF-8."
+    )
 
 
 async def test_what_may_not_be_read_is_not_told(bench: Bench, tmp_path: Path) -> None:
@@ -93,10 +129,94 @@ async def test_what_may_not_be_read_is_not_told(bench: Bench, tmp_path: Path) ->
     assert await told_of(bench) == []
 
 
+@pytest.mark.parametrize(
+    "link", [".agents", ".agents/skills", ".agents/skills/a", ".agents/skills/a/SKILL.md"]
+)
+async def test_nothing_outside_the_workspace_is_read(bench: Bench, tmp_path: Path, link: str) -> None:
+    lay_out(tmp_path / "elsewhere", {".agents/skills/a/SKILL.md": RELEASE.encode()})
+    (bench.root / link).parent.mkdir(parents=True, exist_ok=True)
+    (bench.root / link).symlink_to(tmp_path / "elsewhere" / link)
+    ports = bench.ports()
+    with opened() as seen:
+        assert await skills(ports) == Skills()
+    assert not [each for each in seen if "elsewhere" in each or "Popen" in each]
+
+
+async def test_of_a_skill_only_the_beginning_is_read(bench: Bench) -> None:
+    lay(bench, "long", RELEASE.replace("Write", "ä" * 1_000_000))
+    (found,) = await told_of(bench)
+    assert found.description == "How a version is released"
+
+
+async def test_a_skill_is_read_again_when_it_has_changed(bench: Bench) -> None:
+    for name in ("one", "two"):
+        lay(bench, name, RELEASE)
+    ports = bench.ports()
+    assert await skills(ports)
+    lay(bench, "two", RELEASE.replace("version", "book"))
+    with opened() as seen:
+        found = await skills(ports)
+    assert found is not None
+    assert [each.description for each in found.told] == [
+        "How a version is released",
+        "How a book is released",
+    ]
+    assert [each for each in seen if "SKILL.md" in each and "/one/" in each] == []
+
+
+async def test_a_skill_is_told_as_the_editor_holds_it(bench: Bench) -> None:
+    lay(bench, "release", RELEASE)
+    uri = (bench.root / ".agents/skills/release/SKILL.md").as_uri()
+    held = Document(uri=uri, text=Text(RELEASE.replace("version", "book")), version=2, unsaved=True)
+
+    class Holding(Disk):
+        async def opened(self) -> tuple[Document, ...]:
+            return (held,)
+
+    bench.editor = Holding()
+    (found,) = await told_of(bench)
+    assert found.description == "How a book is released"
+
+
+async def test_ignored_skills_are_left_out(bench: Bench) -> None:
+    lay(bench, "mine", RELEASE)
+    lay(bench, "ours", RELEASE)
+    lay_out(bench.root, {".gitignore": b"mine\n"})
+    assert [each.path for each in await told_of(bench)] == [".agents/skills/ours/SKILL.md"]
+
+
 async def test_of_too_many_some_are_told(bench: Bench) -> None:
     for number in range(LIMIT_SKILLS + 20):
         lay(bench, f"s{number:03}", RELEASE)
     assert len(await told_of(bench)) == LIMIT_SKILLS
+    (said,) = (await told_before(Mode.EDIT, bench.ports())).left_out
+    assert said.startswith(
+        "The model is told of the skills in the first 100 folders of .agents/skills, and not of those in 20"
+    )
+
+
+async def test_of_10_000_skills_only_those_that_are_told_are_read(bench: Bench) -> None:
+    """Nor is anything of them when they are not skills but links, pipes or folders."""
+    kinds: list[Callable[[Path], object]] = [
+        lambda path: path.mkdir(),
+        os.mkfifo,
+        lambda path: path.symlink_to("/etc/passwd"),
+        lambda path: None,
+    ]
+    for number in range(10_000):
+        folder = bench.root / f".agents/skills/s{number:05}"
+        folder.mkdir(parents=True)
+        if number % 25 == 0:
+            (folder / "SKILL.md").write_text(RELEASE)
+        else:
+            kinds[number % len(kinds)](folder / "SKILL.md")
+    ports = bench.ports()
+    with opened() as seen:
+        found = await skills(ports)
+    assert found is not None
+    assert [each.path[-14:-9] for each in found.told] == ["00000", "00025", "00050", "00075"]
+    assert found.more == 9_900
+    assert len([each for each in seen if "SKILL.md" in each]) == 4
 
 
 async def test_a_project_without_skills_has_none(bench: Bench) -> None:
@@ -109,11 +229,11 @@ async def test_what_takes_too_long_to_list_is_told_once(
 ) -> None:
     gate = asyncio.Event()
 
-    async def late(*arguments: object) -> tuple[str, ...]:
+    async def late(*arguments: object) -> Heads:
         await gate.wait()
-        return ()
+        return Heads()
 
-    monkeypatch.setattr(bench.folders, "files", late)
+    monkeypatch.setattr(bench.folders, "heads", late)
     monkeypatch.setattr("handrail.agent.turn.skills.LIMIT_S", 0.01)
     told = await told_before(Mode.EDIT, bench.ports())
     assert [each for each in told.left_out if "takes too long" in each]

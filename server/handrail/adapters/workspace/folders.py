@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.files.files import in_thread, path_of, uri_of
@@ -25,6 +26,7 @@ from handrail.adapters.files.paths import (
     shown_path,
 )
 from handrail.adapters.workspace import reached
+from handrail.adapters.workspace.heads import HeadReader
 from handrail.adapters.workspace.listing import Ignored
 from handrail.adapters.workspace.protected import (
     SECRETS,
@@ -41,6 +43,7 @@ from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
+from handrail.ports.heads import Heads
 
 # In the user's home folder: what of it may have another name in a workspace.
 KEYS = (".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc", ".git-credentials")
@@ -60,6 +63,7 @@ class Folders:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple(roots)
         self._rules: Callable[[], Sequence[Rule]] = tuple
+        self._heads = HeadReader()
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -118,6 +122,21 @@ class Folders:
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
         """The files that ignore rules do not leave out; see the port."""
         return await find_files(self._ground, within, glob)
+
+    async def heads(self, within: Place, name: str, limit: int) -> Heads:
+        """The beginnings of the files *name* in the folders below a folder; see the port."""
+        return await in_thread(self._heads_of, within, name, limit)
+
+    def _heads_of(self, within: Place, name: str, limit: int) -> Heads:
+        folder = path_of(within.uri)
+        root = next(
+            (each for each in self._roots if folder is not None and folder.is_relative_to(each)), None
+        )
+        if folder is None or root is None:
+            return Heads()
+        found = self._heads.heads(folder, name, limit, Ignored(root, self._ground.is_internal))
+        shown = [replace(each, path=f"{within.path}/{each.path}") for each in found.found]
+        return replace(found, found=shown)
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """The lines that match; see the port."""

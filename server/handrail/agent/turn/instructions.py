@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from handrail import prompts
-from handrail.agent.turn.skills import skills
+from handrail.agent.turn.skills import Skills, skills
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
 from handrail.core.failure import Failure
@@ -60,10 +60,10 @@ async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
     around = replace(await ports.surroundings(), documents=await _open_documents(ports))
     if mode is Mode.EDIT:
         around = replace(around, machine={**around.machine, **_limits(ports)})
-    known = await skills(ports) if trusted else []
-    if known is None:
-        left_out = (*left_out, LATE)
-    text = prompt.system_text([prompts.text(name) for name in names], around, found, known or ())
+    known = await skills(ports) if trusted else Skills()
+    left_out = (*left_out, *((LATE,) if known is None else known.left_out))
+    texts = [prompts.text(name) for name in names]
+    text = prompt.system_text(texts, around, found, () if known is None else known.told)
     return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
 
 

@@ -2,7 +2,7 @@
 Skills that a project brings: the model is told their names and what they are for, and reads one when needed.
 
 They are `.agents/skills/NAME/SKILL.md`, which begin with lines such as `description: ...` between `---`. What
-stands there is bounded, and is data.
+stands there is bounded, and is data. Each turn looks at the files, and reads those that have changed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from handrail.core.conversation.prompt import Skill
 from handrail.core.failure import Failure
@@ -19,44 +21,102 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
 
-FOLDER, FILES = ".agents/skills", "*/SKILL.md"
-READ = "read_file"  # the tool by which a model reads one
+FOLDER, FILE = ".agents/skills", "SKILL.md"
+LIST, READ = "list_files", "read_file"  # the tools by which a model finds and reads one
 LIMIT_S = 2.0  # a turn waits for no more
 LIMIT_SKILLS = 100
 LIMIT_FRONT_CHARS = 8_000
 LIMIT_NAME_CHARS, LIMIT_DESCRIPTION_CHARS = 64, 500
+LIMIT_NAMED = 3  # of those that are not texts
 
 _FRONT = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"^(\w[\w-]*):[ \t]*([^\n]*(?:\n[ \t]+[^\n]*)*)", re.MULTILINE)
 _FOLDED = re.compile(r"[>|][+-]?[ \t]*\n")
 
 
-async def skills(ports: Ports) -> list[Skill] | None:
-    """Those that the model may read without a question, by their paths; None if that takes too long."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skills:
+    """
+    The skills that the model is told of, by their paths.
+
+    Attributes:
+        more: How many folders in `.agents/skills` were not looked into.
+        unreadable: The paths of those that are not UTF-8.
+    """
+
+    told: tuple[Skill, ...] = ()
+    more: int = 0
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the user should know of those that the model is not told of, as sentences."""
+        sentences = list[str]()
+        if self.more:
+            sentences.append(
+                f"The model is told of the skills in the first {LIMIT_SKILLS} folders of {FOLDER}, and not "
+                f"of those in {self.more:,} more. Remove what it does not need."
+            )
+        if self.unreadable:
+            named = ", ".join(self.unreadable[:LIMIT_NAMED])
+            if more := len(self.unreadable[LIMIT_NAMED:]):
+                named += f" and {more:,} more skills"
+            sentences.append(
+                f"The model is not told of {named}, because they are not in UTF-8. Save them in UTF-8."
+            )
+        return tuple(sentences)
+
+
+async def skills(ports: Ports) -> Skills | None:
+    """Those that the model may read without a question; None if that takes too long."""
     finding = asyncio.ensure_future(_found(ports))
     done, _ = await asyncio.wait([finding], timeout=LIMIT_S)
     return finding.result() if done else None  # what is late is left alone: it ends by itself
 
 
-async def _found(ports: Ports) -> list[Skill]:
-    found = dict[str, Skill]()
+async def _found(ports: Ports) -> Skills:
+    found, unreadable, more = dict[str, Skill](), list[str](), 0
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
-    for folder in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
-        place = ports.workspace.resolve(folder)
-        paths = await ports.workspace.files(place, FILES) if isinstance(place, Place) else ()
-        for path in () if isinstance(paths, Failure) else paths[:LIMIT_SKILLS]:
-            file = ports.workspace.resolve(path)
-            if isinstance(file, Failure) or file.identity in found:
+    held = await _held(ports)
+    for name in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
+        folder = ports.workspace.resolve(name)
+        if not isinstance(folder, Place) or not _is_allowed(LIST, folder, rights):
+            continue
+        heads = await ports.workspace.heads(folder, FILE, LIMIT_SKILLS)
+        more += heads.more
+        for head in heads.found:
+            file = ports.workspace.resolve(head.path)
+            if isinstance(file, Failure) or file.identity in found or not _is_allowed(READ, file, rights):
                 continue
-            if isinstance(verdict(Request(tool=READ, kind=ToolKind.READ, places=(file,)), rights), Allow):
-                document = await ports.editor.read(file.uri)
-                if not isinstance(document, Failure):
-                    found[file.identity] = _skill(path, document.text.content)
-    return sorted(found.values(), key=lambda skill: skill.path)[:LIMIT_SKILLS]
+            text = held.get(file.identity, head.text)
+            if text is None:
+                unreadable.append(head.path)
+            else:
+                found[file.identity] = _skill(head.path, text[:LIMIT_FRONT_CHARS])
+    told = tuple(sorted(found.values(), key=lambda skill: skill.path))
+    more += len(told[LIMIT_SKILLS:])
+    return Skills(told=told[:LIMIT_SKILLS], more=more, unreadable=tuple(dict.fromkeys(unreadable)))
 
 
+def _is_allowed(tool: str, place: Place, rights: Rights) -> bool:
+    """Whether the model could look there without a question."""
+    return isinstance(verdict(Request(tool=tool, kind=ToolKind.READ, places=(place,)), rights), Allow)
+
+
+async def _held(ports: Ports) -> dict[str, str]:
+    """The texts of skills that the editor holds, by their identities."""
+    found = dict[str, str]()
+    for document in await ports.editor.opened():
+        if document.uri.endswith(f"/{FILE}"):
+            place = ports.workspace.resolve(document.uri)
+            if isinstance(place, Place):
+                found[place.identity] = document.text.content
+    return found
+
+
+@lru_cache(maxsize=1_000)
 def _skill(path: str, content: str) -> Skill:
-    front = _FRONT.match(content.replace("\r\n", "\n")[:LIMIT_FRONT_CHARS])
+    front = _FRONT.match(content.replace("\r\n", "\n"))
     fields = _fields(front[1]) if front is not None else {}
     return Skill(
         name=(fields.get("name") or path.split("/")[-2])[:LIMIT_NAME_CHARS],

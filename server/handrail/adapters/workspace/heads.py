@@ -1,0 +1,67 @@
+"""
+Read the beginnings of files of one name in the folders below a folder; each again only when it has changed.
+
+There may be ten thousand such folders, and each file may have any size: only so many are looked at, and only
+so much is read. Links are not followed, so nothing outside the folder is read.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+from handrail.adapters.files import setting_file
+from handrail.adapters.workspace.listing import Ignored
+from handrail.ports.heads import Head, Heads
+
+HEAD_BYTES = 16_000
+LIMIT_KEPT = 1_000  # files whose beginnings are remembered
+Stamp = tuple[int, int, int, int, int]
+
+
+class HeadReader:
+    """Reads the beginnings of files, and remembers them."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[Stamp, str | None]] = {}
+
+    def heads(self, folder: Path, name: str, limit: int, is_ignored: Ignored) -> Heads:
+        """The beginnings of the files *name* in at most *limit* folders right below *folder*, by name."""
+        try:
+            with os.scandir(folder) as entries:
+                below = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
+        except OSError:
+            return Heads()
+        files = (folder / each / name for each in below[:limit])
+        found = [head for file in files if (head := self._head(file, is_ignored)) is not None]
+        return Heads(found=found, more=len(below[limit:]))
+
+    def _head(self, file: Path, is_ignored: Callable[[Path], bool]) -> Head | None:
+        try:
+            status = file.lstat()
+            if not stat.S_ISREG(status.st_mode) or is_ignored(file):
+                return None
+            stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._kept.get(file)
+            if known is None or known[0] != stamp:
+                known = self._kept[file] = stamp, _text(setting_file.read_head(file, HEAD_BYTES))
+                for oldest in list(islice(self._kept, max(0, len(self._kept) - LIMIT_KEPT))):
+                    del self._kept[oldest]
+        except OSError:
+            return None
+        return Head(path=f"{file.parent.name}/{file.name}", text=known[1])
+
+
+def _text(raw: bytes) -> str | None:
+    """The beginning of a text, of which the last character may be cut; None if it is not UTF-8."""
+    if b"\0" in raw:
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(raw, final=len(raw) < HEAD_BYTES)
+    except UnicodeDecodeError:
+        return None
+    return text
