@@ -279,6 +279,25 @@ async def test_a_last_heading_that_was_taken_off_letter_by_letter_returns_once(
 
 
 @every_editor
+@pytest.mark.parametrize("between", ["\n", "", "\n\n"])
+async def test_a_last_heading_that_the_user_writes_again_is_there_once(
+    stage: Stage, habits: Habits, between: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    before = await shows(editor, uri, f"One.\n\n{HEADING}")
+    for typed in ("", "Second.", f"## You\n{between}Second."):
+        editor.desk.rewrite(uri, before.removesuffix(HEADING) + typed)
+        editor.desk.tell()
+    await editor.request("chat.open")
+    assert editor.desk[uri].count("## You\n") == 2
+    begun = await editor.request("chat.send", uri=uri)
+    await editor.request("turn.wait", turn=begun["turn"])
+    assert "## You\n\nSecond.\n\n## handrail\n\nTwo." in await shows(editor, uri, "Two.")
+
+
+@every_editor
 async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
     uri = await opened(editor)

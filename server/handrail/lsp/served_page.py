@@ -304,10 +304,11 @@ class ServedPage(ABC):
         self._unread = None
         page = self._states.get(hash(rows))
         if page is None or page.rows != rows:
-            latest = [*self._sent, *list(self._states.values())[-RECENT:]]
             saved = [] if self._saved is None else [self._saved]
-            known = [self.page, *latest, *saved]
-            likest = page_reading.likest(known, rows, owns_copies=self.owns_copies, reading=self.reading)
+            known = [self.page, *list(self._states.values())[-RECENT:], *saved]
+            likest = page_reading.likest(
+                known, rows, self._sent, owns_copies=self.owns_copies, reading=self.reading
+            )
             page = self.assign(likest)
         self.page = page
         self._remember(page)

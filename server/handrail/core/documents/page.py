@@ -97,6 +97,13 @@ class Page:
         return [line.text.rstrip() for line in self.lines]
 
     @cached_property
+    def ours(self) -> frozenset[str]:
+        """What its lines of ours say, without the blanks at their ends."""
+        return frozenset(
+            row for row, line in zip(self.bare, self.lines, strict=True) if line.part is not None
+        )
+
+    @cached_property
     def rows(self) -> Rows:
         """Its lines as they are written: only the last one may lack its end."""
         texts = [line.text for line in self.lines]

@@ -124,20 +124,34 @@ def _line_over(before: Line) -> Line | None:
 
 
 def likest(
-    pages: Sequence[Page], now: Sequence[str], *, owns_copies: bool = True, reading: Reading = plain
+    pages: Sequence[Page],
+    now: Sequence[str],
+    sent: Sequence[Page] = (),
+    *,
+    owns_copies: bool = True,
+    reading: Reading = plain,
 ) -> Page:
     """
-    The page *now*, as it follows from that of *pages* that leaves least of it to the user.
+    The page *now*, as it follows from that of *pages* or *sent* that leaves least of it to the user.
 
-    The first one is taken if all that is ours in it is still there, and no more than a line is new.
+    The first of *pages* is taken if all that is ours in it is still there, and at most one line is new, which
+    is not ours in a page that was *sent* and may have landed since.
     """
     found = list[Page]()
-    for page in pages or [Page()]:
+    for page in [*pages[:1], *sent, *pages[1:]] or [Page()]:
         found.append(observe(page, now, owns_copies=owns_copies, reading=reading))
-        is_typing = len(found[0].lines) <= len(page.lines) + 1 and _ours_in(found[0]) == _ours_in(page)
-        if len(found) == 1 and is_typing:
+        if len(found) == 1 and _is_typing(page, found[0], sent):
             break
     return min(found, key=lambda page: len(page.lines) - _ours_in(page))
+
+
+def _is_typing(page: Page, now: Page, sent: Sequence[Page]) -> bool:
+    """Whether a page has at most one line more by now, and what is new in it is the user's."""
+    if len(now.lines) > len(page.lines) + 1 or _ours_in(now) != _ours_in(page):
+        return False
+    known = {line.text.rstrip() for line in page.lines if line.part is None} | {""}
+    new = {line.text.rstrip() for line in now.lines if line.part is None} - known
+    return all(new.isdisjoint(other.ours) for other in sent)
 
 
 def _ours_in(page: Page) -> int:

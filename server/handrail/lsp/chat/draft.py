@@ -77,13 +77,21 @@ def is_last_heading(line: Line) -> bool:
 
 
 def with_own_draft(page: Page) -> Page:
-    """The page with every line of the draft as the user's, including blank ones that were ours."""
+    """
+    The page with every line of the draft as the user's, including blank ones that were ours.
+
+    Our last heading is ours again if the user has written it once more above the draft.
+    """
     at = below(page.lines)
-    draft = (
+    lines = [
         line if line.part is None and line.over is None else replace(line, part=None, over=None)
         for line in page.lines[at:]
-    )
-    return Page(lines=(*page.lines[:at], *draft))
+    ]
+    if lines and lines[0].text.rstrip() == YOU:
+        lines[0] = replace(lines[0], part=ASK)
+        if not "".join(line.text for line in lines[1:2]).strip():
+            lines[1:2] = [replace(line, part=ASK, number=1) for line in lines[1:2]]
+    return Page(lines=(*page.lines[:at], *lines))
 
 
 def with_heading(page: Page) -> Page:
