@@ -198,7 +198,7 @@ def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
 def test_a_row_of_ours_that_lands_after_typing_is_ours(row: str) -> None:
     short, long = part("one", "row", ""), part("one", "row", row, "")
     before = typed(shown(short), shown(short).text + "mine")
-    sent = pages.updated(before, [long])
+    sent = pages.update(before, [long])
     latest = typed(before, before.text + " and more")
     page = page_reading.likest([latest], split_lines(sent.text + " and more"), [sent])
     assert remarks(page) == [("one", "mine and more")]
