@@ -47,6 +47,18 @@
 (require 'url-util)
 
 (declare-function jka-compr-get-compression-info "jka-cmpr-hook" (filename))
+(declare-function eglot--capabilities "ext:eglot" (server))
+(declare-function eglot--signal-textDocument/didChange "ext:eglot" ())
+(declare-function eglot-current-server "ext:eglot" ())
+(declare-function eglot-managed-p "ext:eglot" ())
+(declare-function lsp--find-workspaces-for "ext:lsp-mode" (method))
+(declare-function lsp--flush-delayed-changes "ext:lsp-mode" ())
+(declare-function lsp--workspace-server-capabilities "ext:lsp-mode" (workspace))
+(declare-function lsp-diagnostics "ext:lsp-mode" (&optional current-workspace))
+(declare-function lsp-notify "ext:lsp-mode" (method params))
+(declare-function lsp-request-async "ext:lsp-mode" (method params callback &rest options))
+
+(defvar lsp--cur-workspace)
 
 (defgroup handrail nil
   "A coding agent that writes in your buffers."
@@ -180,7 +192,7 @@ that a directory has of its own holds for settings of scope window only."
                                 :dataSupport t)
                    :completion (:contextSupport :json-false))
     :window (:workDoneProgress t :showDocument (:support t))
-    :experimental (:handrail (:turnUpdates t :approvals t :services ["save" "review"]))))
+    :experimental (:handrail (:turnUpdates t :approvals t :services ["save" "review" "diagnostics" "definition" "references" "symbols"]))))
 
 (defun handrail--began-to-run (server result)
   "SERVER has answered to `initialize' with RESULT."
@@ -370,6 +382,7 @@ It tells the user what comes of that."
   changes    ; that the server was not told yet, the newest first; or `all'
   before     ; the place that is about to change: (BEGINNING END BEGINNING-POSITION END-POSITION)
   tick       ; the state of the buffer that the changes lead to
+  (changed 0) ; when the text last changed
   timer      ; tells the server soon
   problems   ; diagnostics
   report)    ; takes them for flymake
@@ -461,18 +474,20 @@ By default this is the server of its file."
   (remove-hook 'after-revert-hook #'handrail--reverted t)
   (remove-hook 'kill-buffer-hook #'handrail--closed t))
 
-(defun handrail--mode-language ()
-  "The language of this buffer's mode."
-  (replace-regexp-in-string "\\(-ts\\)?-mode\\'" "" (symbol-name major-mode)))
+(defun handrail--mode-language (&optional mode)
+  "The language of MODE, by default of this buffer's."
+  (replace-regexp-in-string "\\(-ts\\)?-mode\\'" "" (symbol-name (or mode major-mode))))
 
 (defun handrail--text (&optional beginning end)
   "The text from BEGINNING to END, by default all of it.
 It has U+FFFD for bytes that are not characters."
   (save-restriction
     (widen)
-    (replace-regexp-in-string "[\ud800-\udfff\x110000-\x3fffff]" "\ufffd"
-                              (buffer-substring-no-properties (or beginning (point-min)) (or end (point-max)))
-                              t t)))
+    (handrail--characters (buffer-substring-no-properties (or beginning (point-min)) (or end (point-max))))))
+
+(defun handrail--characters (text)
+  "TEXT with U+FFFD for bytes that are not characters."
+  (replace-regexp-in-string "[\ud800-\udfff\x110000-\x3fffff]" "\ufffd" text t t))
 
 (defun handrail--position (place)
   "PLACE as a position of LSP: a line, and the characters before it there."
@@ -517,6 +532,7 @@ The buffer must be widened."
          (before (handrail--doc-before document))
          (more (- end beginning length)))
     (setf (handrail--doc-before document) nil
+          (handrail--doc-changed document) (float-time)
           (handrail--doc-tick document) (buffer-chars-modified-tick))
     (pcase before
       ((guard (eq (handrail--doc-changes document) 'all)))
@@ -782,6 +798,586 @@ Point and marks stay at their text."
                              (handrail--visible (format "%s [%s]: %s" (plist-get problem :source)
                                                         (plist-get problem :code) (plist-get problem :message)))
                              problem)))
+
+;;; What other language servers know
+
+;; eglot and lsp-mode have servers of their own for a buffer, and flymake runs programs on it.  The server cannot see
+;; them, so it asks here.  They take their time, and Emacs never stands still for them: the answer is sent later, when
+;; all is known or the time is over.
+
+(defconst handrail--most-found 1000 "So many problems of a document, and so many places, are of use to the server.")
+(defconst handrail--quiet 0.2 "Servers that report in parts send the next part within so many seconds.")
+(defconst handrail--look-every 0.05 "How many seconds pass until the reports that came are looked at again.")
+(defconst handrail--most-vain 3 "A server that never reports anything is waited for so many times.")
+(defconst handrail--most-columns 1000 "Columns beyond this one are passed on as they are.")
+(defconst handrail--largest-file 10000000 "Larger files are not opened for other servers.")
+
+(defconst handrail--relays '(handrail-flymake eglot-flymake-backend lsp-diagnostics--flymake-backend)
+  "Backends of flymake that show what servers report.")
+
+(defconst handrail--providers
+  '((:textDocument/definition . :definitionProvider)
+    (:textDocument/references . :referencesProvider)
+    (:textDocument/documentSymbol . :documentSymbolProvider)
+    (:workspace/symbol . :workspaceSymbolProvider)
+    (:textDocument/diagnostic . :diagnosticProvider))
+  "What a server has among its capabilities if it answers a request.")
+
+(defconst handrail--languages '(("c++" . "cpp") ("js" . "javascript") ("sh" . "shellscript") ("tsx" . "typescriptreact"))
+  "Languages that modes name differently from LSP.")
+
+;; Answers that are sent later
+
+(cl-defstruct (handrail--later (:constructor handrail--make-later (server)) (:copier nil))
+  "The answer to a request that is sent once it is known."
+  server  ; the server that asks
+  id      ; of its request
+  answer) ; a list of the answer
+
+(cl-defmethod jsonrpc-connection-send ((_server handrail-server) &rest message &key id result &allow-other-keys)
+  "Send MESSAGE, unless RESULT is an answer to ID that is not known yet."
+  (if (handrail--later-p result)
+      (progn (setf (handrail--later-id result) id)
+             (handrail--send-later result))
+    (cl-call-next-method)))
+
+(defun handrail--answer-later (later answer)
+  "Answer the request of LATER with ANSWER, unless it is answered."
+  (unless (handrail--later-answer later)
+    (setf (handrail--later-answer later) (list answer))
+    (handrail--send-later later)))
+
+(defun handrail--send-later (later)
+  "Send the answer of LATER if both the request and the answer are known."
+  (when (and (handrail--later-id later) (handrail--later-answer later) (jsonrpc-running-p (handrail--later-server later)))
+    (jsonrpc-connection-send (handrail--later-server later)
+                             :id (handrail--later-id later)
+                             :result (car (handrail--later-answer later)))))
+
+;; The servers of other clients, here called peers
+
+(defun handrail--peers ()
+  "The servers that eglot and lsp-mode have for this buffer."
+  (append (when-let ((server (and (fboundp 'eglot-managed-p) (eglot-managed-p) (eglot-current-server)))) (list server))
+          (bound-and-true-p lsp--buffer-workspaces)))
+
+(defun handrail--all-peers (server)
+  "The servers that eglot and lsp-mode have for the documents of SERVER."
+  (seq-uniq (mapcan (lambda (buffer) (with-current-buffer buffer (handrail--peers))) (handrail--buffers server)) #'eq))
+
+(defun handrail--buffers (server)
+  "The buffers that SERVER knows."
+  (seq-filter (lambda (buffer)
+                (when-let ((document (buffer-local-value 'handrail--doc buffer)))
+                  (eq server (handrail--doc-server document))))
+              (buffer-list)))
+
+(defun handrail--is-eglots-p (peer)
+  "Whether PEER is a server of eglot's, and not one of lsp-mode's."
+  (cl-typep peer 'jsonrpc-connection))
+
+(defun handrail--capabilities-of (peer)
+  "What PEER says that it can do."
+  (if (handrail--is-eglots-p peer) (eglot--capabilities peer) (lsp--workspace-server-capabilities peer)))
+
+(defun handrail--can-p (peer method)
+  "Whether PEER answers the request METHOD."
+  (if (handrail--is-eglots-p peer)
+      (let ((said (plist-member (handrail--capabilities-of peer) (alist-get method handrail--providers))))
+        (and said (not (eq (cadr said) :json-false))))
+    (let ((lsp--cur-workspace peer)) (lsp--find-workspaces-for (substring (symbol-name method) 1)))))
+
+(defun handrail--encoding-of (peer)
+  "What PEER counts columns in."
+  (or (handrail--field (handrail--capabilities-of peer) :positionEncoding) "utf-16"))
+
+(defun handrail--ask-peer (peer method params answered failed)
+  "Send PEER the request METHOD with PARAMS.
+ANSWERED gets the result; FAILED is called if there is none."
+  (condition-case nil
+      (if (handrail--is-eglots-p peer)
+          (jsonrpc-async-request peer method params
+                                 :success-fn answered :error-fn (lambda (_) (funcall failed)) :timeout-fn failed)
+        (let ((lsp--cur-workspace peer))
+          (lsp-request-async (substring (symbol-name method) 1) params answered
+                             :error-handler (lambda (_) (funcall failed)) :mode 'detached)))
+    (error (funcall failed))))
+
+(defun handrail--notify-peer (peer method params)
+  "Send PEER the notification METHOD with PARAMS."
+  (ignore-errors
+    (if (handrail--is-eglots-p peer)
+        (jsonrpc-notify peer method params)
+      (let ((lsp--cur-workspace peer)) (lsp-notify (substring (symbol-name method) 1) params)))))
+
+(defun handrail--tell-peers ()
+  "Tell other servers at once of what has changed in this buffer.
+Their clients would wait until Emacs is idle."
+  (ignore-errors
+    (when (and (fboundp 'eglot-managed-p) (eglot-managed-p) (fboundp 'eglot--signal-textDocument/didChange))
+      (eglot--signal-textDocument/didChange))
+    (when (and (bound-and-true-p lsp--buffer-workspaces) (fboundp 'lsp--flush-delayed-changes))
+      (lsp--flush-delayed-changes))))
+
+(defun handrail--is-present-p (peer version)
+  "Whether VERSION is what PEER calls the text of this buffer.
+If it is nil, whether PEER has been told of all that is in the buffer."
+  (if (handrail--is-eglots-p peer)
+      (and (not (bound-and-true-p eglot--recent-changes))
+           (or (null version)
+               (eql version (or (bound-and-true-p eglot--docver) (bound-and-true-p eglot--versioned-identifier)))))
+    (and (not (seq-some (lambda (each) (eq (nth 1 each) (current-buffer))) (bound-and-true-p lsp--delayed-requests)))
+         (or (null version) (eql version (bound-and-true-p lsp--cur-version))))))
+
+(defun handrail--field (object name)
+  "The field NAME, a keyword, of OBJECT, which is a plist or a hash table."
+  (if (hash-table-p object) (gethash (substring (symbol-name name) 1) object) (plist-get object name)))
+
+;; Columns
+
+(defun handrail--width (character encoding)
+  "How many units of ENCODING the CHARACTER takes."
+  (pcase encoding
+    ("utf-8" (string-bytes (string character)))
+    ("utf-16" (if (> character #xffff) 2 1))
+    (_ 1)))
+
+(defun handrail--units (place encoding)
+  "How many units of ENCODING are before PLACE in its line."
+  (save-excursion
+    (goto-char place)
+    (cl-loop for each from (line-beginning-position) below place sum (handrail--width (char-after each) encoding))))
+
+(defun handrail--count-characters (units encoding)
+  "How many characters at point take UNITS units of ENCODING."
+  (if (> units handrail--most-columns)
+      units
+    (cl-loop with place = (point) and end = (line-end-position)
+             while (and (> units 0) (< place end))
+             do (cl-decf units (handrail--width (char-after place) encoding))
+             (cl-incf place)
+             finally return (- place (point)))))
+
+(defun handrail--recounter (encoding)
+  "A function that takes a range of this buffer which counts in ENCODING.
+It returns the range as it is in characters, fast for ranges in order."
+  (let* ((buffer (current-buffer))
+         (last (save-restriction (widen) (1- (line-number-at-pos (point-max)))))
+         (line 0)
+         (place 1)
+         (recount (lambda (position)
+                    (let* ((given (handrail--field position :line))
+                           (wanted (min last (max 0 given))))
+                      (goto-char place)
+                      (forward-line (- wanted line))
+                      (setq line wanted place (point))
+                      (list :line given
+                            :character (handrail--count-characters (handrail--field position :character) encoding))))))
+    (lambda (range)
+      (with-current-buffer buffer
+        (save-excursion
+          (save-restriction
+            (widen)
+            (list :start (funcall recount (handrail--field range :start))
+                  :end (funcall recount (handrail--field range :end)))))))))
+
+;; Problems
+
+(cl-defstruct (handrail--report (:copier nil))
+  "What a server has last reported on a buffer."
+  tick      ; the state of the buffer that it is of, or nil if the buffer had changed by then
+  time      ; when it came
+  problems) ; what is reported, no more than is of use
+
+(defvar-local handrail--reports nil "What other servers have reported on this buffer: (PEER . REPORT).")
+
+(defvar handrail--reporters (make-hash-table :test #'eq :weakness 'key)
+  "Whether other servers ever report: t, or how often one was waited for in vain.")
+
+(defun handrail--note-report (peer uri version problems)
+  "Note that PEER reports PROBLEMS on VERSION of the document URI."
+  (puthash peer t handrail--reporters)
+  (when-let ((buffer (handrail--visiting uri)))
+    (with-current-buffer buffer
+      (setf (alist-get peer handrail--reports nil nil #'eq)
+            (make-handrail--report :tick (and (handrail--is-present-p peer version) (buffer-chars-modified-tick))
+                                   :time (float-time)
+                                   :problems (seq-take problems (1+ handrail--most-found)))))))
+
+(defun handrail--visiting (uri)
+  "The buffer of the file URI, or nil."
+  (let ((file (handrail--path uri)))
+    (and file (not (file-remote-p file)) (find-buffer-visiting file))))
+
+(with-eval-after-load 'eglot
+  (cl-defmethod eglot-handle-notification :extra "handrail" :before
+    ((server eglot-lsp-server) (_method (eql 'textDocument/publishDiagnostics))
+     &key uri version diagnostics &allow-other-keys)
+    "Note what SERVER reports."
+    (with-demoted-errors "handrail: %S" (handrail--note-report server uri version diagnostics))))
+
+(defun handrail--hear-lsp-mode (peer params)
+  "Note what PEER, a server of lsp-mode's, reports by PARAMS."
+  (with-demoted-errors "handrail: %S"
+    (handrail--note-report peer (handrail--field params :uri) (handrail--field params :version)
+                           (handrail--field params :diagnostics))))
+
+(with-eval-after-load 'lsp-mode
+  (advice-add 'lsp--on-diagnostics :before #'handrail--hear-lsp-mode))
+
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/client/diagnostics)) params)
+  "Say what is wrong with the documents of PARAMS, or with all that SERVER knows."
+  (if-let ((documents (plist-get params :documents)))
+      (handrail--await-reports server
+                               (mapcar (lambda (each) (plist-get each :uri)) documents)
+                               (/ (plist-get params :waitMs) 1000.0))
+    (list :documents (vconcat (handrail--all-problems server)))))
+
+(defun handrail--await-reports (server uris seconds)
+  "Answer SERVER what is wrong with the documents URIS.
+That takes SECONDS at most."
+  (let ((later (handrail--make-later server))
+        (buffers (delq nil (mapcar #'handrail--buffer uris)))
+        (deadline (+ (float-time) seconds))
+        timer)
+    (dolist (buffer buffers)
+      (with-current-buffer buffer
+        (handrail--tell-peers)
+        (handrail--pull-reports)))
+    (setq timer (run-with-timer
+                 0 handrail--look-every
+                 (lambda ()
+                   (when (or (>= (float-time) deadline) (seq-every-p #'handrail--is-settled-p buffers))
+                     (cancel-timer timer)
+                     (mapc #'handrail--note-silence buffers)
+                     (handrail--answer-later later (handrail--reports-on uris))))))
+    later))
+
+(defun handrail--reporting-peers ()
+  "The other servers of this buffer that report what is wrong, as far as is known."
+  (seq-remove (lambda (peer)
+                (let ((known (gethash peer handrail--reporters)))
+                  (and (numberp known) (>= known handrail--most-vain))))
+              (handrail--peers)))
+
+(defun handrail--checkers ()
+  "The programs that flymake runs on this buffer."
+  (and flymake-mode
+       (seq-difference (flymake-running-backends) (append handrail--relays (flymake-disabled-backends)))))
+
+(defun handrail--has-reported-p (peer)
+  "Whether PEER has reported on the text of this buffer."
+  (when-let ((report (alist-get peer handrail--reports nil nil #'eq)))
+    (eql (handrail--report-tick report) (buffer-chars-modified-tick))))
+
+(defun handrail--has-finished-p (peer)
+  "Whether PEER has reported on the text of this buffer, and adds nothing to that."
+  (and (handrail--has-reported-p peer)
+       (>= (- (float-time) (handrail--report-time (alist-get peer handrail--reports nil nil #'eq))) handrail--quiet)))
+
+(defun handrail--has-checked-p (checker)
+  "Whether CHECKER has reported on the text of this buffer."
+  (and flymake-check-start-time
+       (> flymake-check-start-time (handrail--doc-changed handrail--doc))
+       (memq checker (flymake-reporting-backends))))
+
+(defun handrail--is-settled-p (buffer)
+  "Whether nothing that is still to come is known of BUFFER.
+What flymake does not check by itself, or only once it is shown, is not
+waited for."
+  (or (not (buffer-live-p buffer))
+      (with-current-buffer buffer
+        (and (seq-every-p #'handrail--has-finished-p (handrail--reporting-peers))
+             (or (null flymake-no-changes-timeout)
+                 (null (get-buffer-window))
+                 (seq-every-p #'handrail--has-checked-p (handrail--checkers)))))))
+
+(defun handrail--note-silence (buffer)
+  "Note which servers of BUFFER have not reported, and never have before."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (dolist (peer (handrail--peers))
+        (unless (eq t (gethash peer handrail--reporters))
+          (cl-incf (gethash peer handrail--reporters 0)))))))
+
+(defun handrail--pull-reports ()
+  "Ask the servers of this buffer that report only when they are asked."
+  (let ((uri (handrail--uri (file-truename buffer-file-name)))
+        (tick (buffer-chars-modified-tick))
+        (buffer (current-buffer)))
+    (dolist (peer (handrail--peers))
+      (when (and (handrail--can-p peer :textDocument/diagnostic) (not (handrail--has-reported-p peer)))
+        (handrail--ask-peer peer :textDocument/diagnostic (list :textDocument (list :uri uri))
+                            (lambda (result)
+                              (when (and (equal (handrail--field result :kind) "full")
+                                         (buffer-live-p buffer)
+                                         (eql tick (buffer-chars-modified-tick buffer)))
+                                (handrail--note-report peer uri nil (handrail--field result :items))))
+                            #'ignore)))))
+
+(defun handrail--reports-on (uris)
+  "What is reported on the documents URIS."
+  (let (documents unwatched)
+    (dolist (uri uris)
+      (let ((buffer (handrail--buffer uri)))
+        (if (null buffer)
+            (push uri unwatched)
+          (with-current-buffer buffer
+            (let ((peers (handrail--reporting-peers)) (checkers (handrail--checkers)))
+              (cond ((not (or peers checkers)) (push uri unwatched))
+                    ((and (seq-every-p #'handrail--has-reported-p peers)
+                          (seq-every-p #'handrail--has-checked-p checkers))
+                     (when-let ((problems (handrail--problems peers checkers)))
+                       (handrail--tell)
+                       (push (list :uri uri :version (handrail--doc-version handrail--doc) :diagnostics problems)
+                             documents)))))))))
+    (list :documents (vconcat documents) :unwatched (vconcat unwatched))))
+
+(defun handrail--problems (peers checkers)
+  "What PEERS and CHECKERS report on this buffer, as a vector.
+This is nil if it cannot be read."
+  (condition-case problem
+      (vconcat
+       (mapcan (lambda (peer)
+                 (when-let ((report (alist-get peer handrail--reports nil nil #'eq)))
+                   (handrail--passed-on (handrail--report-problems report) (handrail--encoding-of peer))))
+               peers)
+       (mapcar (lambda (each)
+                 (handrail--passed-on-flymake
+                  each (handrail--range (flymake-diagnostic-beg each) (flymake-diagnostic-end each))))
+               (seq-filter (lambda (each) (memq (flymake-diagnostic-backend each) checkers))
+                           (and checkers (save-restriction (widen) (flymake-diagnostics))))))
+    (error (message "handrail: what a server reports cannot be read: %s" (error-message-string problem))
+           nil)))
+
+(defun handrail--passed-on (problems encoding)
+  "PROBLEMS of this buffer, which count in ENCODING, for the server."
+  (let ((recount (handrail--recounter encoding)))
+    (mapcar (lambda (each) (handrail--problem each (funcall recount (handrail--field each :range)))) problems)))
+
+(defun handrail--problem (given range)
+  "GIVEN, a diagnostic of another server, as one that has RANGE."
+  (let ((source (handrail--field given :source)) (code (handrail--field given :code)))
+    (append (list :range range
+                  :message (handrail--field given :message)
+                  :severity (or (handrail--field given :severity) 1))
+            (and (stringp source) (list :source source))
+            (and (or (stringp code) (numberp code)) (list :code (format "%s" code))))))
+
+(defun handrail--passed-on-flymake (given range)
+  "GIVEN, a diagnostic of a program that flymake runs, as one that has RANGE."
+  (list :range range
+        :message (handrail--characters (flymake-diagnostic-text given))
+        :severity (pcase (get (flymake-diagnostic-type given) 'flymake-category)
+                    ('flymake-warning 2)
+                    ('flymake-note 3)
+                    (_ 1))
+        :source (symbol-name (or (flymake-diagnostic-backend given) 'flymake))))
+
+(defun handrail--all-problems (server)
+  "All that is reported on the files of SERVER, as it is known now."
+  (append
+   (delq nil (mapcar (lambda (buffer)
+                       (with-current-buffer buffer
+                         (let ((problems (handrail--problems (handrail--peers) (handrail--checkers))))
+                           (unless (seq-empty-p problems)
+                             (list :uri (handrail--doc-uri handrail--doc) :diagnostics problems)))))
+                     (handrail--buffers server)))
+   (handrail--problems-elsewhere server)))
+
+(defun handrail--problems-elsewhere (server)
+  "What is reported on files of SERVER that are not open."
+  (let ((found (make-hash-table :test #'equal)))
+    (cl-flet ((note (file problems)
+                (when (and problems (not (file-remote-p file)) (eq server (handrail--of file))
+                           (not (find-buffer-visiting file)))
+                  (puthash file (append (gethash file found) (seq-take problems handrail--most-found)) found))))
+      (pcase-dolist (`(,file . ,problems) flymake-list-only-diagnostics)
+        (note file (mapcar (lambda (each)
+                             (let ((start (list :line (1- (or (car-safe (flymake-diagnostic-beg each)) 1))
+                                                :character 0)))
+                               (handrail--passed-on-flymake each (list :start start :end start))))
+                           problems)))
+      (when (fboundp 'lsp-diagnostics)
+        (maphash (lambda (file problems)
+                   (note file (mapcar (lambda (each)
+                                        (handrail--problem each (handrail--lines (handrail--field each :range))))
+                                      problems)))
+                 (lsp-diagnostics))))
+    (cl-loop for file being the hash-keys of found using (hash-values problems)
+             collect (list :uri (handrail--uri file) :diagnostics (vconcat problems)))))
+
+(defun handrail--lines (range)
+  "RANGE without its columns.
+They cannot be counted anew in a file that is not open."
+  (list :start (list :line (handrail--field (handrail--field range :start) :line) :character 0)
+        :end (list :line (handrail--field (handrail--field range :end) :line) :character 0)))
+
+;; Names
+
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/client/definition)) params)
+  "Say SERVER where the name that PARAMS point at is defined."
+  (handrail--find-names server :textDocument/definition params))
+
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/client/references)) params)
+  "Say SERVER where the name that PARAMS point at is used."
+  (handrail--find-names server :textDocument/references params))
+
+(cl-defmethod handrail--handle (server (_ (eql 'handrail/client/symbols)) params)
+  "Say SERVER which names there are in what PARAMS name."
+  (handrail--find-names server (if (plist-get params :uri) :textDocument/documentSymbol :workspace/symbol) params))
+
+(defun handrail--find-names (server method params)
+  "Answer SERVER what other servers answer to METHOD about what PARAMS name."
+  (let* ((uri (plist-get params :uri))
+         (buffer (and uri (handrail--buffer uri)))
+         (peers (seq-filter (lambda (peer) (handrail--can-p peer method))
+                            (cond (buffer (with-current-buffer buffer (handrail--peers)))
+                                  (uri (handrail--peers-of-file server (handrail--path uri)))
+                                  (t (handrail--all-peers server)))))
+         (field (if (plist-get params :position) :locations :symbols)))
+    (if (null peers)
+        (list field nil)
+      (when buffer (with-current-buffer buffer (handrail--tell-peers)))
+      (handrail--gather
+       server peers (/ (plist-get params :waitMs) 1000.0) field
+       (lambda (peer answered failed)
+         (cond (buffer (with-current-buffer buffer
+                         (handrail--ask-peer peer method (handrail--question method params peer) answered failed)))
+               (uri (handrail--ask-about-file peer method params answered failed))
+               (t (handrail--ask-peer peer method (list :query (plist-get params :query)) answered failed))))
+       (lambda (peer result)
+         (if (eq field :locations)
+             (handrail--read-places peer result)
+           (handrail--read-symbols peer uri result)))))))
+
+(defun handrail--gather (server peers seconds field ask read)
+  "Answer SERVER with the FIELD of all that PEERS say, after SECONDS at the latest.
+ASK sends the request to one of them, and READ makes a list of its answer.
+What is not known in time, or to none of them, is answered with nil."
+  (let* ((later (handrail--make-later server))
+         (timer (run-with-timer seconds nil #'handrail--answer-later later nil))
+         (left (length peers))
+         (found nil)
+         (is-known nil)
+         (finish (lambda ()
+                   (when (zerop (cl-decf left))
+                     (cancel-timer timer)
+                     (handrail--answer-later
+                      later (and is-known (list field (vconcat (seq-take found (1+ handrail--most-found)))))))))
+         (fail (lambda (&rest _) (funcall finish))))
+    (dolist (peer peers)
+      (funcall ask peer
+               (lambda (result)
+                 (condition-case problem
+                     (setq found (append found (funcall read peer result))
+                           is-known t)
+                   (error (message "handrail: what a server answers cannot be read: %s"
+                                   (error-message-string problem))))
+                 (funcall finish))
+               fail))
+    later))
+
+(defun handrail--question (method params peer)
+  "What PEER is asked by METHOD about what PARAMS point at in this buffer."
+  (let ((position (plist-get params :position)))
+    (append (list :textDocument (list :uri (handrail--uri (file-truename (handrail--path (plist-get params :uri))))))
+            (and position
+                 (save-restriction
+                   (widen)
+                   (list :position
+                         (list :line (plist-get position :line)
+                               :character (handrail--units (handrail--place position) (handrail--encoding-of peer))))))
+            (and (eq method :textDocument/references) '(:context (:includeDeclaration t))))))
+
+(defun handrail--peers-of-file (server file)
+  "The servers that buffers of SERVER have for the language of FILE."
+  (let ((language (handrail--mode-language (handrail--mode-of file))))
+    (seq-uniq (mapcan (lambda (buffer)
+                        (with-current-buffer buffer
+                          (and (equal language (handrail--mode-language)) (handrail--peers))))
+                      (handrail--buffers server))
+              #'eq)))
+
+(defun handrail--mode-of (file)
+  "The mode that FILE would have, going by its name."
+  (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
+    (if (and mode (symbolp mode)) mode 'fundamental-mode)))
+
+(defun handrail--ask-about-file (peer method params answered failed)
+  "Ask PEER by METHOD about what PARAMS point at in a file that is not open.
+It is open for PEER until that answers, by ANSWERED or FAILED."
+  (let* ((file (handrail--path (plist-get params :uri)))
+         (uri (handrail--uri (file-truename file)))
+         (mode (handrail--mode-of file))
+         (language (handrail--mode-language mode))
+         (close (lambda ()
+                  (unless (when-let ((buffer (find-buffer-visiting file))) ; it has been opened by now
+                            (with-current-buffer buffer (memq peer (handrail--peers))))
+                    (handrail--notify-peer peer :textDocument/didClose (list :textDocument (list :uri uri)))))))
+    (if (> (or (file-attribute-size (file-attributes file)) 0) handrail--largest-file)
+        (funcall failed)
+      (with-temp-buffer
+        (let ((coding-system-for-read 'utf-8-unix) (file-name-handler-alist nil))
+          (ignore-errors (insert-file-contents file)))
+        (handrail--notify-peer
+         peer :textDocument/didOpen
+         (list :textDocument (list :uri uri
+                                   :languageId (or (get mode 'eglot-language-id)
+                                                   (alist-get language handrail--languages language nil #'equal))
+                                   :version 0
+                                   :text (handrail--text))))
+        (handrail--ask-peer peer method (handrail--question method params peer)
+                            (lambda (result) (funcall close) (funcall answered result))
+                            (lambda (&rest _) (funcall close) (funcall failed)))))))
+
+(defun handrail--items (result)
+  "RESULT, one object of LSP, several, or none, as a list."
+  (cond ((vectorp result) (append result nil))
+        ((and (consp result) (not (keywordp (car result)))) result)
+        (result (list result))))
+
+(defun handrail--ranges (peer)
+  "A function that takes a URI and a range in that document as PEER counts.
+It returns the place for the server."
+  (let ((recounters (make-hash-table :test #'equal)) (encoding (handrail--encoding-of peer)))
+    (lambda (uri range)
+      (let ((recount (gethash uri recounters 'unknown)))
+        (when (eq recount 'unknown)
+          (setq recount (when-let ((buffer (handrail--visiting uri)))
+                          (with-current-buffer buffer (handrail--recounter encoding))))
+          (puthash uri recount recounters))
+        (list :uri uri :range (if recount (funcall recount range) (handrail--lines range)))))))
+
+(defun handrail--read-places (peer result)
+  "The places of RESULT, which PEER answers: one, several, or links."
+  (let ((place (handrail--ranges peer)))
+    (mapcar (lambda (each)
+              (funcall place
+                       (or (handrail--field each :uri) (handrail--field each :targetUri))
+                       (or (handrail--field each :range) (handrail--field each :targetSelectionRange))))
+            (seq-take (handrail--items result) (1+ handrail--most-found)))))
+
+(defun handrail--read-symbols (peer uri result)
+  "The names of RESULT, which PEER answers about URI: a list or a tree."
+  (let ((place (handrail--ranges peer)) (left (1+ handrail--most-found)) found)
+    (cl-labels ((read (symbols container)
+                  (dolist (each (handrail--items symbols))
+                    (when (>= (setq left (1- left)) 0)
+                      (let ((location (handrail--field each :location))
+                            (inside (or (handrail--field each :containerName) container)))
+                        (push (append
+                               (list :name (handrail--field each :name)
+                                     :kind (handrail--field each :kind)
+                                     :location (funcall place
+                                                        (or (handrail--field location :uri) uri)
+                                                        (or (handrail--field location :range)
+                                                            (handrail--field each :selectionRange))))
+                               (and inside (list :containerName inside)))
+                              found))
+                      (read (handrail--field each :children) (handrail--field each :name))))))
+      (read result nil))
+    (nreverse found)))
 
 ;;; The conversation
 

@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "editors.md"
 BEGIN, END = "<!-- made by scripts/editors_table.py -->", "<!-- end -->"
 
-# Columns: what it is called, the client of the end-to-end tests, the tests in the editor itself.
+# Columns: what it is called, the client of the end-to-end tests, the files of tests in the editor itself.
 CLIENTS = (
     ("VS Code", "vscode", "test_vscode.py"),
     ("Neovim", "neovim", "test_neovim.py"),
-    ("Emacs", "emacs", "test_emacs.py"),
+    ("Emacs", "emacs", "test_emacs.py test_emacs_servers.py"),
     ("Emacs, lsp-mode", "lsp-mode", "test_lsp_mode.py"),
     ("plugins of Vim", "vim", ""),
     ("Vim with ALE", "reader", "test_vim.py"),
@@ -110,10 +110,12 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "new problems after edits are told to the model": (
         "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
+        "test_emacs_servers.py::test_a_new_error_is_told_to_the_model_and_mended",
     ),
     "the model finds definitions, uses and symbols": (
         "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
+        "test_emacs_servers.py::test_a_new_error_is_told_to_the_model_and_mended",
     ),
     "the session goes on after `kill -9`": (
         "test_killed.py::",
@@ -155,7 +157,7 @@ def _is_named(test: str, wanted: str) -> bool:
 
 def _cell(shown: Set[str], client: str, real: str) -> str:
     is_played = any("/e2e/" in test and client in _parameters(test) for test in shown)
-    is_real = bool(real) and any(f"/{real}::" in test for test in shown)
+    is_real = any(f"/{file}::" in test for file in real.split() for test in shown)
     return "real" if is_real else "yes" if is_played else ""
 
 

@@ -37,7 +37,7 @@ def test_a_cell_is_empty_where_no_test_is(script: ModuleType) -> None:
         f"tests/editors/{name}"
         for wanted in script.FEATURES.values()
         for name in wanted
-        if "emacs.py" in name
+        if name.startswith("test_emacs")
     ]
     others = [
         f"tests/editors/{name}"

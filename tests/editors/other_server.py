@@ -1,11 +1,15 @@
 """
 A language's own server, beside which ours runs: it finds fault with the word BAD, and knows where the words
 of Python files are defined and used. It answers only for documents that are open, as many servers do.
+
+With `--versions` it says which version a report is of. On a text that has the word STALE it then reports the
+text before, and nothing else.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +17,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 server = LanguageServer("other", "1")
+HAS_VERSIONS = "--versions" in sys.argv
 
 
 def units_before(row: str) -> int:
@@ -22,7 +27,8 @@ def units_before(row: str) -> int:
 
 def look(uri: str) -> None:
     """Publish what is wrong with a document."""
-    rows = server.workspace.get_text_document(uri).source.splitlines()
+    document = server.workspace.get_text_document(uri)
+    rows = document.source.splitlines()
     found = [
         lsp.Diagnostic(
             range=lsp.Range(
@@ -36,7 +42,10 @@ def look(uri: str) -> None:
         for at, row in enumerate(rows)
         if "BAD" in row
     ]
-    server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri=uri, diagnostics=found))
+    report = lsp.PublishDiagnosticsParams(uri=uri, diagnostics=found)
+    if HAS_VERSIONS and document.version is not None:
+        report.version = document.version - ("STALE" in document.source)
+    server.text_document_publish_diagnostics(report)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
@@ -53,7 +62,9 @@ def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
 
 def places(pattern: str) -> Iterator[tuple[lsp.Location, str]]:
     """Where the files of the workspace have a pattern, and what it takes."""
-    for path in sorted(Path(server.workspace.root_path or "").glob("*.py")):
+    for path in sorted(
+        Path(server.workspace.root_path or "").glob("[!.]*.py")
+    ):  # Emacs locks files by others
         document = server.workspace.get_text_document(path.as_uri())
         for at, row in enumerate(document.lines):
             for found in re.finditer(pattern, row):

@@ -1,0 +1,143 @@
+"""
+Other language servers in a real Emacs, beside ours: what they know reaches the model.
+
+eglot has one server for a buffer, lsp-mode has several, and flymake runs programs by itself.
+"""
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editors import other_server
+from editors.emacs_session import SNIPPET, Emacs, files
+from editors.four_patches import replace
+from editors.streaming_model import Answer, streaming_model
+
+pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
+
+SHOP = "import os  # BAD\n\n\ndef total(items):\n    return '😀', sum(items)\n"
+TILL = "from shop import total\n\nprint('😀', total([1]))\n"
+BROKEN = replace("shop.py", "sum(items)", "sum(item)  # BAD")
+MENDED = replace("shop.py", "sum(item)  # BAD", "sum(items)")
+RUFF = [str(Path(sys.executable).with_name("ruff")), "server"]
+OTHER = [sys.executable, str(Path(other_server.__file__))]
+BAD = "shop.py:5: error: This is bad. (other)"
+UNDEFINED = "shop.py:5: error: Undefined name `item` (Ruff F821)"
+UNUSED = "`os` imported but unused\n\nhelp: Remove unused import: `os`"
+NAMES = [
+    ("definition", {"path": "till.py", "name": "total", "line": 3}),
+    ("references", {"path": "shop.py", "name": "items", "line": 5}),
+    ("references", {"path": "shop.py", "name": "total"}),
+    ("symbols", {"path": "shop.py"}),
+    ("symbols", {"query": "tot"}),
+    ("definition", {"path": "shop.py", "name": "sum"}),
+]
+FOUND = [
+    "1 line in 1 file.\nshop.py\n  4|def total(items):",
+    "2 lines in 1 file.\nshop.py\n  4|def total(items):\n  5|    return '😀', sum(items)",
+    "3 lines in 2 files.\nshop.py\n  4|def total(items):\n"
+    "till.py\n  1|from shop import total\n  3|print('😀', total([1]))",
+]
+
+
+@pytest.fixture
+def emacs(tmp_path: Path) -> Emacs:
+    emacs = Emacs(tmp_path)
+    emacs.workspace.mkdir()
+    for name, text in (("shop.py", SHOP), ("till.py", TILL), ("poem.txt", "one\n")):
+        (emacs.workspace / name).write_bytes(text.encode())
+    return emacs
+
+
+def calls(*asked: tuple[str, dict[str, object]]) -> list[dict[str, object]]:
+    return [{"name": name, "arguments": arguments} for name, arguments in asked]
+
+
+def take_turn(
+    emacs: Emacs, *steps: list[dict[str, object]], **values: object
+) -> tuple[dict[str, Any], list[list[str]]]:
+    """The record of a turn whose answers make these calls, and the results that the model got after each."""
+    answers = [Answer(pieces=["I work."], calls=step) for step in steps]
+    with streaming_model(*answers, Answer(pieces=["Done."])) as model:
+        settings: dict[str, object] = {"model": "openai:m", "baseUrl": model.url}
+        seen = emacs.start("feedback", SNIPPET, settings, values)
+    told = [[each["content"] for each in asked if each["role"] == "tool"] for asked in model.asked]
+    return seen, [after[len(before) :] for before, after in pairwise(told)]
+
+
+def problems(result: str) -> list[str]:
+    """What a result says of problems after the edit."""
+    return result.partition("After this edit ")[2].splitlines()
+
+
+def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
+    """A server of eglot's, which also answers about names, in a file that is open and one that is not."""
+    stale = replace("shop.py", "sum(items)", "sum(items)  # STALE BAD")
+    fresh = replace("shop.py", "  # STALE BAD", "")
+    seen, told = take_turn(
+        emacs,
+        [BROKEN],
+        [MENDED],
+        [stale, *calls(("problems", {}), *NAMES)],
+        [fresh],
+        servers=[[*OTHER, "--versions"]],
+        typed="typed",
+    )
+    (broke,), (mended,), (unknown, listed, *found), (ended,) = told
+    assert seen["before"] == ["This is bad."]
+    assert problems(broke) == ["there is a new problem:", BAD]
+    assert "problem" not in mended
+    assert "whether the edit caused problems in shop.py. No report came in time." in unknown
+    assert "bad" not in unknown
+    assert seen["is-answered"] is False  # the user typed while the report was waited for
+    assert files(seen["after"], "buffers")["poem.txt"] == b"typedone\n"
+    assert listed.startswith("shop.py:1: error: This is bad. (other)")
+    assert found[0] == FOUND[0]
+    assert found[1] == FOUND[1].replace("sum(items)", "sum(items)  # STALE BAD")
+    assert found[2] == FOUND[2]
+    assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
+    assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
+    assert found[5] == "The language servers of the editor found nothing."
+    assert "problem" not in ended
+    assert files(seen["after"], "buffers")["shop.py"] == SHOP.encode()
+
+
+def test_what_ruff_and_flymake_find_is_told_to_the_model(emacs: Emacs) -> None:
+    """A real server for Python with eglot, and Perl, which flymake runs itself."""
+    (emacs.workspace / "card.pl").write_bytes(b"use strict;\nprint 1;\n")
+    seen, told = take_turn(
+        emacs,
+        [BROKEN, replace("card.pl", "print 1;", "print $one;")],
+        [MENDED, replace("card.pl", "print $one;", "print 2;")],
+        servers=[RUFF],
+        perl=True,
+    )
+    (first, second), (third, fourth) = told
+    assert seen["before"] == [UNUSED]
+    head, *rows = problems(first + second)
+    assert head.startswith("there are ")
+    assert UNDEFINED in rows
+    assert any(row.startswith("card.pl:2: error: Global symbol") for row in rows), rows
+    assert "F401" not in first + second
+    assert "problem" not in third + fourth
+
+
+def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
+    emacs.use("lsp-mode")
+    # lsp-mode tells servers of changes in characters, which they take for units of UTF-16.
+    (emacs.workspace / "shop.py").write_text(SHOP.replace("'😀'", "'it'"))
+    seen, told = take_turn(
+        emacs, [BROKEN], [MENDED, *calls(*NAMES)], servers=[OTHER, RUFF], client="lsp-mode"
+    )
+    (broke,), (mended, *found) = told
+    assert sorted(seen["before"]) == ["This is bad.", UNUSED]
+    assert problems(broke)[0] == "there are 2 new problems:"
+    assert set(problems(broke)[1:]) == {BAD, UNDEFINED}
+    assert "problem" not in mended
+    assert found[:3] == [each.replace("return '😀'", "return 'it'") for each in FOUND]
+    assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
+    assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
+    assert found[5] == "The language servers of the editor found nothing."
