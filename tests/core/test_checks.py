@@ -120,6 +120,9 @@ def test_a_check_is_read() -> None:
     assert second.is_for("anything")
     assert first.line(["a b.py", "-x.py", "$(x)"]) == "ruff check 'a b.py' ./-x.py '$(x)'"
     assert second.stdin_line("it's") == "tool --name='it'\"'\"'s' -"
+    (chained,) = read([RUFF | {"command": "(a {files}|b);c --x={files}&& d"}])
+    assert isinstance(chained, Check)
+    assert chained.line(["a b"]) == "(a 'a b'|b);c --x='a b'&& d"
     assert (first.program, second.program) == ("ruff", "tool")
 
 

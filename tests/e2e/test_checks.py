@@ -19,6 +19,7 @@ from adapters.namespaces import allowed
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, opting_in
+from e2e.test_background import until
 from e2e.test_feedback import pass_on, results
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
@@ -129,7 +130,7 @@ def running(stage: Stage) -> list[str]:
 
 
 FAULTY = {
-    "no-such-checker {files}": "could not be run (exit code 127) (",
+    "no-such-checker {files}": "could not be run in the sandbox (exit code 127) (",
     "yes nothing of use": "printed more than 2,000,000 characters and was ended",
     "kill -9 $$": "was ended by signal 9",
     "echo What a day; exit 1": "ended with exit code 1, and nothing that it printed names a line of a file "
@@ -293,3 +294,16 @@ async def test_what_a_real_checker_prints_is_understood(stage: Stage, format_: t
     assert "After this edit there is a new problem:\na.py:5: error: " in first
     assert "Undefined name `gone`" in first
     assert "problem" not in second
+
+
+@contained
+async def test_a_turn_that_is_stopped_does_not_wait_for_a_check(stage: Stage) -> None:
+    editor = await begin(stage, answer("", replace("three", "3")), answer("Done."))
+    stage.put("check.py", "import time\nwhile True: time.sleep(9)\n")
+    editor.desk.open(stage.root / "poem.txt")
+    started = await editor.start_turn("Write.")
+    await until(lambda: running(stage))
+    await editor.request("turn.cancel", turn=started["turn"])
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert report["state"] == "cancelled"
+    assert not running(stage)

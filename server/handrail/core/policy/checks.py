@@ -20,8 +20,8 @@ FIELDS = ("command", "format", "files", "stdin")
 LIMIT_CHECKS = 10
 LIMIT_CHARS = 2_000  # of a command, or a pattern
 LIMIT_PATTERNS = 50
-# A name goes in quotes of ours, so it must be a word of its own, or what follows an `=`.
-LOOSE = re.compile(r"(?<![^\s=])\{files?\}(?!\S)")
+# A name goes in quotes of ours, so it must be a whole word, or all that follows an `=`.
+LOOSE = re.compile(r"(?<![^\s=(])\{files?\}(?![^\s;|&<>)])")
 EXAMPLE = '{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}'
 
 

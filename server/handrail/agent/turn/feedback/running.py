@@ -267,7 +267,9 @@ class _Once:
                 limit_s = min(LIMIT_S, self.ports.terms.timeout_s)
                 return self.unknown(f"did not end within {limit_s:g} s and was ended", is_final=True)
             case End.EXITED if code in NOT_RUN:
-                return self.unknown(f"could not be run (exit code {code})" + _said(ran.output), is_final=True)
+                where = " in the sandbox" if self.available.by else ""
+                why = f"could not be run{where} (exit code {code})" + _said(ran.output)
+                return self.unknown(why, is_final=True)
             case End.EXITED if code < 0 or code > SIGNALLED:
                 return self.unknown(f"was ended by signal {-code if code < 0 else code - SIGNALLED}")
             case End.EXITED:

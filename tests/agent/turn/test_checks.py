@@ -1,0 +1,80 @@
+"""Checks of the user's that are contained, by bubblewrap and by Landlock: what they see and may do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.turn.test_taken_back import Contained, landlocked, namespaces
+from handrail.adapters.containment import containment
+from handrail.core.policy.checks import Check, Format
+from handrail.core.policy.containment import Sandbox
+from handrail.ports import Ports, Terms
+from handrail.testing import answer, call, lay_out, snapshot
+
+# Finds fault with its input if that is the new text, and tries to change and to learn what it must not.
+TRIES = (
+    "echo x > made; echo x > a.txt; cat .env; "
+    "if grep -q new; then echo 'a.txt:1: error: New.'; fi; cat .env 2>/dev/null | sed 's/^/a.txt:2: /'"
+)
+
+
+class Still:
+    """A clock that stands still: nothing is ever too late."""
+
+    def now(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.Event().wait()
+
+
+class Checked(Contained):
+    """A bench with contained commands, and time for them."""
+
+    def ports(self) -> Ports:
+        return replace(super().ports(), clock=Still())
+
+
+@pytest.fixture(
+    params=[pytest.param("bubblewrap", marks=namespaces), pytest.param("Landlock", marks=landlocked)]
+)
+def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What contains commands."""
+    if request.param == "Landlock":
+        monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
+    return str(request.param)
+
+
+@pytest.fixture
+def bench(by: str, tmp_path: Path) -> Iterator[Checked]:
+    root = tmp_path / "work"
+    lay_out(root, {"a.txt": b"old\nrow\n", ".env": b"KEY=1\n"})
+    made = Checked(root, tmp_path / "state")
+    yield made
+    made.containment.close()
+
+
+def checking(bench: Checked, check: Check) -> None:
+    terms = Terms(sandbox=Sandbox.AUTO, timeout_s=60, checks=(check,), roots=(bench.root.as_uri(),))
+    bench.terms = terms
+
+
+@pytest.mark.parametrize("is_stdin", [True, False], ids=["stdin", "files"])
+async def test_a_contained_check_reads_the_new_text_and_nothing_else(
+    bench: Checked, *, is_stdin: bool
+) -> None:
+    line = "cat {files} | { " + TRIES + "; }"
+    stdin = TRIES if is_stdin else ""
+    checking(bench, Check(command=line, format=Format.LINES, files=("*.txt",), stdin=stdin))
+    edit = call("patch", path="a.txt", old_string="old", new_string="new")
+    bench.says(answer("", edit), answer("Done."))
+    await bench.turn()
+    (text,) = bench.texts()
+    assert text.endswith("\nAfter this edit there is a new problem:\na.txt:1: error: New. (cat)")
+    assert snapshot(bench.root) == {"a.txt": b"new\nrow\n", ".env": b"KEY=1\n"}
+    assert bench.approver.asked == []
