@@ -125,9 +125,19 @@ def test_of_two_hunks_one_is_undone() -> None:
         ("two\n", "", True),
         ("\n", "typed\n", True),
         ("two\n", "two\n", False),
+        ("two is new\n", "    two is newer than before\n", False),
+        ("  two\n", "typed  two, typed\n", False),
+        ("foo(a, b)\n", "if foo(a, b):\n    pass\n", False),
+        ("if foo(a, b):\n    pass\n", "foo(a, b)\n", False),
+        ("foo(first, b)\n", "let x = foo(first, c);\n", False),
+        ("return first\n", "raise Error\n", False),
+        ("return first;\n", "throw Error\n", True),
+        ("a0039aaa0039A\n", "u0044uuu0044U\n", True),
+        ("row\n" * 5_000, "if a:\n" + "    row\n" * 5_000 + "done\n", False),
+        ("row\n" * 5_000, "other\n" * 5_000, True),
     ],
 )
-def test_what_is_rewritten_shares_neither_its_beginning_nor_its_end(
+def test_what_is_rewritten_shares_neither_its_ends_nor_most_of_its_text(
     before: str, now: str, *, is_new: bool
 ) -> None:
     assert is_all_new((before,), (now,)) is is_new

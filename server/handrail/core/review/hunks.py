@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 
 from handrail.core.documents.index import squeeze
 
 Rows = tuple[str, ...]
 ENDS = ("\n", "\r")
+LIMIT_COMPARED = 4_000  # characters, of which the longest common stretch is looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,14 +104,26 @@ class Hunk:
 
 
 def is_all_new(before: Rows, now: Sequence[str]) -> bool:
-    """Whether nothing but blanks of the one text stands at the beginning or the end of the other."""
-    old, new = "".join(before), "".join(now)
-    ahead = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
-    if ahead is None:
-        return not min(old, new, key=len).strip()
-    turned = enumerate(zip(reversed(old), reversed(new), strict=False))
-    behind = next((at for at, (one, other) in turned if one != other), min(len(old), len(new)))
-    return not old[:ahead].strip() and not old[len(old) - behind :].strip()
+    """
+    Whether the user has rewritten all of a text, whatever blanks there are.
+
+    It is not so if both begin or end alike, or if half of the shorter one stands in the other: a user may
+    type at both ends of a row before anybody looks, and a formatter may run as well.
+    """
+    old, new = _packed(before), _packed(now)
+    if not old or not new:
+        return True
+    if old[0] == new[0] or old[-1] == new[-1] or old in new or new in old:
+        return False
+    if len(old) + len(new) > LIMIT_COMPARED:
+        return True
+    longest = SequenceMatcher(None, old, new, autojunk=False).find_longest_match()
+    return longest.size * 2 < min(len(old), len(new))
+
+
+def _packed(rows: Sequence[str]) -> str:
+    """Rows without blanks and line ends."""
+    return "".join(squeeze(row).rstrip("\r\n") for row in rows)
 
 
 def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
