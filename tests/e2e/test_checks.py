@@ -307,3 +307,38 @@ async def test_a_turn_that_is_stopped_does_not_wait_for_a_check(stage: Stage) ->
     report = await editor.request("turn.wait", turn=started["turn"])
     assert report["state"] == "cancelled"
     assert not running(stage)
+
+
+@contained
+async def test_the_tool_lists_what_checks_find(stage: Stage) -> None:
+    stage.put("other.md", "BAD\n")
+    many = "".join(f"BAD {number}\n" for number in range(25))
+    faulty = {"command": "no-such-checker {files}", "format": "lines", "files": ["poem.txt"]}
+    listings = [call("problems"), call("problems", path="poem.txt"), call("problems", path="other.md")]
+    editor = await begin(
+        stage,
+        answer("", *listings),
+        answer("", replace("four\n", many)),
+        answer("", *listings[:2]),
+        answer("Done."),
+        checks=(CHECK, faulty),
+    )
+    editor.desk.open(stage.root / "poem.txt")
+    await editor.turn("Look.")
+    before, of_poem, of_other, edited, after, of_poem_now = results(stage)
+    assert before == "No problems are known. Name a file to ask about that one."
+    old = f"poem.txt:2: {NEW}"
+    assert of_poem.startswith(f"{old}\nNot known: The check `no-such-checker` could not be run")
+    assert of_other == "Not known: nothing reports problems of other.md, or only while it is open."
+    rows = [f"poem.txt:{number}: {NEW}" for number in range(4, 29)]
+    assert "\n".join([*rows[:20], "5 more are not shown; the tool problems lists them."]) in edited
+    assert after == "\n".join([old, *rows])
+    assert of_poem_now.startswith(f"{after}\nNot known: ")
+
+
+@contained
+async def test_nothing_is_run_where_nothing_may_be_changed(stage: Stage) -> None:
+    editor = await begin(stage, answer("", call("problems", path="poem.txt")), answer("Done."), mode="ask")
+    await editor.turn("Look.")
+    (told,) = results(stage)
+    assert "There is no tool 'problems'" in told

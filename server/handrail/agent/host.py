@@ -209,7 +209,7 @@ class Host:
         try:
             try:
                 mode = await self._mode(mode)
-                executor = self._executor(session.id, turn, prompt, observe)
+                executor = self._executor(session.id, turn, prompt, mode, observe)
                 session = replace(session, offered=offers(mode, executor.ports))
                 started, executor.offered = replace(started, mode=mode), session.offered_names
                 await self.archive.kept(session)
@@ -249,9 +249,14 @@ class Host:
         await self.ready()
         return self.mode_of(stated)
 
-    def _executor(self, session: str, turn: str, prompt: str, observe: Callable[[Event], None]) -> Executor:
+    def _executor(
+        self, session: str, turn: str, prompt: str, mode: Mode, observe: Callable[[Event], None]
+    ) -> Executor:
+        ports = self.turns.ports_of(turn, self.ports())
+        if mode is not Mode.EDIT:  # then no command runs
+            ports = replace(ports, terms=replace(ports.terms, checks=()))
         return Executor(
-            ports=self.turns.ports_of(turn, self.ports()),
+            ports=ports,
             step=StepId(session=session, turn=turn, number=0, label=label_of(prompt)),
             next_order=self._next_order,
             observe=observe,

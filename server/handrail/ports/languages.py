@@ -27,11 +27,13 @@ class Report:
 
     Attributes:
         text: The text that they are of.
-        problems: All of them.
+        problems: All of them that are known.
+        missing: Why others are not known, in sentences; empty if these are all.
     """
 
     text: str
     problems: tuple[Problem, ...]
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """
-List the problems that language servers report, in one file or in all.
+List the problems that language servers or checks report, in one file or in all.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from handrail.ports import Ports
 from handrail.ports.languages import PROBLEMS, Report, Unwatched
 
 WAIT_S = 2.0
+NOTHING_KNOWN = "No problems are known. Name a file to ask about that one."
 READ = "read_file"  # the tool by which a model would read the same documents
 
 
@@ -41,16 +42,18 @@ class Problems:
     async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
         """A problem in each line; the first lines first."""
         if not self.path:
-            return problems.listed(await _all(ports))
+            found_in_all = await _all(ports)
+            return problems.listed(found_in_all) if found_in_all else NOTHING_KNOWN
         place = places[self.path]
         document = await ports.editor.read(place.uri)
         if isinstance(document, Failure):
             return document
         match (await ports.languages.problems([document.uri], WAIT_S)).get(document.uri):
-            case Report(problems=found):
-                return problems.listed([Found(path=place.path, problems=_in_order(found))])
+            case Report(problems=found, missing=missing):
+                listed = problems.listed([Found(path=place.path, problems=_in_order(found))])
+                return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
-                return f"Not known: no program reports problems of {place.path} while it is not open."
+                return f"Not known: nothing reports problems of {place.path}, or only while it is open."
             case None:
                 return problems.listed((), [place.path])
 
@@ -82,7 +85,7 @@ TOOL = call.Tool(
     kind=ToolKind.READ,
     offer=call.offer(
         PROBLEMS,
-        "List the errors and warnings that the editor's language servers report.",
+        "List the errors and warnings that the editor's language servers or the user's checks report.",
         {"path": {"type": "string", "description": "Only this file. Without it: all that are known."}},
         (),
     ),

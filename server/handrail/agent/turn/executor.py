@@ -108,6 +108,7 @@ class Executor:
         self._late = Listener(tell=self._corrected)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
         self.feedback = Feedback(self.ports, self._stop, self.observe)
+        self.ports = replace(self.ports, languages=self.feedback.languages)
         self.seen = Seen(ports=self.ports, known=self.known)
         self._edits = EditCalls(
             ports=self.ports,

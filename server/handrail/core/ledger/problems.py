@@ -137,13 +137,12 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 # ---- What the model reads -----------------------------------------------------------------------------
 
 
-def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]], *, has_tool: bool = True) -> str:
+def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> str:
     """
     What the model is told after an edit; empty if there is nothing to say.
 
     Args:
         unknown: The paths of documents of which nothing is known, by the reason, which is a sentence.
-        has_tool: Whether it can list all problems.
     """
     rows = [row(each.path, problem) for each in found for problem in each.problems]
     texts = []
@@ -151,8 +150,7 @@ def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]], *, has_to
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
         texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
     if len(rows) > LIMIT_TOLD:
-        more = "; the tool problems lists them" if has_tool else ""
-        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown{more}.")
+        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the tool problems lists them.")
     for why, paths in unknown.items():
         names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
         texts.append(f"Not known: whether the edit caused problems in {names}. {why}")

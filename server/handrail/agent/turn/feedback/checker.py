@@ -73,6 +73,11 @@ class Checker:
         found = self._found(uri, text)
         return found if isinstance(found, tuple) else None
 
+    def latest(self) -> Mapping[str, tuple[Problem, ...]]:
+        """What the check has found last in each document."""
+        done = (each.task.result() for each in self._runs if each.task.done())
+        return {uri: found for results in done for uri, found in results.items() if isinstance(found, tuple)}
+
     async def close(self) -> None:
         """End what runs."""
         going_on = [each for each in self._runs if not each.task.done()]

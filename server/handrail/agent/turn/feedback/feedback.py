@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from handrail.agent.turn.feedback.checker import Checker
+from handrail.agent.turn.feedback.listing import Listing
 from handrail.agent.turn.feedback.watch import News, Watch
 from handrail.core.documents.change import Status
 from handrail.core.ledger import problems
@@ -23,7 +24,7 @@ from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.place import Place, is_asked
 from handrail.core.results import redact
 from handrail.ports import Document, Ports
-from handrail.ports.languages import LATE, PROBLEMS, Report, Unknown, Unwatched
+from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown, Unwatched
 
 LIMIT_S = 2.0  # of one answer of the model, all waiting together
 BEFORE_S = 0.5  # of that, before an edit
@@ -76,6 +77,12 @@ class Feedback:
         )
         reporters = (Bridge(ports=self.ports),) if self._has_bridge else self._checkers
         self._watches = [Watch(reporter=each) for each in reporters]
+
+    @property
+    def languages(self) -> Languages:
+        """What the tools of the turn ask: the editor's language servers, or the user's checks."""
+        inner = self.ports.languages
+        return Listing(inner=inner, checkers=self._checkers) if self._checkers else inner
 
     def begin_answer(self) -> None:
         """Another answer of the model is dealt with, for which there is time anew."""
@@ -134,7 +141,7 @@ class Feedback:
     async def _told(self, *, ends: bool = False) -> str:
         wait_s = self._left_s
         news = await asyncio.gather(*(each.news(wait_s) for each in self._watches))
-        text = problems.told(_found(news), {} if ends else _unknown(news), has_tool=self._has_bridge)
+        text = problems.told(_found(news), {} if ends else _unknown(news))
         return redact.redact(text, self.ports.secrets())
 
 

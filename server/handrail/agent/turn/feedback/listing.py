@@ -1,0 +1,58 @@
+"""
+What the user's checks find, as the tool `problems` lists it where the editor passes nothing on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from handrail.agent.turn.feedback.checker import Checker
+from handrail.core.ledger.problems import Problem
+from handrail.ports.languages import PROBLEMS, Languages, Report, Spots, Target, Unknown, Unwatched
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Languages port that asks checks for problems, and another one for all else."""
+
+    inner: Languages
+    checkers: Sequence[Checker]
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What the other one offers, and problems."""
+        return self.inner.offers | {PROBLEMS}
+
+    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+        """What all checks find in documents as they are now."""
+        answers = await asyncio.gather(*(each.problems(uris, wait_s) for each in self.checkers))
+        return {uri: _joined([each[uri] for each in answers]) for uri in uris}
+
+    async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
+        """What checks have found last in each document of this turn."""
+        found: dict[str, tuple[Problem, ...]] = {}
+        for checker in self.checkers:
+            for uri, problems in checker.latest().items():
+                found[uri] = (*found.get(uri, ()), *problems)
+        return found
+
+    async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
+        """Where a name is defined or used."""
+        return await self.inner.spots(tool, target, wait_s)
+
+    async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
+        """What is defined in a document, or in all."""
+        return await self.inner.symbols(uri, query, wait_s)
+
+
+def _joined(answers: Sequence[Report | Unwatched | Unknown]) -> Report | Unwatched:
+    """What several checks say of a document."""
+    reports = [each for each in answers if isinstance(each, Report)]
+    missing = tuple(f"Not known: {each.why}" for each in answers if isinstance(each, Unknown))
+    if not reports and not missing:
+        return Unwatched()
+    text = reports[0].text if reports else ""
+    found = tuple(problem for each in reports for problem in each.problems)
+    return Report(text=text, problems=found, missing=missing)
