@@ -11,6 +11,7 @@ import pytest
 
 from agent.turn.test_taken_back import Contained, landlocked, namespaces
 from handrail.adapters.containment import containment
+from handrail.core.ledger.report import Notice
 from handrail.core.policy.checks import Check, Format
 from handrail.core.policy.containment import Sandbox
 from handrail.ports import Ports, Terms
@@ -78,3 +79,32 @@ async def test_a_contained_check_reads_the_new_text_and_nothing_else(
     assert text.endswith("\nAfter this edit there is a new problem:\na.txt:1: error: New. (cat)")
     assert snapshot(bench.root) == {"a.txt": b"new\nrow\n", ".env": b"KEY=1\n"}
     assert bench.approver.asked == []
+
+
+async def test_each_workspace_folder_is_checked_by_itself(bench: Checked) -> None:
+    roots = [bench.root / name for name in ("one", "two", "three")]
+    for root in roots:
+        lay_out(root, {"a.txt": b"old\n"})
+    uris = [root.as_uri() for root in roots]
+    bench.folders.set_folders(uris)
+    line = "grep -Hn new {files} | sed 's/:new/: error: New./'"
+    checking(bench, Check(command=line, format=Format.LINES))
+    bench.terms = replace(bench.terms, roots=tuple(uris))
+    edits = [call("patch", path=str(root / "a.txt"), old_string="old", new_string="new") for root in roots]
+    bench.says(answer("", *edits), answer("Done."))
+    await bench.turn()
+    told = bench.texts()[-1].partition("After this edit there are 3 new problems:\n")[2]
+    assert [row.partition("a.txt")[2] for row in told.split("\n")] == [":1: error: New. (grep)"] * 3
+
+
+async def test_a_check_that_does_not_end_is_ended_and_not_run_again(bench: Checked) -> None:
+    checking(bench, Check(command="sleep 1000", format=Format.LINES))
+    bench.terms = replace(bench.terms, timeout_s=0.2)
+    steps = [call("patch", path="a.txt", old_string=old, new_string="new") for old in ("old", "row")]
+    bench.says(answer("", steps[0]), answer("", steps[1]), answer("Done."))
+    await bench.turn()
+    first, second = bench.texts()
+    assert first.endswith("in a.txt. The check `sleep` did not end within 0.2 s and was ended.")
+    assert "Not known" not in second
+    told = [each.text for each in bench.events if isinstance(each, Notice)]
+    assert told == ["handrail.checks: The check `sleep` did not end within 0.2 s and was ended."]

@@ -2,8 +2,8 @@
 One of the user's checks, as a reporter: it is run on the text that documents have when they are asked about.
 
 A run that is not done in time goes on. What it finds counts for exactly the text that it was given: for the
-present one if that is still the same, or as the baseline of a later one. At most two runs go on at a time,
-the first one and the last one.
+present one if that is still the same, or as the baseline of a later one. Of the runs of a document that still
+go on, only the first one and the last one are of use; others are ended.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, Report, Unknown, Unwatched
 
+LIMIT_RUNNING = 6  # runs at once; then the oldest are ended
 LIMIT_KEPT = 50  # runs that are remembered, each with the texts that it was of
 
 
@@ -109,9 +110,6 @@ class Checker:
         """Begin to check documents, those of each workspace folder together."""
         ordered = sorted(targets, key=lambda each: each.root.uri)
         for _, group in groupby(ordered, key=lambda each: each.root.uri):
-            going_on = [each for each in self._runs if not each.task.done()]
-            for each in going_on[1:]:
-                each.stop.set()
             members, stop = list(group), asyncio.Event()
             self._runs.append(
                 _Run(
@@ -120,9 +118,18 @@ class Checker:
                     task=asyncio.create_task(run(self.check, members, self.ports, stop)),
                 )
             )
+        going_on = [each for each in self._runs if not each.task.done()]
+        for each in going_on:
+            if self._is_superseded(each) or each in going_on[:-LIMIT_RUNNING]:
+                each.stop.set()
         done = [each for each in self._runs if each.task.done()]
         for each in done[: max(0, len(self._runs) - LIMIT_KEPT)]:
             self._runs.remove(each)
+
+    def _is_superseded(self, run_: _Run) -> bool:
+        """Whether each document of a run has been checked before, and anew since."""
+        of_each = [[each for each in self._runs if uri in each.texts] for uri in run_.texts]
+        return all(runs[0] is not run_ and runs[-1] is not run_ for runs in of_each)
 
     async def _wait(self, runs: Sequence[_Run], wait_s: float) -> None:
         """Wait for runs, unless that takes too long or the turn is stopped."""
