@@ -1,7 +1,8 @@
 """
-Make what is derived from the protocol and the settings: documentation, JSON schema, TypeScript, manifest.
+Make what is derived from the protocol and the settings: documentation, JSON schema, TypeScript, manifest,
+and what a server offers.
 
-`handrail.lsp.protocol`, `handrail.lsp.settings` and `handrail.core.failure` are the only sources. Without
+`handrail.lsp.protocol`, `settings` and `server`, and `handrail.core.failure` are the only sources. Without
 arguments the files are written; with `--check` nothing is, and the exit code says whether they are what they
 should be.
 """
@@ -29,6 +30,7 @@ from handrail.core.failure import Code  # noqa: E402  # the package is found by 
 from handrail.core.policy import checks, rules  # noqa: E402  # as above
 from handrail.core.policy.rules import Decision  # noqa: E402  # as above
 from handrail.lsp import protocol, settings  # noqa: E402  # as above
+from handrail.lsp.connection import Server  # noqa: E402  # as above
 from handrail.lsp.protocol import (  # noqa: E402  # as above
     chat,
     checkpoints,
@@ -43,6 +45,7 @@ from handrail.lsp.protocol import (  # noqa: E402  # as above
     values,
     view,
 )
+from handrail.lsp.server import capabilities, register  # noqa: E402  # as above
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
 NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
@@ -411,6 +414,13 @@ saving cannot take the lock, it must refuse to overwrite a file that changed sin
 """
 
 
+def capabilities_json() -> str:
+    """What a server offers, which it says before it has imported what stands behind it."""
+    server = Server(register, tuple)
+    register(server)
+    return json.dumps(capabilities(server), indent=2) + "\n"
+
+
 def failures_md() -> str:
     """The failure codes for people."""
     out = [f"<!-- {FAILURES_NOTE}. -->", "", "# Failure codes", ""]
@@ -531,6 +541,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/protocol.schema.json": protocol_schema,
     "docs/settings.md": settings_md,
     "client-vscode/src/protocol.ts": protocol_ts,
+    "server/handrail/lsp/capabilities.json": capabilities_json,
     MANIFEST: manifest,
 }
 

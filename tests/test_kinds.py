@@ -34,7 +34,8 @@ from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
-from handrail.lsp import protocol, settings
+from handrail.lsp import protocol, server, settings
+from handrail.lsp.features import turn
 from handrail.lsp.settings import Scope, Setting
 from handrail.ports import ModelChoice, ProviderError, Terms
 from handrail.testing import answer, call, lay_out
@@ -233,6 +234,22 @@ def test_a_request_is_documented_from_its_entry(
     )
     monkeypatch.setattr(protocol, "REQUESTS", (*protocol.REQUESTS, added))
     assert "Fills the pen." in make()
+
+
+def test_a_request_is_offered_from_its_entry(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    added = protocol.Request(
+        name="ink.fill", params=protocol.TurnWaitParams, result=None, does="Fills the pen."
+    )
+    monkeypatch.setattr(protocol, "REQUESTS", (*protocol.REQUESTS, added))
+    monkeypatch.setattr(server, "HANDLERS", (*server.HANDLERS, (added, turn.wait)))
+    offered = json.loads(generate.capabilities_json())
+    assert offered["experimental"]["handrail"]["requests"][-1] == "handrail/ink/fill"
+    assert offered["executeCommandProvider"]["commands"][-1] == "handrail.ink.fill"
+    assert generate.main(["--check"]) == 1
+    told = capsys.readouterr().out
+    assert "server/handrail/lsp/capabilities.json: out of date; run `python3 scripts/generate.py`" in told
 
 
 def test_every_field_of_the_protocol_is_described() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
-import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses
 from e2e.servers import Server
+from handrail.adapters.connection import Parser
 from handrail.lsp import protocol
 from handrail.testing import answer, behaviours
 
@@ -23,34 +26,121 @@ NOT_INITIALIZED, INVALID_REQUEST = -32002, -32600
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 
 SDKS = {"openai", "anthropic", "pydantic", "pydantic_ai", "httpx", "litellm", "mcp"}
-TELLS_ITS_MODULES = """
-import signal, sys
-signal.signal(signal.SIGUSR1, lambda *_: print("modules", *sys.modules, file=sys.stderr, flush=True))
+HELD_LOG = "held.log"
+LATE = ("handrail.agent", "handrail.core.engine", "handrail.lsp.protocol", "dulwich", "rapidfuzz")
+# A server that says what it has imported when it begins to load the rest, which `AT_LOAD` can stop.
+HELD = """
+import os, sys
+
+class Gate:
+    def find_spec(self, name, path=None, target=None):
+        if name == "handrail.lsp.server":
+            print("modules", *sys.modules, file=sys.stderr, flush=True)
+            AT_LOAD
+
+sys.meta_path.insert(0, Gate())
 from handrail.cli import main
 sys.exit(main(["serve"]))
 """
 
 
-@vscode
-async def test_initialize_is_answered_without_any_model_sdk(stage: Stage, habits: Habits) -> None:
+async def held(
+    stage: Stage, habits: Habits, at_load: str, *descriptors: int
+) -> tuple[Editor, subprocess.Popen[bytes]]:
+    """A server that runs a statement once it begins to load what stands behind its handlers."""
     ours, theirs = socket.socketpair()
-    log = stage.folder / "server.log"
+    log = stage.folder / HELD_LOG
+    editor = Editor(habits, stage.root)
     with theirs, log.open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-c", TELLS_ITS_MODULES], stdin=theirs, stdout=theirs, stderr=errors
+            [sys.executable, "-c", HELD.replace("AT_LOAD", at_load)],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=errors,
+            env={**os.environ, "XDG_STATE_HOME": str(stage.state)},
+            pass_fds=descriptors,
         )
-    editor = Editor(habits, stage.root)
     stage.editors.append((editor, log))
     await editor.connect(Server(process.pid, ours))
+    return editor, process
+
+
+@vscode
+async def test_initialize_is_answered_before_the_rest_is_loaded(stage: Stage, habits: Habits) -> None:
+    """What the client sends meanwhile is answered afterwards, in its order."""
+    path = stage.put("a.txt", "one\ntwo\n")
+    waits, goes_on = os.pipe()
+    editor, _ = await held(stage, habits, f"os.read({waits}, 1)", waits)
+    os.close(waits)
     await editor.greet()
-    process.send_signal(signal.SIGUSR1)
+    assert "codeActionProvider" in editor.server_capabilities
+    uri = editor.desk.open(path)
+    editor.desk.type(uri, "zero\n", before="one")
+    editor.desk.tell()
+    turn = asyncio.ensure_future(editor.turn(block("a.txt", "two", "2")))
+    await asyncio.wait([turn], timeout=0)
+    os.close(goes_on)  # nothing could be answered until now
+    assert statuses(await turn) == ["landed"]
+    assert editor.desk[uri] == "zero\none\n2\n"
     await editor.leave()
     await editor.ended()
-    assert process.wait(10) == 0
-    loaded = next(line for line in log.read_text().splitlines() if line.startswith("modules "))
-    packages = {name.partition(".")[0] for name in loaded.split()}
-    assert "pygls" in packages
-    assert not packages & SDKS
+    log = (stage.folder / HELD_LOG).read_text()
+    loaded = next(line for line in log.splitlines() if line.startswith("modules ")).split()
+    assert "pygls" in loaded
+    assert not [name for name in loaded if name.startswith(LATE)]
+    assert not {name.partition(".")[0] for name in loaded} & SDKS
+
+
+@vscode
+async def test_a_server_that_cannot_be_loaded_says_so_and_ends(stage: Stage, habits: Habits) -> None:
+    editor, process = await held(stage, habits, "raise ImportError('a file is missing')")
+    await editor.call("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+    editor.has_left = True
+    await editor.ended()
+    (said,) = editor.messages
+    assert "cannot start (ImportError: a file is missing)" in said.message
+    assert process.wait(10) == 1
+    assert "Traceback" in (stage.folder / HELD_LOG).read_text()
+
+
+@pytest.mark.parametrize("is_polite", [True, False], ids=["shutdown", "exit"])
+def test_a_client_may_say_everything_at_once(tmp_path: Path, is_polite: bool) -> None:
+    """Everything is answered in its order, even what came before the server was loaded."""
+    asked = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
+    document = {"uri": (tmp_path / "a.txt").as_uri(), "languageId": "text", "version": 1, "text": "one\n"}
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": asked},
+        {"method": "initialized", "params": {}},
+        {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+        *([{"id": 2, "method": "handrail/failure/list", "params": {}}] if is_polite else []),
+        {"id": 3, "method": "shutdown"} if is_polite else {"method": "exit"},
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "handrail", "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"".join(map(framed, messages)))
+        process.stdin.flush()
+        parser, answered = Parser(), list[object]()
+        while 3 not in answered and (data := os.read(process.stdout.fileno(), 65_536)):
+            parser.feed(data)
+            answered += [json.loads(body).get("id") for body in iter(parser.take, None)]
+        assert [each for each in answered if each is not None] == ([1, 2, 3] if is_polite else [1])
+        if is_polite:
+            process.stdin.write(framed({"method": "exit"}))
+            process.stdin.flush()
+        assert process.wait(60) == (0 if is_polite else 1)
+
+
+def framed(message: dict[str, object]) -> bytes:
+    """A message as it is written."""
+    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
 async def test_what_a_server_offers(editor: Editor) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from handrail.adapters.models.keys import Keys
     from handrail.adapters.workspace.folders import Folders
     from handrail.lsp.connection import Server
+    from handrail.lsp.world import World
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +52,30 @@ def attend(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], 
 def joined(
     keys: Keys, clock: Path | None, answer_timeout_s: float, command_timeout_s: float
 ) -> Iterator[Server]:
-    """A server on this machine; at the end of the block nothing is left of what contained its commands."""
+    """
+    A server on this machine; at the end of the block nothing is left of what contained its commands.
+
+    Nothing but the connection is imported until the client is greeted.
+    """
     gc.disable()  # until all is imported: what is imported stays
+    from handrail.lsp.connection import Server
+
+    patience = answer_timeout_s, command_timeout_s
+
+    def load(server: Server) -> None:
+        from handrail.lsp.server import furnish
+
+        furnish(server, _world(keys, clock, patience, closing))
+        gc.freeze()  # none of it need be looked at whenever garbage is collected
+        gc.enable()
+        sys.setswitchinterval(SWITCH_S)
+
+    with ExitStack() as closing:
+        yield Server(load, keys.secrets)
+
+
+def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], closing: ExitStack) -> World:
+    """The adapters of this machine, of which some are closed with *closing*."""
     from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.clock import FileClock, SystemClock
     from handrail.adapters.commands.environment import Environ
@@ -70,12 +93,13 @@ def joined(
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
     from handrail.lsp.edits.apply_edit import Patience
-    from handrail.lsp.server import create_server
     from handrail.lsp.world import World
 
+    answer_s, command_s = patience_s
     folders, environ = Folders(()), Environ(os.environ)
     containment = containment_of(lambda: folders.roots, lambda: state_folder() / "handrail")
-    world = World(
+    closing.callback(containment.close)
+    return World(
         disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
@@ -96,18 +120,8 @@ def joined(
         stamp=stamp,
         diagnostics=_verifier(),
         sandbox=_sandbox(os.environ.get(SANDBOX)),
-        patience=Patience(
-            answer_s=answer_timeout_s, echo_s=answer_timeout_s / 2, command_s=command_timeout_s
-        ),
+        patience=Patience(answer_s=answer_s, echo_s=answer_s / 2, command_s=command_s),
     )
-    server = create_server(world)
-    gc.freeze()  # none of it need be looked at whenever garbage is collected
-    gc.enable()
-    sys.setswitchinterval(SWITCH_S)
-    try:
-        yield server
-    finally:
-        containment.close()
 
 
 def _beside(folders: Folders, name: str) -> Callable[[], Path]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 
-from handrail.lsp.settings import flat
+from handrail.lsp.wire import flat
 
 HEADLESS = "handrail headless"  # the name that our client for terminals says
 

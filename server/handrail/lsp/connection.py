@@ -1,5 +1,9 @@
 """
 One client's connection: pygls' protocol with our own mirror of documents, and an answer to all that is wrong.
+
+`initialize` is answered before most of the server is imported: what can be offered stands in
+`capabilities.json`. The rest is loaded right after the answer, before the next message is taken. So this
+module must import little.
 """
 
 from __future__ import annotations
@@ -8,11 +12,12 @@ import asyncio
 import json
 import logging
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, auto
+from pathlib import Path
 from threading import Event
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from cattrs import Converter
 from lsprotocol import types as lsp
@@ -39,32 +44,18 @@ from pygls.protocol import (
 
 from handrail import __version__
 from handrail.core import surfaces
-from handrail.lsp import notifications, protocol, wire
-from handrail.lsp.client import told_encodings
-from handrail.lsp.features import sync, virtual
-from handrail.lsp.state import Hooks, State
-from handrail.lsp.world import World
+from handrail.core.results.redact import redact
+from handrail.lsp import notifications, wire
+from handrail.lsp.client import Client, told_encodings
+
+if TYPE_CHECKING:
+    from handrail.lsp.state import State
 
 logger = logging.getLogger(__name__)
 
 LIMIT_ERROR_CHARS = 2_000  # of the message of an error, which may quote what was sent
-
-EXPERIMENTAL = {
-    "handrail": {
-        "protocolVersion": protocol.VERSION,
-        "requests": [request.method for request in protocol.REQUESTS],
-    }
-}
-
-SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
-
-
-# What becomes of the notifications that fill our mirror of the editor's documents, however they are decoded.
-MIRROR: Mapping[str, Callable[[State, Any], None]] = {
-    lsp.TEXT_DOCUMENT_DID_OPEN: sync.did_open,
-    lsp.TEXT_DOCUMENT_DID_CHANGE: sync.did_change,
-    lsp.TEXT_DOCUMENT_DID_CLOSE: sync.did_close,
-}
+SAID_CHARS = 2_000  # of one message to the user
+CAPABILITIES = Path(__file__).with_name("capabilities.json")  # made by scripts/generate.py
 
 
 class Incoming(Protocol):
@@ -87,7 +78,8 @@ class Phase(Enum):
     """Where a connection stands; LSP says what may be asked when."""
 
     NEW = auto()
-    GREETED = auto()
+    GREETED = auto()  # `initialize` is answered; what stands behind the handlers is being loaded
+    READY = auto()
     LEAVING = auto()
 
 
@@ -99,15 +91,17 @@ class LspProtocol(LanguageServerProtocol):
     def receive(self, body: bytes) -> None:
         """Do what a message asks; what goes wrong is logged and told, and never raised."""
         try:
-            known = notifications.decode(body) if self._server.phase is Phase.GREETED else None
+            known = notifications.decode(body) if self._server.phase is Phase.READY else None
             if known is None:
                 self.handle_message(json.loads(body, object_hook=self.structure_message))
+                if self._server.phase is Phase.GREETED:
+                    self._server.complete()
                 return
         except Exception as error:  # noqa: BLE001  # a bad message, or our fault: both are told
             self._server.report_server_error(error, JsonRpcException)
             return
         try:
-            MIRROR[known[0]](self._server.state, known[1])
+            self._server.mirror[known[0]](self._server.state, known[1])
         except Exception:  # noqa: BLE001  # our fault, which is told
             failed = JsonRpcInternalError.of(sys.exc_info())  # type: ignore[no-untyped-call]  # pygls does not say
             self._server._report_server_error(failed, FeatureNotificationError)  # which never raises
@@ -129,7 +123,7 @@ class LspProtocol(LanguageServerProtocol):
     def _untimely(self, method: str | None, *, is_request: bool) -> JsonRpcException | None:
         if self._server.phase is Phase.NEW and method != lsp.INITIALIZE:
             return JsonRpcServerNotInitialized(message="The server waits for initialize; ask again after it.")
-        if self._server.phase is Phase.GREETED and method == lsp.INITIALIZE:
+        if self._server.phase is Phase.READY and method == lsp.INITIALIZE:
             return JsonRpcInvalidRequest(message="The server has answered initialize already.")
         if self._server.phase is Phase.LEAVING and method is not None and is_request:
             return JsonRpcInvalidRequest(
@@ -138,37 +132,29 @@ class LspProtocol(LanguageServerProtocol):
         return None
 
     @lsp_method(lsp.INITIALIZE)
-    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
-        """Greet the client; advertise what pygls has no hook for."""
+    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, Any]:
+        """Greet the client; offer it what the server will answer to once it is loaded."""
         told_encodings(params)
         result = yield from super().lsp_initialize(params)
-        result.capabilities.experimental = EXPERIMENTAL
-        if result.capabilities.workspace is None:
-            result.capabilities.workspace = lsp.WorkspaceOptions()
-        result.capabilities.workspace.text_document_content = SHOWN
-        self._server.state.greet(params, _encoding(result.capabilities))
-        client = self._server.state.client
-        if not client.lenses:  # each editor is offered what it shows, and not both
-            result.capabilities.code_lens_provider = None
-        if not client.hints:
-            result.capabilities.inlay_hint_provider = None
+        client, encoding = Client.of(params), _encoding(result.capabilities)
+        self._server.greet = lambda: self._server.state.greet(client, params, encoding)
         self._server.phase = Phase.GREETED
-        return result
+        return {"capabilities": offered(client, encoding), "serverInfo": result.server_info}
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """Fill our mirror, not pygls'."""
-        sync.did_open(self._server.state, params)
+        self._server.mirror[lsp.TEXT_DOCUMENT_DID_OPEN](self._server.state, params)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
         """Fill our mirror, not pygls'."""
-        sync.did_change(self._server.state, params)
+        self._server.mirror[lsp.TEXT_DOCUMENT_DID_CHANGE](self._server.state, params)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
         """Empty our mirror, not pygls'."""
-        sync.did_close(self._server.state, params)
+        self._server.mirror[lsp.TEXT_DOCUMENT_DID_CLOSE](self._server.state, params)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
@@ -198,12 +184,24 @@ class LspProtocol(LanguageServerProtocol):
 
 class Server(LanguageServer):
     """
-    A handrail server for one client; `state` is everything behind its handlers.
+    A handrail server for one client.
 
-    `client_left` is called when the client says `exit`.
+    Args:
+        load: Called once `initialize` is answered: imports and sets what stands behind the handlers.
+        secrets: The values of keys, which nobody is told.
+
+    Attributes:
+        state: Everything behind the handlers; set by *load*, as is `mirror`.
+        mirror: What becomes of the notifications that fill our mirror of the editor's documents.
+        greet: Hands what the client said in `initialize` to the state.
+        client_left: Called when the client says `exit`.
     """
 
-    def __init__(self, world: World, hooks: Hooks) -> None:
+    state: State
+    mirror: Mapping[str, Callable[[State, Any], None]]
+    greet: Callable[[], None]
+
+    def __init__(self, load: Callable[[Server], None], secrets: Callable[[], Sequence[str]]) -> None:
         super().__init__(
             "handrail",
             __version__,
@@ -211,7 +209,8 @@ class Server(LanguageServer):
             protocol_cls=LspProtocol,
             converter_factory=_converter,
         )
-        self.state = State(self, world, hooks)
+        self._load = load
+        self.secrets = secrets
         self.phase = Phase.NEW
         self.client_left: Callable[[], None] = lambda: None
 
@@ -234,6 +233,25 @@ class Server(LanguageServer):
         finally:
             self.shutdown()
 
+    def complete(self) -> None:
+        """Load what stands behind the handlers; if that fails, say so and end."""
+        try:
+            self._load(self)
+            self.greet()
+        except Exception as error:
+            logger.critical("The server cannot start.", exc_info=error)
+            why = f"{type(error).__name__}: {error}"
+            self.say(f"the server cannot start ({why}). Its log has more.", lsp.MessageType.Error)
+            assert self._stop_event is not None, "the client is heard in `converse` only"
+            self._stop_event.set()
+        else:
+            self.phase = Phase.READY
+
+    def say(self, message: str, kind: lsp.MessageType = lsp.MessageType.Warning) -> None:
+        """Tell the user something that needs a person."""
+        said = surfaces.message(redact(message, self.secrets()), SAID_CHARS)
+        self.window_show_message(lsp.ShowMessageParams(type=kind, message=f"handrail: {said}"))
+
     def shutdown(self) -> None:
         """End; hang up first, as what is read from the client ends only with its answer to that."""
         writer = self.protocol.writer
@@ -250,10 +268,21 @@ class Server(LanguageServer):
         if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
             why = surfaces.shortened(str(error), LIMIT_ERROR_CHARS)
             logger.warning("A message cannot be read: %s", why)
-            self.state.say(f"the editor sent a message that cannot be read, and it was passed over: {why}")
+            self.say(f"the editor sent a message that cannot be read, and it was passed over: {why}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
-        self.state.say(f"internal error ({error}). The server keeps running; see its log.")
+        self.say(f"internal error ({error}). The server keeps running; see its log.")
+
+
+def offered(client: Client, encoding: str) -> dict[str, Any]:
+    """Returns the capabilities that a client is told of, as JSON."""
+    capabilities: dict[str, Any] = json.loads(CAPABILITIES.read_bytes())
+    capabilities["positionEncoding"] = encoding
+    if not client.lenses:  # each editor is offered what it shows, and not both
+        del capabilities["codeLensProvider"]
+    if not client.hints:
+        del capabilities["inlayHintProvider"]
+    return capabilities
 
 
 def _is_null(data: dict[str, Any]) -> bool:

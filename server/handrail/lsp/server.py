@@ -13,13 +13,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from lsprotocol import types as lsp
+from pygls.capabilities import ServerCapabilitiesBuilder
 from pygls.exceptions import (
     JsonRpcException,
     JsonRpcInvalidParams,
 )
 
 from handrail.core import surfaces
-from handrail.lsp import connection, protocol, wire
+from handrail.lsp import protocol, wire
 from handrail.lsp.connection import Server
 from handrail.lsp.features import (
     actions,
@@ -137,6 +138,7 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
 # Commands that edit are answered soon: an editor may stand still until then, and show the edit after that.
 EDITING = frozenset({*TOLD, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE})
 
+SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
 SHOWN_CHARS = 2_000  # of the message of an error
 
 
@@ -147,16 +149,52 @@ class RequestFailed(JsonRpcException):
     MESSAGE = "Request failed"
 
 
-def create_server(world: World) -> Server:
-    """A server on *world*, everything registered, nothing started."""
+# What becomes of the notifications that fill our mirror of the editor's documents, however they are decoded.
+MIRROR: Mapping[str, Callable[[State, Any], None]] = {
+    lsp.TEXT_DOCUMENT_DID_OPEN: sync.did_open,
+    lsp.TEXT_DOCUMENT_DID_CHANGE: sync.did_change,
+    lsp.TEXT_DOCUMENT_DID_CLOSE: sync.did_close,
+}
+
+
+def furnish(server: Server, world: World) -> None:
+    """Gives a server its state and its handlers; nothing is started."""
     hooks = Hooks(publish=diagnostics.publish, look=sync.look, settled=configuration.settled)
-    server = Server(world, hooks)
+    server.state = State(server, world, hooks)
+    server.secrets = server.state.secrets
+    register(server)
+
+
+def register(server: Server) -> None:
+    """Has a server answer to everything in this module; its state is asked for when a message comes."""
+    server.mirror = MIRROR
     for request, handler in HANDLERS:
         _register(server, request, handler)
     _register_documents(server)
     _register_places(server)
     _register_standard(server)
-    return server
+
+
+def capabilities(server: Server) -> dict[str, Any]:
+    """
+    Returns what a server offers to a client that can do everything, as JSON.
+
+    `scripts/generate.py` writes it down, since a server offers it before this module is imported.
+    """
+    features = server.protocol.fm
+    builder = ServerCapabilitiesBuilder(
+        lsp.ClientCapabilities(),
+        {*features.features, *features.builtin_features},
+        features.feature_options,
+        list(features.commands),
+        lsp.TextDocumentSyncKind.Incremental,
+    )
+    found = builder.build()  # type: ignore[no-untyped-call]  # pygls does not say
+    names = [request.method for request in protocol.REQUESTS]
+    found.experimental = {"handrail": {"protocolVersion": protocol.VERSION, "requests": names}}
+    found.workspace.text_document_content = SHOWN  # for which pygls has no hook
+    result: dict[str, Any] = server.protocol._converter.unstructure(found)
+    return result
 
 
 def _register(server: Server, request: protocol.Request, handler: Handler) -> None:
@@ -198,12 +236,10 @@ def _refused(request: protocol.Request, error: Exception) -> JsonRpcException:
 
 
 def _register_documents(server: Server) -> None:
-    state = server.state
-
-    @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, connection.SHOWN)
+    @server.feature(lsp.WORKSPACE_TEXT_DOCUMENT_CONTENT, SHOWN)
     async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
         try:
-            return lsp.TextDocumentContentResult(text=await virtual.content(state, params.uri))
+            return lsp.TextDocumentContentResult(text=await virtual.content(server.state, params.uri))
         except Wrong as error:
             raise JsonRpcInvalidParams(message=_shown(str(error))) from error
         except HandrailError as error:
@@ -211,100 +247,98 @@ def _register_documents(server: Server) -> None:
 
 
 def _register_places(server: Server) -> None:
-    state = server.state
-
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
     )
     async def code_action(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        await state.chats.knows(params.text_document.uri)
-        mentioned.note_selection(state, params)
-        fixes = diagnostics.code_actions(state, params)
+        await server.state.chats.knows(params.text_document.uri)
+        mentioned.note_selection(server.state, params)
+        fixes = diagnostics.code_actions(server.state, params)
         return [
             *fixes,
-            *places.code_actions(state, params),
-            *questions.code_actions(state, params),
-            *review.code_actions(state, params),
-            *review_page.code_actions(state, params),
-            *prompts.code_actions(state, params),
-            *(() if fixes else ask.code_actions(state, params)),  # a menu of fixes stays one
-            *(() if fixes else review_page.comment_actions(state, params)),
+            *places.code_actions(server.state, params),
+            *questions.code_actions(server.state, params),
+            *review.code_actions(server.state, params),
+            *review_page.code_actions(server.state, params),
+            *prompts.code_actions(server.state, params),
+            *(() if fixes else ask.code_actions(server.state, params)),  # a menu of fixes stays one
+            *(() if fixes else review_page.comment_actions(server.state, params)),
         ]
 
     @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS)
     async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        await state.chats.knows(params.text_document.uri)
+        await server.state.chats.knows(params.text_document.uri)
         return [
-            *places.lenses(state, params),
-            *prompts.lenses(state, params),
-            *review.lenses(state, params),
-            *review_page.lenses(state, params),
+            *places.lenses(server.state, params),
+            *prompts.lenses(server.state, params),
+            *review.lenses(server.state, params),
+            *review_page.lenses(server.state, params),
         ]
 
     @server.feature(
         lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=list(mentioned.TRIGGERS))
     )
     async def completion(params: lsp.CompletionParams) -> lsp.CompletionList | None:
-        return await mentioned.completion(state, params)
+        return await mentioned.completion(server.state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK)
     def document_link(params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
-        return [*review_page.links(state, params), *links.links(state, params)]
+        return [*review_page.links(server.state, params), *links.links(server.state, params)]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def document_symbol(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
-        return places.symbols(state, params)
+        return places.symbols(server.state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folding_range(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
-        return places.folds(state, params)
+        return places.folds(server.state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        return review.hints(state, params)
+        return review.hints(server.state, params)
 
 
 def _register_standard(server: Server) -> None:
-    state = server.state
-
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:
-        model.take_keys(state)
-        state.begin(configuration.pull(state))
-        await configuration.register(state, server.client_capabilities)
-        state.begin(state.host.reviews.refresh())  # what is pending since an earlier time
+        model.take_keys(server.state)
+        server.state.begin(configuration.pull(server.state))
+        await configuration.register(server.state, server.client_capabilities)
+        server.state.begin(server.state.host.reviews.refresh())  # what is pending since an earlier time
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
-        sync.did_save(state, params)
-        prompts.saved(state, params.text_document.uri)
+        sync.did_save(server.state, params)
+        prompts.saved(server.state, params.text_document.uri)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: lsp.DidChangeConfigurationParams) -> None:
-        await configuration.did_change(state, params)
+        await configuration.did_change(server.state, params)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def did_change_folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         gone = {folder.uri for folder in params.event.removed}
-        kept = [uri for uri in state.folders if uri not in gone]
-        state.set_folders(kept + [folder.uri for folder in params.event.added if folder.uri not in kept])
+        kept = [uri for uri in server.state.folders if uri not in gone]
+        server.state.set_folders(
+            kept + [folder.uri for folder in params.event.added if folder.uri not in kept]
+        )
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:
-        await state.stop(str(params.token))
+        await server.state.stop(str(params.token))
 
     @server.feature(lsp.PROGRESS)
     def progress(params: lsp.ProgressParams) -> None:
-        state.editor_model.hear(params.token, params.value)
+        server.state.editor_model.hear(params.token, params.value)
 
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:
-        await state.host.close()
-        await state.host.reviews.settled()
-        await checkpoint.tidy(state)
-        state.world.watch.close()
-        state.world.served.close()
+        await server.state.host.close()
+        await server.state.host.reviews.settled()
+        await checkpoint.tidy(server.state)
+        server.state.world.watch.close()
+        server.state.world.served.close()
 
 
 def _shown(error: str) -> str:

@@ -13,6 +13,7 @@ from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
 from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
 from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
+from handrail.lsp.wire import flat
 
 SECTION = "handrail"
 
@@ -112,14 +113,3 @@ def _told(setting: Setting, wrong: Wrong) -> str:
     if setting.reads is not None:
         return f"{name} is not used: {wrong.why}."
     return f"{name} {wrong.why}; {setting.default!r} holds."
-
-
-def flat(settings: Mapping[str, object], prefix: str = "") -> dict[str, object]:
-    """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
-    found: dict[str, object] = {}
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
-        else:
-            found[f"{prefix}{name}"] = value
-    return found

@@ -16,7 +16,6 @@ from functools import cached_property, partial
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
-from pygls.lsp.server import LanguageServer
 
 from handrail.agent.archive import Archive
 from handrail.agent.chat.journals import Heard
@@ -25,7 +24,6 @@ from handrail.agent.compacting import share
 from handrail.agent.host import Host
 from handrail.agent.questions import Questions
 from handrail.agent.review.discussion import Discussion
-from handrail.core import surfaces
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
@@ -39,6 +37,7 @@ from handrail.lsp.chat.chats import Chats
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.lsp.client import Client
+from handrail.lsp.connection import Server
 from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.edits.stale import WatchfulEditor
@@ -57,7 +56,6 @@ from handrail.ports import Ports, Provider
 logger = logging.getLogger(__name__)
 
 EDITOR = "editor"  # in the setting `model` it means the client's own, and may be followed by a name
-SAID_CHARS = 2_000  # of one message
 STRICT = (  # while the client has never told its settings: they may hold stricter rules than the defaults
     Rule(tool="edit", match="**", decision=Decision.ASK),
     Rule(tool="terminal", match="*", decision=Decision.ASK),
@@ -80,7 +78,7 @@ class Hooks:
 class State:
     """Everything behind the handlers."""
 
-    def __init__(self, server: LanguageServer, world: World, hooks: Hooks) -> None:
+    def __init__(self, server: Server, world: World, hooks: Hooks) -> None:
         self.server = server
         self._hooks = hooks
         self.world = world
@@ -207,9 +205,9 @@ class State:
             page=self.review_page,
         )
 
-    def greet(self, params: lsp.InitializeParams, encoding: str) -> None:
+    def greet(self, client: Client, params: lsp.InitializeParams, encoding: str) -> None:
         """Take over what the client says of itself."""
-        self.client = Client.of(params)
+        self.client = client
         given = settings.settle(self.client.settings, None, None)
         self.settings = self.stated = replace(
             given, problems=()
@@ -339,10 +337,7 @@ class State:
 
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""
-        said = surfaces.message(redact(message, self.secrets()), SAID_CHARS)
-        self.server.window_show_message(
-            lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=f"handrail: {said}")
-        )
+        self.server.say(message)
 
     def secrets(self) -> tuple[str, ...]:
         """The values of keys, which nobody is told."""

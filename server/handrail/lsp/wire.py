@@ -8,7 +8,7 @@ said with the field's place, so that a client's author finds it. Optional fields
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Literal, TypeVar, get_args, get_origin
 
@@ -51,6 +51,17 @@ def explain(error: BaseException, path: str) -> str:
 def write(value: object) -> object:
     """A value of the protocol, or a list of them, as JSON."""
     return CONVERTER.unstructure(value)
+
+
+def flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
+    """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
+    found: dict[str, object] = {}
+    for name, value in nested.items():
+        if isinstance(value, Mapping):
+            found |= flat(value, f"{prefix}{name}.")
+        else:
+            found[f"{prefix}{name}"] = value
+    return found
 
 
 def _strict(kind: type) -> Callable[[object, type], object]:
