@@ -30,6 +30,9 @@
 ;; handrail-apply-copied   apply the edits of a reply that you have copied from a chat
 ;; handrail-shutdown       end the server
 ;;
+;; The agent is told what the servers of eglot and lsp-mode, and the programs that flymake runs, report on what it
+;; has changed, and it asks those servers where names are defined and used.
+;;
 ;; What models, files and commands have written is shown as plain text, with the numbers of characters that are not
 ;; seen.  A question takes no keys until you ask to answer it.
 ;;
@@ -47,12 +50,14 @@
 (require 'url-util)
 
 (declare-function jka-compr-get-compression-info "jka-cmpr-hook" (filename))
+(declare-function eglot--TextDocumentIdentifier "ext:eglot" ())
 (declare-function eglot--capabilities "ext:eglot" (server))
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" ())
 (declare-function eglot-current-server "ext:eglot" ())
 (declare-function eglot-managed-p "ext:eglot" ())
 (declare-function lsp--find-workspaces-for "ext:lsp-mode" (method))
 (declare-function lsp--flush-delayed-changes "ext:lsp-mode" ())
+(declare-function lsp--text-document-identifier "ext:lsp-mode" ())
 (declare-function lsp--workspace-server-capabilities "ext:lsp-mode" (workspace))
 (declare-function lsp-diagnostics "ext:lsp-mode" (&optional current-workspace))
 (declare-function lsp-notify "ext:lsp-mode" (method params))
@@ -809,6 +814,7 @@ Point and marks stay at their text."
 (defconst handrail--quiet 0.2 "Servers that report in parts send the next part within so many seconds.")
 (defconst handrail--look-every 0.05 "How many seconds pass until the reports that came are looked at again.")
 (defconst handrail--most-vain 3 "A server that never reports anything is waited for so many times.")
+(defconst handrail--long-wait 1 "After so many seconds a server was waited for in vain; some are slow to start.")
 (defconst handrail--most-columns 1000 "Columns beyond this one are passed on as they are.")
 (defconst handrail--largest-file 10000000 "Larger files are not opened for other servers.")
 
@@ -886,6 +892,10 @@ Point and marks stay at their text."
       (let ((said (plist-member (handrail--capabilities-of peer) (alist-get method handrail--providers))))
         (and said (not (eq (cadr said) :json-false))))
     (let ((lsp--cur-workspace peer)) (lsp--find-workspaces-for (substring (symbol-name method) 1)))))
+
+(defun handrail--identifier (peer)
+  "What PEER knows this buffer by."
+  (if (handrail--is-eglots-p peer) (eglot--TextDocumentIdentifier) (lsp--text-document-identifier)))
 
 (defun handrail--encoding-of (peer)
   "What PEER counts columns in."
@@ -1039,6 +1049,7 @@ That takes SECONDS at most."
   (let ((later (handrail--make-later server))
         (buffers (delq nil (mapcar #'handrail--buffer uris)))
         (deadline (+ (float-time) seconds))
+        (is-long (>= seconds handrail--long-wait))
         timer)
     (dolist (buffer buffers)
       (with-current-buffer buffer
@@ -1047,10 +1058,14 @@ That takes SECONDS at most."
     (setq timer (run-with-timer
                  0 handrail--look-every
                  (lambda ()
-                   (when (or (>= (float-time) deadline) (seq-every-p #'handrail--is-settled-p buffers))
-                     (cancel-timer timer)
-                     (mapc #'handrail--note-silence buffers)
-                     (handrail--answer-later later (handrail--reports-on uris))))))
+                   (condition-case problem
+                       (when (or (>= (float-time) deadline) (seq-every-p #'handrail--is-settled-p buffers))
+                         (cancel-timer timer)
+                         (handrail--answer-later later (handrail--reports-on uris))
+                         (when is-long (mapc #'handrail--note-silence buffers)))
+                     (error (cancel-timer timer)
+                            (message "handrail: problems are not known: %s" (error-message-string problem))
+                            (handrail--answer-later later nil))))))
     later))
 
 (defun handrail--reporting-peers ()
@@ -1102,12 +1117,12 @@ waited for."
 
 (defun handrail--pull-reports ()
   "Ask the servers of this buffer that report only when they are asked."
-  (let ((uri (handrail--uri (file-truename buffer-file-name)))
+  (let ((uri (handrail--uri buffer-file-name))
         (tick (buffer-chars-modified-tick))
         (buffer (current-buffer)))
     (dolist (peer (handrail--peers))
       (when (and (handrail--can-p peer :textDocument/diagnostic) (not (handrail--has-reported-p peer)))
-        (handrail--ask-peer peer :textDocument/diagnostic (list :textDocument (list :uri uri))
+        (handrail--ask-peer peer :textDocument/diagnostic (list :textDocument (handrail--identifier peer))
                             (lambda (result)
                               (when (and (equal (handrail--field result :kind) "full")
                                          (buffer-live-p buffer)
@@ -1281,7 +1296,9 @@ What is not known in time, or to none of them, is answered with nil."
 (defun handrail--question (method params peer)
   "What PEER is asked by METHOD about what PARAMS point at in this buffer."
   (let ((position (plist-get params :position)))
-    (append (list :textDocument (list :uri (handrail--uri (file-truename (handrail--path (plist-get params :uri))))))
+    (append (list :textDocument (if buffer-file-name
+                                    (handrail--identifier peer)
+                                  (list :uri (handrail--uri (file-truename (handrail--path (plist-get params :uri)))))))
             (and position
                  (save-restriction
                    (widen)

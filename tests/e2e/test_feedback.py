@@ -196,6 +196,37 @@ async def test_what_cannot_be_known_is_said_to_be_unknown(
 
 
 @one_editor
+async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(
+    stage: Stage, habits: Habits
+) -> None:
+    asked, is_asked_again = list[Json](), asyncio.Event()
+
+    async def late(editor: Editor, params: Json) -> Json:
+        asked.append(params)
+        known = pass_on(editor, params)
+        if len(asked) == 2:
+            await is_asked_again.wait()
+        if len(asked) == 3:
+            is_asked_again.set()
+        return known
+
+    editor, uri = await watched(
+        stage,
+        habits,
+        answer("", replace("three", "BAD 3")),
+        answer("", replace("BAD 3", "3")),
+        answer("Done."),
+        passes_on=late,
+    )
+    await editor.turn("Write.")
+    assert len(asked) == 3
+    assert editor.desk[uri] == "one\nBAD old\n3\nfour\n"
+    first, second = results(stage)
+    assert first.endswith("whether the edit caused problems in poem.txt. No report came in time.")
+    assert "problem" not in second
+
+
+@one_editor
 async def test_a_document_that_no_server_watches_is_not_spoken_of(stage: Stage, habits: Habits) -> None:
     def unwatched(editor: Editor, params: Json) -> Json:
         return {"documents": [], "unwatched": [each["uri"] for each in params["documents"]]}

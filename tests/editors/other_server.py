@@ -3,7 +3,7 @@ A language's own server, beside which ours runs: it finds fault with the word BA
 of Python files are defined and used. It answers only for documents that are open, as many servers do.
 
 With `--versions` it says which version a report is of. On a text that has the word STALE it then reports the
-text before, and nothing else.
+text before, and nothing else. With `--pull` it reports when it is asked, with `--silent` never.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pygls.lsp.server import LanguageServer
 
 server = LanguageServer("other", "1")
 HAS_VERSIONS = "--versions" in sys.argv
+IS_ASKED = "--pull" in sys.argv
+IS_SILENT = "--silent" in sys.argv
 
 
 def units_before(row: str) -> int:
@@ -25,11 +27,10 @@ def units_before(row: str) -> int:
     return len(row.partition("BAD")[0].encode("utf-16-le")) // 2
 
 
-def look(uri: str) -> None:
-    """Publish what is wrong with a document."""
-    document = server.workspace.get_text_document(uri)
-    rows = document.source.splitlines()
-    found = [
+def faults(uri: str) -> list[lsp.Diagnostic]:
+    """What is wrong with a document."""
+    rows = server.workspace.get_text_document(uri).source.splitlines()
+    return [
         lsp.Diagnostic(
             range=lsp.Range(
                 start=lsp.Position(line=at, character=units_before(row)),
@@ -42,7 +43,14 @@ def look(uri: str) -> None:
         for at, row in enumerate(rows)
         if "BAD" in row
     ]
-    report = lsp.PublishDiagnosticsParams(uri=uri, diagnostics=found)
+
+
+def look(uri: str) -> None:
+    """Publish what is wrong with a document."""
+    if IS_ASKED or IS_SILENT:
+        return
+    document = server.workspace.get_text_document(uri)
+    report = lsp.PublishDiagnosticsParams(uri=uri, diagnostics=faults(uri))
     if HAS_VERSIONS and document.version is not None:
         report.version = document.version - ("STALE" in document.source)
     server.text_document_publish_diagnostics(report)
@@ -60,6 +68,14 @@ def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
     look(params.text_document.uri)
 
 
+if IS_ASKED:
+
+    @server.feature(lsp.TEXT_DOCUMENT_DIAGNOSTIC)
+    def diagnostic(params: lsp.DocumentDiagnosticParams) -> lsp.RelatedFullDocumentDiagnosticReport:
+        """Say what is wrong with a document."""
+        return lsp.RelatedFullDocumentDiagnosticReport(items=faults(params.text_document.uri))
+
+
 def places(pattern: str) -> Iterator[tuple[lsp.Location, str]]:
     """Where the files of the workspace have a pattern, and what it takes."""
     for path in sorted(
@@ -75,9 +91,8 @@ def places(pattern: str) -> Iterator[tuple[lsp.Location, str]]:
 
 def word_at(params: lsp.TextDocumentPositionParams) -> str | None:
     """The word at a position of an open document."""
-    if params.text_document.uri not in server.workspace.text_documents:
-        return None
-    return server.workspace.get_text_document(params.text_document.uri).word_at_position(params.position)
+    document = server.workspace.get_text_document(params.text_document.uri)
+    return None if document.version is None else document.word_at_position(params.position)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
@@ -101,7 +116,7 @@ def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:
 def document_symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
     """The functions of an open document, in a tree."""
     uri = params.text_document.uri
-    if uri not in server.workspace.text_documents:
+    if server.workspace.get_text_document(uri).version is None:
         return None
     kind = lsp.SymbolKind.Function
     inner = [

@@ -4,6 +4,9 @@ Other language servers in a real Emacs, beside ours: what they know reaches the 
 eglot has one server for a buffer, lsp-mode has several, and flymake runs programs by itself.
 """
 
+import json
+import os
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any
 import pytest
 
 from editors import other_server
-from editors.emacs_session import SNIPPET, Emacs, files
+from editors.emacs_session import HERE, SNIPPET, Emacs, files
 from editors.four_patches import replace
 from editors.streaming_model import Answer, streaming_model
 
@@ -141,3 +144,107 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
     assert found[5] == "The language servers of the editor found nothing."
+
+
+def ask(folder: Path, name: str, flags: list[str], *questions: tuple[str, dict[str, object]]) -> list[Any]:
+    """What handrail.el answers about a file of Python in a folder, beside another server with these flags."""
+    file, plan = folder / name, folder / "plan.json"
+    file.write_text("def total(items):\n    return '😀', sum(items)  # BAD\n")
+    asked = [
+        {"method": f"handrail/client/{method}", "params": {"uri": file.as_uri(), **params}}
+        for method, params in questions
+    ]
+    plan.write_text(json.dumps({"server": [*OTHER, *flags], "uri": file.as_uri(), "questions": asked}))
+    arguments = ["--batch", "-l", str(SNIPPET), "-l", str(HERE / "bridge.el")]
+    environment = {**os.environ, "HANDRAIL_BRIDGE": str(plan), "HOME": str(folder)}
+    done = subprocess.run(["emacs", *arguments], env=environment, capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stderr
+    answers: list[Any] = json.loads(done.stdout)
+    return answers
+
+
+def document(folder: Path, name: str) -> dict[str, object]:
+    return {"uri": (folder / name).as_uri(), "version": 0}
+
+
+def test_a_server_that_never_reports_is_unknown_and_then_left_alone(tmp_path: Path) -> None:
+    asked = ("diagnostics", {"documents": [document(tmp_path, "shop.py")], "waitMs": 1_000})
+    answers = ask(tmp_path, "shop.py", ["--silent"], *[asked] * 4)
+    unknown = {"documents": [], "unwatched": []}
+    assert answers == [unknown] * 3 + [{"documents": [], "unwatched": [(tmp_path / "shop.py").as_uri()]}]
+
+
+def test_a_server_that_reports_when_asked_is_asked(tmp_path: Path) -> None:
+    """The file has a name that clients spell differently; columns are told in characters."""
+    name = "a: shop, ü.py"
+    sum_at, total_at = {"line": 1, "character": 16}, {"line": 0, "character": 4}
+    (reports,), gone, found, nothing = (
+        answer["documents"] if "documents" in answer else answer["locations"]
+        for answer in ask(
+            tmp_path,
+            name,
+            ["--pull"],
+            ("diagnostics", {"documents": [document(tmp_path, name)], "waitMs": 20_000}),
+            ("diagnostics", {"documents": [document(tmp_path, "gone.py")], "waitMs": 20_000}),
+            ("references", {"position": total_at, "waitMs": 20_000}),
+            ("definition", {"position": sum_at, "waitMs": 20_000}),
+        )
+    )
+    (problem,) = reports["diagnostics"]
+    start, end = {"line": 1, "character": 30}, {"line": 1, "character": 33}  # one less than in UTF-16
+    assert problem["range"] == {"start": start, "end": end}
+    assert gone == []
+    assert [each["range"]["start"] for each in found] == [total_at]
+    assert nothing == []
+
+
+def evaluate(form: str) -> Any:
+    """What a form of Emacs Lisp comes to, beside handrail.el."""
+    printed = f"(princ (json-serialize {form} :null-object nil :false-object :json-false))"
+    arguments = ["-Q", "--batch", "-l", str(SNIPPET), "--eval", printed]
+    done = subprocess.run(["emacs", *arguments], capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_columns_are_counted_anew_and_no_report_is_too_much() -> None:
+    """Ranges in any order and past all ends, 100,000 problems, and nonsense."""
+    seen = evaluate("""
+        (with-temp-buffer
+          (insert "ab\\n😀é x\\nlast😀")
+          (narrow-to-region 2 3)
+          (cl-flet* ((place (line character) (list :line line :character character))
+                     (range (line start end) (list :start (place line start) :end (place line end)))
+                     (columns (encoding &rest ranges)
+                       (vconcat (mapcar (lambda (each) (vector (plist-get (plist-get each :start) :character)
+                                                               (plist-get (plist-get each :end) :character)))
+                                        (mapcar (handrail--recounter encoding) ranges))))
+                     (problems (given)
+                       (setq handrail--reports (list (cons 'peer (make-handrail--report :problems given))))
+                       (cl-letf (((symbol-function 'handrail--encoding-of) (lambda (_) "utf-16")))
+                         (handrail--problems '(peer) nil))))
+            (list :utf-8 (columns "utf-8" (range 1 4 6) (range 0 1 2) (range 2 4 8))
+                  :utf-16 (columns "utf-16" (range 1 2 3) (range 2 4 6) (range 1 2 99) (range 9 0 1))
+                  :utf-32 (columns "utf-32" (range 1 1 2) (range 2 4 5))
+                  :units (progn (widen) (vector (handrail--units 6 "utf-8") (handrail--units 6 "utf-16")))
+                  :most (let ((each (list :range (range 0 0 1) :message "Bad." :code 7)))
+                          (cl-letf (((symbol-function 'handrail--visiting) (lambda (_) (current-buffer)))
+                                    ((symbol-function 'handrail--is-present-p) #'always))
+                            (handrail--note-report 'peer "file:///x" nil (make-vector 100000 each)))
+                          (length (handrail--report-problems (alist-get 'peer handrail--reports))))
+                  :one (problems (vector (list :range (range 1 2 3) :message "Bad." :code 7)))
+                  :none (problems [])
+                  :nonsense (vconcat (mapcar (lambda (each) (null (problems (vector each))))
+                                             '((:message "No range.")
+                                               (:range (:start nil :end 5) :message "x")))))))
+    """)
+    assert seen["utf-8"] == [[1, 2], [1, 2], [4, 5]]
+    assert seen["utf-16"] == [[1, 2], [4, 5], [1, 4], [0, 1]]
+    assert seen["utf-32"] == [[1, 2], [4, 5]]
+    assert seen["units"] == [6, 3]
+    assert seen["most"] == 1001  # one more than the server takes for all
+    at = {"line": 1, "character": 1}, {"line": 1, "character": 2}
+    expected = {"range": {"start": at[0], "end": at[1]}, "message": "Bad.", "severity": 1, "code": "7"}
+    assert seen["one"] == [expected]
+    assert seen["none"] == []
+    assert seen["nonsense"] == [True, True]
