@@ -155,10 +155,9 @@ def test_the_documentation_of_the_engine_names_all_notations() -> None:
     )
 
 
-def add_provider(monkeypatch: pytest.MonkeyPatch) -> None:
-    chat = formats.FORMATS["openai-chat"]
+def add_provider(monkeypatch: pytest.MonkeyPatch, like: str = "openai-chat") -> None:
     acme = replace(
-        chat,
+        formats.FORMATS[like],
         name="acme",
         key_name="ACME_TOKEN",
         base_url_name="ACME_URL",
@@ -179,6 +178,33 @@ async def test_a_provider_is_one_entry(monkeypatch: pytest.MonkeyPatch) -> None:
         server.pages = {"/v1/catalogue": Raw(200, b'{"items": [{"id": "m"}]}')}
         listed = await providers.Providers(keys).models(ModelChoice(model="acme:m"))
         assert [each.model for each in listed] == ["acme:m"]
+
+
+@pytest.mark.parametrize("like", ["openai-chat", "openai-responses", "anthropic"])
+async def test_a_new_provider_speaks_the_format_of_its_entry(
+    like: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_provider(monkeypatch, like)
+    async with model_server(Say(text="Hello.")) as server:
+        keys = Keys({"ACME_TOKEN": "the-token", "ACME_URL": server.url(like)})
+        provider = providers.provider(ModelChoice(model="acme:m"), keys)
+        pieces = [piece async for piece in provider.complete([UserMessage(text="Hi.")], [])]
+        assert isinstance(pieces[-1], Response)
+        assert pieces[-1].text == "Hello."
+        assert server.kinds == [like]
+
+
+async def test_a_new_provider_is_asked_for_its_window_as_its_entry_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    add_provider(monkeypatch, "ollama")
+    loaded = {"models": [{"name": "m:latest", "context_length": 8_192}]}
+    async with model_server() as server:
+        server.pages = {"/api/ps": Raw(200, json.dumps(loaded).encode())}
+        keys = Keys({"ACME_URL": server.url("openai-chat")})
+        provider = providers.provider(ModelChoice(model="acme:m"), keys)
+        await provider.prepare()
+        assert provider.context_tokens == 8_192
 
 
 async def test_a_new_provider_without_a_key_names_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,6 +92,7 @@ class ModelServer:
     Gives these answers, one a request, and keeps the requests.
 
     Attributes:
+        kinds: The format of each request.
         pages: What it tells at other paths; nothing is at those that are not among them.
         looked: The other paths that were asked for.
         looked_with: The keys that came with these.
@@ -100,6 +101,7 @@ class ModelServer:
     answers: list[Say | Refuse | Raw | Drop] = field(default_factory=list)
     asked: list[Json] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
     looked_with: list[str] = field(default_factory=list)
     hung: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -127,6 +129,7 @@ class ModelServer:
             body = json.loads(await reader.readexactly(int(headers["content-length"])))
             self.asked.append(body)
             self.keys.append(key)
+            self.kinds.append(PATHS[path])
             answer = self.answers.pop(0)
             match answer:
                 case Drop():

@@ -8,7 +8,7 @@ This module imports no SDK; what needs one imports it when it is called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
     from handrail.adapters.models.address import Address
+    from handrail.adapters.models.window import Window
 
 ANTHROPIC_VERSION = "2023-06-01"
 
@@ -46,6 +47,12 @@ class Listing:
     headers: Callable[[str], Mapping[str, str]] = bearer
 
 
+async def _listed_window(address: Address) -> Window | None:
+    from handrail.adapters.models import window
+
+    return await window.read_from_list(address)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """
@@ -66,6 +73,7 @@ class Format:
         takes_cache_key: Whether the server at an address takes OpenAI's cache key.
         takes_effort: Whether the server at an address is told how much to think as OpenAI is.
         tells_window: Whether the server at an address may tell how much a model reads.
+        read_window: Asks it for that; None if it does not tell. Raises httpx2.TransportError.
     """
 
     name: str
@@ -81,6 +89,7 @@ class Format:
     takes_cache_key: Callable[[Address], bool] = lambda address: False
     takes_effort: Callable[[Address], bool] = lambda address: False
     tells_window: Callable[[Address], bool] = lambda address: False
+    read_window: Callable[[Address], Awaitable[Window | None]] = _listed_window
 
 
 def is_near(base_url: str) -> bool:
@@ -95,11 +104,18 @@ def is_near(base_url: str) -> bool:
 # ---- SDKs -------------------------------------------------------------------------------------------
 
 
-def _openai(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
+def _openai_chat(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
     from handrail.adapters.models import http
     from handrail.adapters.models.sdks import openai_sdk
 
-    return openai_sdk.model(address, there, http.client(address.base_url))
+    return openai_sdk.chat_model(address, there, http.client(address.base_url))
+
+
+def _openai_responses(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
+    from handrail.adapters.models import http
+    from handrail.adapters.models.sdks import openai_sdk
+
+    return openai_sdk.responses_model(address, there, http.client(address.base_url))
 
 
 def _anthropic(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
@@ -110,14 +126,23 @@ def _anthropic(address: Address, there: Mapping[str, Any]) -> tuple[Model, Model
 
 
 def _ollama(address: Address, there: Mapping[str, Any]) -> tuple[Model, ModelSettings]:
+    from handrail.adapters.models import http
+
     if not address.window_tokens:
-        return _openai(address, there)
+        from handrail.adapters.models.sdks import openai_sdk
+
+        return openai_sdk.ollama_model(address, there, http.client(address.base_url))
     from pydantic_ai.settings import ModelSettings
 
-    from handrail.adapters.models import http
     from handrail.adapters.models.sdks.ollama import Ollama
 
     return Ollama(address, http.client(address.base_url)), ModelSettings()
+
+
+async def _ollama_window(address: Address) -> Window | None:
+    from handrail.adapters.models import window
+
+    return await window.read_from_ollama(address)
 
 
 # ---- The table --------------------------------------------------------------------------------------
@@ -133,7 +158,7 @@ FORMATS: dict[str, Format] = {
             base_url_name="OPENAI_BASE_URL",
             home=OPENAI_HOME,
             error=("openai", "OpenAIError"),
-            make=_openai,
+            make=_openai_chat,
             takes_cache_key=lambda address: not address.base_url,  # other servers may not know it
             takes_effort=lambda address: bool(address.base_url),
             tells_window=lambda address: is_near(address.base_url),
@@ -144,7 +169,7 @@ FORMATS: dict[str, Format] = {
             base_url_name="OPENAI_BASE_URL",
             home=OPENAI_HOME,
             error=("openai", "OpenAIError"),
-            make=_openai,
+            make=_openai_responses,
             takes_cache_key=lambda address: True,
         ),
         Format(
@@ -172,6 +197,7 @@ FORMATS: dict[str, Format] = {
             listing=Listing(path="/api/tags", is_below_root=True, under="models", headers=lambda key: {}),
             takes_effort=lambda address: not address.window_tokens,
             tells_window=lambda address: True,
+            read_window=_ollama_window,
         ),
     )
 }

@@ -22,7 +22,7 @@ from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.settings import ModelSettings
 
-from handrail.adapters.models import request, window
+from handrail.adapters.models import request
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.formats import FORMATS, format_of, is_near
 from handrail.adapters.models.http import NoAnswer
@@ -95,10 +95,10 @@ class Engine:
 
     async def learn(self) -> None:
         """Ask the server how much the model reads, until that is certain; it may be once it has answered."""
-        if not self._may_tell:
+        if self._format is None or not self._may_tell:
             return
         try:
-            found = await window.read(self._address)
+            found = await self._format.read_window(self._address)
         except httpx2.TransportError:
             self._may_tell -= 1  # it may not be there yet
             return

@@ -8,7 +8,7 @@ read or is set to (`/api/show`); others list it with their models.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,24 +33,37 @@ class Window:
     is_final: bool = True
 
 
-async def read(address: Address) -> Window | None:
-    """How much a model reads; None if its server does not tell. Raises httpx2.TransportError."""
+async def read_from_list(address: Address) -> Window | None:
+    """How much a model reads, by its server's list of models. Raises httpx2.TransportError."""
+    return await _read(address, _from_list)
+
+
+async def read_from_ollama(address: Address) -> Window | None:
+    """The same by Ollama's own requests."""
+    return await _read(address, _from_ollama)
+
+
+async def _read(
+    address: Address, ask: Callable[[httpx2.AsyncClient, Address], Awaitable[Window | None]]
+) -> Window | None:
     try:
         async with client(address.base_url) as http:
             http.timeout = httpx2.Timeout(PATIENCE_S)
             if address.key:
                 http.headers["Authorization"] = f"Bearer {address.key}"
-            if address.kind == "ollama":
-                return await _ollama(http, address)
-            found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
-            return _listed(_objects(found.get("data")), address.name)
+            return await ask(http, address)
     except httpx2.TransportError:
         raise
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
         return None
 
 
-async def _ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
+async def _from_list(http: httpx2.AsyncClient, address: Address) -> Window | None:
+    found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
+    return _listed(_objects(found.get("data")), address.name)
+
+
+async def _from_ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
     for each in _objects((await _json(http, "GET", f"{address.root}/api/ps")).get("models")):
         names = {_whole(str(each.get(key, ""))) for key in ("name", "model")}
         if _whole(address.name) in names and (tokens := _count(each.get("context_length"))):

@@ -52,22 +52,29 @@ class OpenAI(AsyncOpenAI):
         return found
 
 
-def model(
+def chat_model(
     address: Address, there: Mapping[str, Any], http: httpx2.AsyncClient
 ) -> tuple[Model, ModelSettings]:
-    """A model, and what it is always told. Raises what the SDK does."""
-    client = OpenAI(**there, http_client=http)
+    """A model by Chat Completions, and what it is always told. Raises what the SDK does."""
+    provider = OpenAIProvider(openai_client=OpenAI(**there, http_client=http))
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-    match address.kind:
-        case "ollama":
-            return OllamaModel(address.name, provider=OllamaProvider(openai_client=client)), ModelSettings()
-        case "openai-responses":
-            return OpenAIResponsesModel(
-                address.name, provider=OpenAIProvider(openai_client=client)
-            ), KEPT_HERE
-        case _:
-            provider = OpenAIProvider(openai_client=client)
-            return OpenAIChatModel(address.name, provider=provider, profile=profile), ModelSettings()
+    return OpenAIChatModel(address.name, provider=provider, profile=profile), ModelSettings()
+
+
+def responses_model(
+    address: Address, there: Mapping[str, Any], http: httpx2.AsyncClient
+) -> tuple[Model, ModelSettings]:
+    """The same by Responses."""
+    provider = OpenAIProvider(openai_client=OpenAI(**there, http_client=http))
+    return OpenAIResponsesModel(address.name, provider=provider), KEPT_HERE
+
+
+def ollama_model(
+    address: Address, there: Mapping[str, Any], http: httpx2.AsyncClient
+) -> tuple[Model, ModelSettings]:
+    """The same for Ollama, which speaks Chat Completions."""
+    provider = OllamaProvider(openai_client=OpenAI(**there, http_client=http))
+    return OllamaModel(address.name, provider=provider), ModelSettings()
 
 
 def with_cache_key(key: str) -> ModelSettings:
