@@ -55,7 +55,7 @@ class Play:
                 self._late(name, int(block.text))
             case "dismiss":
                 chosen = self.ledger.open[int(block.text) - 1]
-                self.ledger = self.ledger.without([chosen.id])
+                self.ledger = self.ledger.drop([chosen.id])
 
     def open(self) -> list[str]:
         """The open failures: document, line, code, severity, attempts, and what was tried first."""
@@ -149,7 +149,7 @@ class Play:
         assert isinstance(planned, PlannedHunk)
         once = replace(hunk, replace_all=False)
         self._land(replace(known.mutation, id="o", order=99, hunk=once), text, planned)
-        self.ledger = ledger.fixed(self.ledger, known, self.outcomes[-1])
+        self.ledger = ledger.record_fix(self.ledger, known, self.outcomes[-1])
 
     def _late(self, name: str, number: int) -> None:
         outcome, text = self.outcomes[number - 1], self.documents[name]
@@ -158,7 +158,7 @@ class Play:
         assert isinstance(planned, PlannedHunk)
         before = self.ledger
         self._land(outcome.mutation, text, planned)
-        self.ledger = ledger.replaced(before, self.outcomes[-1])
+        self.ledger = ledger.replace_outcome(before, self.outcomes[-1])
 
     def _write(self, name: str, block: Block) -> None:
         mutation = self._mutation(name, block, None)
@@ -207,4 +207,4 @@ class Play:
     def _enter(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
         self.ledger = ledger.record(self.ledger, outcome)
-        self.misses.update(ledger.missed(self.misses, [outcome]))
+        self.misses.update(ledger.count_misses(self.misses, [outcome]))

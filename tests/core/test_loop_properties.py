@@ -165,13 +165,13 @@ responses = st.builds(
 @quick
 @given(st.lists(responses, max_size=12))
 def test_whatever_a_provider_sends_the_history_is_well_formed(answers: list[Response]) -> None:
-    session = Session(id="s").begun(UserMessage(text="x"), OFFERS)
+    session = Session(id="s").begin(UserMessage(text="x"), OFFERS)
     troubles = 0
     for answer in answers:
         own = Response(text=answer.text, calls=named(answer.calls, session.call_ids), stop=answer.stop)
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(own, session.streak, session.text, offered)
-        session = session.after(own, decision, OFFERS)
+        session = session.add_response(own, decision, OFFERS)
         if isinstance(decision, RunTools):
             assert own.stop not in (StopReason.LENGTH, StopReason.REFUSED)
             done = tuple(ToolResult(call=call.id, text="done") for call in decision.calls)

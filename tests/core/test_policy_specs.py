@@ -13,7 +13,7 @@ from handrail.agent.tools import TOOLS
 from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.policy import grants, place, rules, shell, verdict
-from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.known import Known, look_up
 from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.containment import Available, Contained, Need, Sandbox, needs
@@ -66,7 +66,7 @@ def test_policy(case: Case) -> None:
         request = _contained(case, request)
     found = verdict.verdict(request, rights)
     if case.block("contained"):
-        case.check(contained=_shown_of(verdict.contained_of(request, verdict.script_of(request, found))))
+        case.check(contained=_shown_of(verdict.containment_of(request, verdict.script_of(request, found))))
     match found:
         case verdict.Allow():
             case.check(verdict="allow\n")
@@ -152,7 +152,7 @@ def _script(command: ParsedCommand) -> Script | None:
     """What a line runs; None if it needs a shell."""
     stages = []
     for text, words in _commands(command):
-        found = "" if words[0] == "cd" else known(words, text)
+        found = "" if words[0] == "cd" else look_up(words, text)
         why = found if isinstance(found, str) else ""
         stages.append(Stage(text=text, words=words, folder="file:///w", why_not=why))
     return Script(steps=(Step(after=";", negated=False, stages=tuple(stages)),)) if stages else None
@@ -160,12 +160,12 @@ def _script(command: ParsedCommand) -> Script | None:
 
 def _reads(command: ParsedCommand) -> Iterator[Read]:
     for text, words in _commands(command):
-        found = known(words, text)
+        found = look_up(words, text)
         if isinstance(found, Known):
             named = (*found.meant.objects, *found.meant.paths)
             yield from (*found.meant.reads, *(Read(path=path) for path in named))
         else:
-            yield from (Read(path=path) for path in shell.named(words))
+            yield from (Read(path=path) for path in shell.named_files(words))
 
 
 def _shown(read: Read) -> str:

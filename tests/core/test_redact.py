@@ -80,7 +80,7 @@ def test_a_key_that_comes_in_pieces_is_found_as_if_it_came_at_once(
     told, held, at = "", "", 0
     while at < len(text):
         size = data.draw(st.integers(1, 20))
-        now, held = redact.settled(held + text[at : at + size], keys)
+        now, held = redact.settle_tail(held + text[at : at + size], keys)
         told, at = told + now, at + size
     told += redact.redact(held, keys)
     assert redact.REDACTED in told
@@ -92,7 +92,7 @@ def test_no_text_takes_long(text: str) -> None:
     text *= 100_000
     keys = [f"a{number}key-{number * 7919}" for number in range(30)]
     assert redact.redact(text, keys) == text
-    told, held = redact.settled(text, keys)
+    told, held = redact.settle_tail(text, keys)
     assert told + held == text
 
 

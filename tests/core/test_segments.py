@@ -11,38 +11,38 @@ B1, B2 = Runner(id="b1", number=3), Runner(id="b2", number=5)
 
 def test_a_segment_is_the_background_commands_while_nothing_else_runs() -> None:
     assert Segments().owner is None
-    alone = Segments().started(B1)
+    alone = Segments().start(B1)
     assert alone.owner == B1
     assert alone.other_began().owner is None
-    assert alone.other_began().other_ended().owner == B1
-    assert alone.ended("b1").owner is None
+    assert alone.other_began().end_other().owner == B1
+    assert alone.end("b1").owner is None
 
 
 def test_of_several_it_is_that_of_the_last_one_to_start() -> None:
-    both = Segments().started(B1).started(B2)
+    both = Segments().start(B1).start(B2)
     assert both.owner == B2
-    assert both.ended("b2").owner == B1
-    assert both.ended("b1").owner == B2
+    assert both.end("b2").owner == B1
+    assert both.end("b1").owner == B2
 
 
 def test_while_other_commands_overlap_it_is_nobodys() -> None:
-    found = Segments().started(B1).other_began().other_began()
-    assert found.other_ended().owner is None
-    assert found.other_ended().other_ended().owner == B1
+    found = Segments().start(B1).other_began().other_began()
+    assert found.end_other().owner is None
+    assert found.end_other().end_other().owner == B1
 
 
 def test_what_edits_change_counts_until_the_segment_ends() -> None:
-    edited = Segments().started(B1).touch(["a"]).touch(["b"])
+    edited = Segments().start(B1).touch(["a"]).touch(["b"])
     assert edited.touched == {"a", "b"}
     assert edited.other_began().touched == frozenset()
-    assert edited.started(B2).touched == frozenset()
-    assert edited.ended("b1").touched == frozenset()
+    assert edited.start(B2).touched == frozenset()
+    assert edited.end("b1").touched == frozenset()
 
 
 def test_the_end_of_one_that_owns_nothing_leaves_the_segment_as_it_is() -> None:
-    both = Segments().started(B1).started(B2).touch(["a"])
-    assert both.ended("b1").touched == {"a"}
-    assert both.ended("b1").owner == B2
+    both = Segments().start(B1).start(B2).touch(["a"])
+    assert both.end("b1").touched == {"a"}
+    assert both.end("b1").owner == B2
 
 
 def test_without_a_background_command_nothing_is_noted() -> None:
@@ -50,7 +50,7 @@ def test_without_a_background_command_nothing_is_noted() -> None:
 
 
 def test_a_segment_is_kept_under_its_own_step() -> None:
-    both = Segments().started(B1).started(B2).kept_under("b1", 9)
+    both = Segments().start(B1).start(B2).keep_under("b1", 9)
     assert [each.number for each in both.running] == [9, 5]
 
 

@@ -209,7 +209,7 @@ def test_truncate(case: Case) -> None:
     missing = output[cut.missing.start : cut.missing.end]
     assert len(output) - len(missing) <= int(case.get("output", "limit"))
     assert output[: cut.missing.start] + missing + output[cut.missing.end :] == output
-    case.check(shown=truncate.shortened(output, cut, case.get("output", "as") or None))
+    case.check(shown=truncate.shorten(output, cut, case.get("output", "as") or None))
 
 
 @pytest.mark.parametrize("case", cases("results/redact"))
@@ -224,7 +224,7 @@ def test_redact(case: Case) -> None:
         return
     told, held = list[str](), ""
     for start in range(0, len(case["text"]), size):
-        now, held = redact.settled(held + case["text"][start : start + size], secrets)
+        now, held = redact.settle_tail(held + case["text"][start : start + size], secrets)
         told.append(now)
     told.append(redact.redact(held, secrets))
     assert "".join(told) == redact.redact(case["text"], secrets)

@@ -17,7 +17,7 @@ from pathlib import Path
 from handrail import __version__
 from handrail.adapters.git.program import Git, LateError
 from handrail.core.policy.containment import Available
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 from handrail.ports import CheckpointError
 
 TIMEOUT_S = 10.0
@@ -110,7 +110,7 @@ def _asked(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
         capture_output=True,
         timeout=TIMEOUT_S,
         check=False,
-        env=inherited(os.environ),
+        env=inherited_variables(os.environ),
     )
 
 

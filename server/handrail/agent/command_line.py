@@ -14,7 +14,7 @@ from urllib.parse import quote
 from handrail.core.failure import Failure
 from handrail.core.policy import shell
 from handrail.core.policy.commands import git
-from handrail.core.policy.commands.known import Known, known
+from handrail.core.policy.commands.known import Known, look_up
 from handrail.core.policy.commands.line import NeedsShell
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 from handrail.core.policy.place import Place
@@ -53,7 +53,7 @@ async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
         parsed, script = replace(parsed, pipelines=(), needs_shell=script.why), None
     if script is None:
         places, written = (
-            _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written(parsed))
+            _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written_files(parsed))
         )
         return CommandLine(parsed=parsed, script=None, places=places, written=written)
     steps: list[Step] = []
@@ -81,20 +81,20 @@ class _Seen:
 async def _judged(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
     """A stage that is known, or says why it is not; what it reads goes to *seen*."""
     if stage.why_not:
-        seen.places += _places(shell.named(stage.words), stage.folder, ports)
+        seen.places += _places(shell.named_files(stage.words), stage.folder, ports)
         return stage
     if stage.words[0] == "cd":
         entered = _places([stage.enters], "", ports) if stage.enters else ()
         seen.places += entered or _places(stage.words[1:], stage.folder, ports)
         return stage
-    found = known(stage.words, stage.text)
+    found = look_up(stage.words, stage.text)
     reads = _Seen()
     why = await _reads(stage, found, ports, reads) if isinstance(found, Known) else found
     if isinstance(found, Known) and not why:
         seen.places += reads.places
         seen.beneath += reads.beneath
         return replace(stage, arguments=found.arguments, environment=found.environment)
-    seen.places += _places(shell.named(stage.words), stage.folder, ports)
+    seen.places += _places(shell.named_files(stage.words), stage.folder, ports)
     return replace(stage, why_not=why)
 
 

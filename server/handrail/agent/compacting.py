@@ -38,7 +38,7 @@ async def compact(host: Host, session: str) -> tuple[int, int] | None:
     host.rewinding.add(session)
     try:
         ports, now = host.ports(), host.sessions[session]
-        fitted = await compaction.summarised(now, ports, host.facts(session))
+        fitted = await compaction.summarise(now, ports, host.facts(session))
         if fitted is None:
             return None
         host.sessions[session] = fitted.session

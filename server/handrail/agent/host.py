@@ -20,7 +20,7 @@ from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.edit import quick_fix
 from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
-from handrail.agent.turn.instructions import told_before
+from handrail.agent.turn.instructions import instructions_for
 from handrail.agent.turn.loop import Wishes, offers, run_turn
 from handrail.agent.turn.session import Said, Session
 from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
@@ -82,7 +82,7 @@ class Host:
     def __post_init__(self) -> None:
         self.background, given = Background(tell=self._tell), self.ports
         self.ports = lambda: replace(
-            self.background.timeline.over(given()), review=self.reviews, removals=self.turns.removals
+            self.background.timeline.wrap(given()), review=self.reviews, removals=self.turns.removals
         )
         self.reviews.ports, self.reviews.new_id = self.ports, self.new_id
 
@@ -137,7 +137,7 @@ class Host:
     def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
         stated = self.mode_of(mode)
         tools = offers(stated, self.ports())
-        begun = (self.sessions.pop(name, None) or Session(id=name)).begun(message, tools)
+        begun = (self.sessions.pop(name, None) or Session(id=name)).begin(message, tools)
         self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
         self.archive.begun(begun, told)
@@ -213,7 +213,7 @@ class Host:
                 session = replace(session, offered=offers(mode, executor.ports))
                 started, executor.offered = replace(started, mode=mode), session.offered_names
                 await self.archive.kept(session)
-                told = await told_before(mode, executor.ports)
+                told = await instructions_for(mode, executor.ports)
                 started = replace(started, instructions=told.instructions)
             finally:
                 observe(started)
@@ -237,7 +237,7 @@ class Host:
         finally:
             cut = executor.interrupted if executor is not None else None
             spoken = executor.spoken if executor is not None and end.state is State.CANCELLED else ""
-            now = self.sessions[session.id] = self.sessions[session.id].closed(cut, spoken)
+            now = self.sessions[session.id] = self.sessions[session.id].close(cut, spoken)
             self.archive.keep(now)
             self.archive.over(
                 session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
@@ -286,8 +286,8 @@ class Host:
     # ---- The ledger -------------------------------------------------------------------------------
 
     def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
-        before, self.ledger = self.ledger, ledger.recorded(self.ledger, found)
-        for failure in ledger.closed(before, self.ledger):
+        before, self.ledger = self.ledger, ledger.record_outcomes(self.ledger, found)
+        for failure in ledger.closed_ids(before, self.ledger):
             observe(Superseded(failure=failure))
         if self.ledger is not before:
             self.on_ledger(self.ledger)
@@ -296,9 +296,9 @@ class Host:
         """Tell all who were told otherwise that edits show; the model before its next step."""
         before = self.ledger
         for outcome in found:
-            self.ledger = ledger.replaced(self.ledger, outcome)
+            self.ledger = ledger.replace_outcome(self.ledger, outcome)
             self.on_event(session, turn, outcome)
-        for failure in ledger.closed(before, self.ledger):
+        for failure in ledger.closed_ids(before, self.ledger):
             self.on_event(session, turn, Superseded(failure=failure))
         self.on_ledger(self.ledger)
         known = self.turns.get(turn)
@@ -319,7 +319,7 @@ class Host:
             return
         before, self.ledger = self.ledger, observed
         running = [turn for turn in self.turns.values() if not turn.task.done()]
-        for failure in ledger.closed(before, observed):
+        for failure in ledger.closed_ids(before, observed):
             for turn in running:
                 self.on_event(turn.session, turn.id, Superseded(failure=failure))
         self.on_ledger(observed)
@@ -335,7 +335,7 @@ class Host:
         """Close failures without mending them. Raises UnknownId."""
         for failure in failures:
             self.failure(failure)
-        self.ledger = self.ledger.without(failures)
+        self.ledger = self.ledger.drop(failures)
         self.on_ledger(self.ledger)
 
     async def apply(self, failure: str, candidate: int) -> quick_fix.Fixed:
@@ -350,12 +350,12 @@ class Host:
             return quick_fix.Fixed(outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document))
         self.observe_text(known.mutation.identity, document.text)
         known = replace(self.failure(failure), seen=document.text)
-        planned = offer.planned_at(known, candidate)
+        planned = offer.plan_at(known, candidate)
         if isinstance(planned, Failure):
             outcome = Outcome(mutation=mutation, status=Status.FAILED, failure=planned, text=document.text)
             return quick_fix.Fixed(outcome=outcome)
         fixed = await quick_fix.make(ports, self.new_id("q"), mutation, document, planned)
         self.ledger = ledger.record(self.ledger, fixed.outcome)
-        self.ledger = ledger.fixed(self.ledger, known, fixed.outcome)
+        self.ledger = ledger.record_fix(self.ledger, known, fixed.outcome)
         self.on_ledger(self.ledger)
         return fixed

@@ -148,5 +148,5 @@ def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collectio
     found = undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
     failures = {each.id for each in host.ledger.mutations if found is not None and found.has(each)}
     if failures:
-        host.ledger = host.ledger.without(failures)
+        host.ledger = host.ledger.drop(failures)
         host.on_ledger(host.ledger)

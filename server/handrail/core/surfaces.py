@@ -92,7 +92,7 @@ def lines(text: str) -> str:
     return visible(text)
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Returns *text* without its middle, if it has more than *limit* characters: it may quote anything."""
     if len(text) <= limit:
         return text
@@ -130,7 +130,7 @@ def block(text: str, language: str = "") -> str:
     Long rows are cut, and what goes on from the row before begins with `↪`, so no part of the text can be
     beyond the edge of a window. Settings for editors, such as `vim:` and `-*-`, are cut so as well.
     """
-    rows = [part for row in visible(text).split("\n") for part in _wrapped(row)]
+    rows = [part for row in visible(text).split("\n") for part in _wrap(row)]
     longest = max((len(found) for row in rows for found in re.findall(r"`+", row)), default=0)
     fence = "`" * max(3, longest + 1)
     return "\n".join((fence + language, *rows, fence))
@@ -146,11 +146,11 @@ def unset(row: str, *, is_code: bool) -> list[str]:
     if not may_set(row):
         return [row]
     if is_code:
-        return _wrapped(row)
+        return _wrap(row)
     return [MODELINE.sub(lambda found: "-*\\-" if found[0] == "-*-" else found[0] + "\\", row)]
 
 
-def _wrapped(row: str) -> list[str]:
+def _wrap(row: str) -> list[str]:
     row = row.replace(GOES_ON, _number(GOES_ON)).replace("\t", "\\t" if row.strip() == "" else "\t")
     cuts = [0, *(found.start() + 1 for found in MODELINE.finditer(row)), len(row)]
     runs = [row[start:end] for start, end in pairwise(cuts)]

@@ -178,7 +178,7 @@ class LspProtocol(LanguageServerProtocol):
     ) -> None:
         """Answer a request; what an error quotes of its params is kept within bounds."""
         if error is not None:
-            error.message = surfaces.shortened(error.message, LIMIT_ERROR_CHARS)
+            error.message = surfaces.shorten(error.message, LIMIT_ERROR_CHARS)
         super()._send_response(msg_id, result, error)
 
 
@@ -263,10 +263,10 @@ class Server(LanguageServer):
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log what went wrong on our side; the user is told once, a request is answered with its error."""
         if source is FeatureRequestError or isinstance(error, AnsweredError):
-            logger.warning("A request failed: %s", surfaces.shortened(str(error), LIMIT_ERROR_CHARS))
+            logger.warning("A request failed: %s", surfaces.shorten(str(error), LIMIT_ERROR_CHARS))
             return
         if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
-            why = surfaces.shortened(str(error), LIMIT_ERROR_CHARS)
+            why = surfaces.shorten(str(error), LIMIT_ERROR_CHARS)
             logger.warning("A message cannot be read: %s", why)
             self.say(f"the editor sent a message that cannot be read, and it was passed over: {why}")
             return

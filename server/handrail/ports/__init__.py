@@ -132,7 +132,7 @@ class Editor(Protocol):
         """
         ...
 
-    async def opened(self) -> tuple[Document, ...]:
+    async def open_documents(self) -> tuple[Document, ...]:
         """The documents that are open and can be read, those without a file among them."""
         ...
 

@@ -46,7 +46,7 @@ HELD = {
     ],
 )
 def test_names_and_patterns(added: Sequence[str], expected: set[str]) -> None:
-    assert environment.inherited(HELD, added).keys() - {"PATH"} == expected
+    assert environment.inherited_variables(HELD, added).keys() - {"PATH"} == expected
 
 
 @pytest.mark.parametrize(

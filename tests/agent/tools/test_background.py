@@ -54,7 +54,7 @@ async def until(holds: Callable[[], object]) -> None:
 
 async def ended(bench: Bench) -> None:
     """Wait until no command runs."""
-    await until(lambda: not any(each.is_running for each in bench.host.background.listed()))
+    await until(lambda: not any(each.is_running for each in bench.host.background.list_commands()))
 
 
 @pytest.fixture
@@ -69,12 +69,12 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     (begun,) = await turn(bench, begin(line))
     assert begun.startswith(f"b1: {line}\nIt runs.\n")
     assert 'read_output {"output": "b1"}' in begun
-    await until(lambda: bench.host.background.listed()[0].unread or "New output" in begun)
+    await until(lambda: bench.host.background.list_commands()[0].unread or "New output" in begun)
     read = call("read_output", output="b1")
     first = begun + "".join(await turn(bench, read, session="s-1"))
     assert first.count("New output:\none\n") == 1
     (bench.root / "go").touch()
-    await until(lambda: bench.host.background.listed()[0].unread)
+    await until(lambda: bench.host.background.list_commands()[0].unread)
     (second, third) = await turn(bench, read, read, session="s-1")
     assert second.endswith("It runs.\nNew output:\ntwo\n")
     assert third.endswith("It runs.\nIt has printed nothing new.")
@@ -83,7 +83,7 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     )
     for text in (stopped, again):
         assert "It has ended: It was stopped; it and all that it had started were ended." in text
-    assert not bench.host.background.listed()[0].is_running
+    assert not bench.host.background.list_commands()[0].is_running
 
 
 async def test_what_ends_at_once_is_told_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ async def test_it_is_always_asked_about_whatever_was_allowed(bench: Bench) -> No
     assert "runs in the background" in asked.detail
     assert "with all your rights" in asked.detail
     assert "did not allow" in text
-    assert bench.host.background.listed() == ()
+    assert bench.host.background.list_commands() == ()
 
 
 def terms_allowing(line: str) -> Any:
@@ -117,7 +117,7 @@ def terms_allowing(line: str) -> Any:
 async def test_a_question_that_nobody_answers_is_a_no(bench: Bench) -> None:
     bench.approver = Yes(None)
     await turn(bench, begin("touch made"))
-    assert bench.host.background.listed() == ()
+    assert bench.host.background.list_commands() == ()
     assert snapshot(bench.root) == {}
 
 
@@ -221,7 +221,7 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     assert "There is no background command 'b1' in this session. There is none." in first
     assert "There is no background command 'b1' in this session." in second
     assert third == "There is none."
-    assert bench.host.background.listed()[0].is_running
+    assert bench.host.background.list_commands()[0].is_running
 
 
 async def test_stopping_the_turn_does_not_end_it_but_deleting_the_session_does(closing: Bench) -> None:
@@ -240,7 +240,7 @@ async def test_stopping_the_turn_does_not_end_it_but_deleting_the_session_does(c
     started = bench.host.start("Do it.", None)
     await never.asked.wait()
     await bench.host.cancel(started.id)
-    (known,) = bench.host.background.listed()
+    (known,) = bench.host.background.list_commands()
     assert known.is_running
     await until(lambda: (bench.root / "pid").exists() and (bench.root / "pid").read_text())
 
@@ -249,7 +249,7 @@ async def test_stopping_the_turn_does_not_end_it_but_deleting_the_session_does(c
 
     bench.host.archive._entries = entries  # type: ignore[method-assign]  # nothing is written in this bench
     await bench.host.delete("s-1")
-    assert bench.host.background.listed() == ()
+    assert bench.host.background.list_commands() == ()
     assert not runs(int((bench.root / "pid").read_text()))
     (kept,) = await bench.repo.list()
     assert [each.path for each in kept.paths] == ["pid"], "what it changed is kept all the same"
@@ -281,7 +281,7 @@ async def test_it_does_not_begin_once_the_turn_is_stopped(bench: Bench) -> None:
     bench.says(answer("", begin("touch made; exec sleep 60")), answer("Done."))
     report = await bench.turn()
     assert report.state is State.CANCELLED
-    assert bench.host.background.listed() == ()
+    assert bench.host.background.list_commands() == ()
     assert await bench.repo.list() == ()
     assert snapshot(bench.root) == {}
 
@@ -412,7 +412,7 @@ async def test_output_is_told_as_it_comes_while_its_turn_runs(closing: Bench) ->
     heard = [each.text for each in bench.events if isinstance(each, CallOutput)]
     assert "".join(heard) == "live\n"
     (bench.root / "go").touch()
-    await until(lambda: bench.host.background.listed()[0].unread)
+    await until(lambda: bench.host.background.list_commands()[0].unread)
     assert [each.text for each in bench.events if isinstance(each, CallOutput)] == heard
 
 
@@ -424,7 +424,7 @@ async def test_keys_are_in_none_of_its_outputs(closing: Bench) -> None:
     read = call("read_output", output="b1")
     (first,) = await turn(bench, read, session="s-1")
     (bench.root / "go").touch()
-    await until(lambda: bench.host.background.listed()[0].unread)
+    await until(lambda: bench.host.background.list_commands()[0].unread)
     (second,) = await turn(bench, read, session="s-1")
     assert "s3cr3t" not in re.sub(re.escape(line), "", begun + first + second)
     assert "ue-of-a-key" not in re.sub(re.escape(line), "", second)

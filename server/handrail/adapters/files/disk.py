@@ -83,7 +83,7 @@ class Disk:
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """Nothing shows late on a disk."""
 
-    async def opened(self) -> tuple[Document, ...]:
+    async def open_documents(self) -> tuple[Document, ...]:
         """None: nothing is open on a disk."""
         return ()
 

@@ -55,7 +55,7 @@ class Rehearsal:
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """Nothing is really changed, so nothing shows late."""
 
-    async def opened(self) -> tuple[Document, ...]:
+    async def open_documents(self) -> tuple[Document, ...]:
         """None: the replies that are rehearsed search nothing."""
         return ()
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from handrail.adapters.files import stopping
 from handrail.core.policy.commands import git as settings
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 
 PATIENCE_S = 2.0  # then it is looked whether it can end at all
 NICE = "10"  # what a build is given that is not to be felt
@@ -89,7 +89,7 @@ class Git:
         return _communicate(process, b"", until)
 
     def _environment(self, at: Path) -> dict[str, str]:
-        given = inherited(os.environ if self.environment is None else self.environment)
+        given = inherited_variables(os.environ if self.environment is None else self.environment)
         kept = {name: value for name, value in given.items() if not name.upper().startswith("GIT_")}
         fixed = dict(settings.ENVIRONMENT)
         if self.reads_users:

@@ -17,7 +17,7 @@ from pathlib import Path
 from handrail.adapters.files.files import in_thread
 from handrail.adapters.files.scan import LIMIT_BYTES, LIMIT_S, Match, Scan, SlowError, shown
 from handrail.adapters.git import layout
-from handrail.core.policy.environment import inherited
+from handrail.core.policy.environment import inherited_variables
 
 LIMIT_OUTPUT_BYTES = 20_000_000
 LIMIT_MEMORY_KB = 2_000_000  # of addresses, most of which it never uses
@@ -97,7 +97,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
         stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=inherited(os.environ),
+        env=inherited_variables(os.environ),
         start_new_session=True,
     )
     reading = asyncio.ensure_future(_read(process, given))

@@ -82,9 +82,9 @@ class Listener:
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """Nothing is really changed, so nothing shows late."""
 
-    async def opened(self) -> tuple[Document, ...]:
+    async def open_documents(self) -> tuple[Document, ...]:
         """As they are."""
-        return await self.editor.opened()
+        return await self.editor.open_documents()
 
     async def read_bytes(self, uri: str) -> bytes | None:
         """As they are."""

@@ -16,7 +16,7 @@ from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
 from handrail.agent.restore.dry_run import foresee_one, rehearsed
 from handrail.agent.turn.edit.corrections import keep_late
-from handrail.agent.turn.edit.preimage import NOTHING, held, names, pinned, targets, written
+from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
 from handrail.core.conversation.journal import ToldTurn
 from handrail.core.documents.change import Landing, Update
@@ -161,7 +161,7 @@ def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) ->
     """The editor shows what it had refused: the checkpoint before the restore has what was there."""
     document = Document(uri=update.uri, text=update.base, version=0, unsaved=True)
     before, sent, told = {update.uri: document}, [update], [landing]
-    kept = keep_late(ports, step, before, written(before, sent, told), names(sent, told))
+    kept = keep_late(ports, step, before, written_texts(before, sent, told), names(sent, told))
     task = asyncio.ensure_future(kept)
     LATE.add(task)
     task.add_done_callback(LATE.discard)
@@ -187,7 +187,7 @@ async def _restore(
 ) -> str:
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
     plan, before, coming = await _kept(ports, step, wish, plan, found)
-    left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.opened()}
+    left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
         if not wish.go_on(found.done, found.count):
             found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
@@ -220,14 +220,14 @@ async def _left(ports: Ports, each: Restoration, coming: Intended | None, found:
         return Target(uri=each.uri, is_gone=True)
     if coming is not None and coming.raw is not None and each.uri in found.restored:
         return Target(uri=each.uri, raw=coming.raw)
-    (target,) = pinned(await held(ports.editor, [each.uri]))
+    (target,) = pin_targets(await read_held(ports.editor, [each.uri]))
     return target
 
 
 async def _targets(
     ports: Ports, plan: Sequence[Restoration], coming: Mapping[str, Intended] = NOTHING
 ) -> list[Target]:
-    documents = await held(ports.editor, [each.uri for each in plan if not each.is_place])
+    documents = await read_held(ports.editor, [each.uri for each in plan if not each.is_place])
     places = (Target(uri=each.uri, is_place=True) for each in plan if each.is_place)
     return [*targets(documents, coming), *places]
 

@@ -27,7 +27,7 @@ async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
             that it had before.
     """
     alike = list[tuple[Pending, bool]]()
-    for other in await ports.editor.opened():
+    for other in await ports.editor.open_documents():
         place = ports.workspace.resolve(other.uri)
         if not isinstance(place, Place) or place.identity not in new:
             continue

@@ -43,19 +43,19 @@ class Problems:
         """A problem in each line; the first lines first."""
         if not self.path:
             found_in_all = await _all(ports)
-            return problems.listed(found_in_all) if found_in_all else NOTHING_KNOWN
+            return problems.report_all(found_in_all) if found_in_all else NOTHING_KNOWN
         place = places[self.path]
         document = await ports.editor.read(place.uri)
         if isinstance(document, Failure):
             return document
         match (await ports.languages.problems([document.uri], WAIT_S)).get(document.uri):
             case Report(problems=found, missing=missing):
-                listed = problems.listed([Found(path=place.path, problems=_in_order(found))])
+                listed = problems.report_all([Found(path=place.path, problems=_in_order(found))])
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
                 return f"Not known: nothing reports problems of {place.path}, or only while it is open."
             case None:
-                return problems.listed((), [place.path])
+                return problems.report_all((), [place.path])
 
 
 async def _all(ports: Ports) -> list[Found]:

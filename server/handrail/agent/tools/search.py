@@ -42,9 +42,9 @@ class Searching:
             within=places[self.path] if self.path else None,
             glob=self.glob,
         )
-        unsaved = [document for document in await ports.editor.opened() if document.unsaved]
+        unsaved = [document for document in await ports.editor.open_documents() if document.unsaved]
         found = await ports.workspace.search(wanted, unsaved)
-        return found if isinstance(found, Failure) else search.shown(found)
+        return found if isinstance(found, Failure) else search.show_lines(found)
 
 
 def parse(arguments: call.Arguments) -> Searching | Failure:

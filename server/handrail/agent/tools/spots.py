@@ -16,7 +16,7 @@ from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.core.results import sanitize
-from handrail.core.results.search import Line, Lines, shown
+from handrail.core.results.search import Line, Lines, show_lines
 from handrail.ports import Document, Ports
 from handrail.ports.languages import Spot, Spots
 
@@ -53,7 +53,7 @@ async def listed(found: Spots, ports: Ports) -> str:
     hidden = [_hidden(each, places.get(each.uri)) for each in spots if each.uri not in documents]
     rows = sorted(lines, key=lambda line: (line.path, line.line_number))
     more = found.more or len(rows) > LIMIT_LINES
-    texts = [shown(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
+    texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
     if hidden:
         texts.append(_said(list(dict.fromkeys(hidden))))
     return "\n".join(texts) or "The language servers of the editor found nothing."

@@ -58,7 +58,7 @@ class Approvals:
         while True:
             answer = await self._answer(ready, ask, mutation)
             if answer not in YES:
-                return verdict.denied(ask, answered=answer is not None)
+                return verdict.denial(ask, answered=answer is not None)
             allowed |= ask.grants
             if answer != ALLOW:
                 self.granted.update(ask.grants)

@@ -61,10 +61,10 @@ class Asking:
     def inquire(self, index: int, ready: Ready, inquiry: Inquiry) -> None:
         """Ask what the model wants to know."""
 
-        async def said() -> Answer:
+        async def ask_user() -> Answer:
             return await self.approvals.inquire(ready, inquiry)
 
-        self._tasks[index] = asyncio.create_task(said())
+        self._tasks[index] = asyncio.create_task(ask_user())
 
     async def is_answered(self, batch: Sequence[int]) -> bool:
         """Whether an answer comes so soon that a *batch* of later calls need not overtake the question."""
@@ -94,12 +94,12 @@ class Asking:
     def _answer_alike(self, asked: Questioned, answer: Answer) -> None:
         """A no answers the same questions of this step that are not asked yet."""
 
-        async def same() -> Answer:
+        async def repeat() -> Answer:
             return answer
 
         for index, each in self._asked.items():
             if index not in self._tasks and each.ask.grants == asked.ask.grants:
-                self._tasks[index] = asyncio.create_task(same())
+                self._tasks[index] = asyncio.create_task(repeat())
 
     async def _reconsider(self) -> None:
         """Withdraw what the user has allowed by the answer to another question."""

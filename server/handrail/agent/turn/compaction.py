@@ -45,14 +45,14 @@ class Fitted:
     left_out: int = 0
 
 
-def believed(ports: Ports) -> int:
+def believed_window(ports: Ports) -> int:
     """How much the model reads, as the user or its server says."""
     return ports.terms.window_tokens or ports.provider.context_tokens
 
 
 def room_of(session: Session, ports: Ports) -> Room:
     """How much of a conversation the model can read; what its server has shown counts most."""
-    window = believed(ports)
+    window = believed_window(ports)
     has_shown = session.window and session.believed == window
     return Room(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
 
@@ -77,7 +77,7 @@ WAY_OUT = (
 )
 
 
-async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fitted | None:
+async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fitted | None:
     """
     Make *session* smaller.
 
@@ -113,7 +113,7 @@ async def fit(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fi
     return Fitted(session=smaller, before=before, after=smaller.tokens, left_out=left_out)
 
 
-async def summarised(session: Session, ports: Ports, facts: Facts) -> Fitted | None:
+async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | None:
     """
     Have all but the latest part of a conversation summarised, however much room there is.
 
@@ -165,7 +165,7 @@ async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple
     usage, text = Usage(), ""
     for part in _parts(cut.middle, read_chars):
         before = f"What came before is summarised already; keep it:\n{text}\n\n" if text else ""
-        found, used = await _asked(
+        found, used = await _ask_for_summary(
             part, ports, f"{SHORTER.format(limit=limit)}\n\n{before}", read_chars, limit
         )
         usage = usage.plus(used)
@@ -175,13 +175,13 @@ async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple
     return text, usage
 
 
-async def _asked(
+async def _ask_for_summary(
     part: Sequence[Message], ports: Ports, terms: str, read_chars: int, limit: int
 ) -> tuple[str, Usage]:
     """A summary of *part*, asked for twice at most; empty if there is none."""
     usage, found = Usage(), ""
     for attempt in (1, 2):
-        told = _told(part, read_chars // attempt)
+        told = _as_text(part, read_chars // attempt)
         asked = UserMessage(text=f"{prompts.text('summary')}{terms}The conversation:\n\n{told}")
         try:
             async for piece in ports.provider.complete([asked], []):
@@ -216,13 +216,13 @@ def _parts(messages: Sequence[Message], room: int) -> list[list[Message]]:
     return parts
 
 
-def _told(messages: Sequence[Message], room: int) -> str:
+def _as_text(messages: Sequence[Message], room: int) -> str:
     """The messages as a text of about *room* characters at most; the longest of them are shortened."""
     longest = max((len(text) for message in messages for text in _texts(message)), default=0)
-    told = _written(messages, longest)
+    told = _write(messages, longest)
     while len(told) > room and longest > LEAST_READ_CHARS:
         longest = max(longest // 2, LEAST_READ_CHARS)
-        told = _written(messages, longest)
+        told = _write(messages, longest)
     return told[-room:]
 
 
@@ -238,7 +238,7 @@ def _texts(message: Message) -> list[str]:
             return [result.text for result in results]
 
 
-def _written(messages: Sequence[Message], longest: int) -> str:
+def _write(messages: Sequence[Message], longest: int) -> str:
     return "\n\n".join(_line(message, longest) for message in messages)
 
 

@@ -30,7 +30,7 @@ from handrail.agent.turn.edit.calls import EditCalls
 from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.feedback.feedback import Feedback
 from handrail.agent.turn.output import Done
-from handrail.agent.turn.resolve import Ready, Refused, confirmed, resolve
+from handrail.agent.turn.resolve import Ready, Refused, confirm, resolve
 from handrail.agent.turn.seen import Known, Seen
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
@@ -105,7 +105,7 @@ class Executor:
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(output.COMMANDS_AT_ONCE))
 
     def __post_init__(self) -> None:
-        self._late = Listener(tell=self._corrected)
+        self._late = Listener(tell=self._correct)
         self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
         self.feedback = Feedback(self.ports, self._stop, self.observe)
         self.ports = replace(self.ports, languages=self.feedback.languages)
@@ -174,7 +174,7 @@ class Executor:
         for each in judged:
             if isinstance(each, Refused) and each.ready is None:
                 self.observe(output.unread(each.call))
-        refused = [self._refused(each, order) for each in judged if isinstance(each, Refused)]
+        refused = [self._refuse(each, order) for each in judged if isinstance(each, Refused)]
         await self._finish(refused, done)
         asking = Asking(approvals=self.approvals, mutation=lambda call: self._mutation(call, order))
         left: dict[int, Ready] = {}
@@ -190,7 +190,7 @@ class Executor:
                 if batch and not await asking.is_answered(batch):
                     await self._begin(batch, left, asking, order, done)
                 else:
-                    await self._answered(left, asking, order, done)
+                    await self._take_answer(left, asking, order, done)
         finally:
             await asking.withdraw()
 
@@ -200,29 +200,29 @@ class Executor:
         """Run what can run now; of a question to the user, only begin to ask."""
         first = left[batch[0]]
         if isinstance(first.action, Inquiry):  # it is in no batch with others
-            self._started(first)
+            self._note_start(first)
             asking.inquire(batch[0], first, first.action)
             return
         ready = [left.pop(index) for index in batch]
         self._edits.follow = any(isinstance(each.action, Edits) for each in left.values())
-        await self._uninterrupted(self._run_batch(ready, order, done))
+        await self._finish_call(self._run_batch(ready, order, done))
 
-    async def _answered(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
+    async def _take_answer(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
         """Wait for the user, and end the calls that have their result by the answer."""
         index, answer = await asking.next()
         if answer is None:
             return
         ready = left.pop(index)
         if isinstance(answer, Failure):
-            refused = self._refused(Refused(call=ready.call, failure=answer, ready=ready), order)
+            refused = self._refuse(Refused(call=ready.call, failure=answer, ready=ready), order)
             await self._finish([refused], done)
         else:
             await self._finish([Done(result=output.result_of(ready.call, answer))], done)
 
-    async def _still(self, ready: Ready) -> Ready | Refused:
+    async def _check_again(self, ready: Ready) -> Ready | Refused:
         """*ready* as it may run now, unless its paths lead elsewhere: it was judged by where they led."""
         again = await resolve(ready.call, self.ports, self.offered)
-        still = confirmed(ready, again, await self.approvals.rights())
+        still = confirm(ready, again, await self.approvals.rights())
         return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
 
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: Results) -> None:
@@ -230,8 +230,8 @@ class Executor:
         for each in batch:
             if self._stop.is_set():  # whoever stopped the turn waits; what is left is told as stopped
                 break
-            still.append(await self._still(each))
-        await self._finish([self._refused(each, order) for each in still if isinstance(each, Refused)], done)
+            still.append(await self._check_again(each))
+        await self._finish([self._refuse(each, order) for each in still if isinstance(each, Refused)], done)
         await self._finish(
             await self._batch([each for each in still if isinstance(each, Ready)], order), done
         )
@@ -247,12 +247,12 @@ class Executor:
                 self.observe(outcome)
             for failed in output.failures(each, self._tools[each.result.call], self.ports):
                 self.observe(failed)
-            result = await output.fitted(each.result, self.ports)
+            result = await output.fit_result(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=output.summary(result)))
             await self.answered(result)
             done[result.call] = result
         early, self._early = self._early, []
-        self._corrected(early)
+        self._correct(early)
 
     @property
     def touched(self) -> list[str]:
@@ -281,19 +281,19 @@ class Executor:
                     return Refused(call=ready.call, failure=full, ready=ready)
                 return Questioned(ready=ready, ask=ask)
 
-    def _refused(self, refused: Refused, order: int) -> Done:
+    def _refuse(self, refused: Refused, order: int) -> Done:
         """The result of a call that does not run; its edits are mutations that failed or were denied."""
         ready, failure = refused.ready, refused.failure
         found: tuple[Outcome, ...] = ()
         if ready is not None and isinstance(ready.action, Edits):
             mutation = self._mutation(ready.call, order)
-            found = tuple(output.untried(mutation, place, failure) for place in ready.places.values())
+            found = tuple(output.untried_outcome(mutation, place, failure) for place in ready.places.values())
         elif ready is None and kind_of(refused.call.name) is ToolKind.EDIT:
             named = patch.named_in(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
             meant = place if isinstance(place, Place) and place.standing is Standing.INSIDE else None
-            found = (output.untried(self._mutation(refused.call, order), meant, failure),)
-        self.misses.update(ledger.missed(self.misses, found))
+            found = (output.untried_outcome(self._mutation(refused.call, order), meant, failure),)
+        self.misses.update(ledger.count_misses(self.misses, found))
         return Done(result=output.failed_result(refused.call, failure), outcomes=found)
 
     def _mutation(self, call: ToolCall, order: int) -> Mutation:
@@ -303,7 +303,7 @@ class Executor:
 
     async def _batch(self, batch: Sequence[Ready], order: int) -> list[Done]:
         for ready in batch:
-            self._started(ready)
+            self._note_start(ready)
         edits = [ready for ready in batch if isinstance(ready.action, Edits)]
         others = [ready for ready in batch if not isinstance(ready.action, Edits)]
         # A command that may change something is in no batch with others.
@@ -312,10 +312,10 @@ class Executor:
         )
         return [*filter(None, ran), *await self._edit(edits, order)]
 
-    def _started(self, ready: Ready) -> None:
+    def _note_start(self, ready: Ready) -> None:
         self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
 
-    async def _uninterrupted(self, work: Coroutine[object, object, None]) -> None:
+    async def _finish_call(self, work: Coroutine[object, object, None]) -> None:
         """Await *work*; when cancelled, the call that runs is finished and no other begun."""
         task = asyncio.ensure_future(work)
         try:
@@ -345,21 +345,22 @@ class Executor:
         assert isinstance(ready.action, Command)
         call = ready.call
         try:
-            ran = await self._commands.run(ready, ready.action, partial(self._landed, call, order=order))
+            ran = await self._commands.run(ready, ready.action, partial(self._add_effects, call, order=order))
         except CheckpointError as error:
-            return self._unprotected(ready, error, order)
-        return Done(result=output.result_of(call, ran.found), outcomes=self._made(call, ran.effects, order))
+            return self._no_checkpoint(ready, error, order)
+        outcomes = self._effects_of(call, ran.effects, order)
+        return Done(result=output.result_of(call, ran.found), outcomes=outcomes)
 
-    def _made(self, call: ToolCall, effects: CommandEffects, order: int) -> tuple[Outcome, ...]:
+    def _effects_of(self, call: ToolCall, effects: CommandEffects, order: int) -> tuple[Outcome, ...]:
         """What a command has changed, as outcomes of its call."""
         self.checkpoint = effects.checkpoint or self.checkpoint
         pattern = self._mutation(call, order)
         return tuple(command.outcome(change, pattern, self.ports) for change in effects.changes)
 
-    def _landed(self, call: ToolCall, effects: CommandEffects, order: int) -> None:
+    def _add_effects(self, call: ToolCall, effects: CommandEffects, order: int) -> None:
         """A command has changed something apart from its call: beside it, or after it."""
         known = {each.mutation.id for each in self.outcomes}
-        found = [each for each in self._made(call, effects, order) if each.mutation.id not in known]
+        found = [each for each in self._effects_of(call, effects, order) if each.mutation.id not in known]
         self.outcomes += found
         self.seen.note(found)
         self.settle(found)
@@ -369,7 +370,7 @@ class Executor:
     async def end(self, *, asks: bool) -> None:
         """At the end of the turn, look for what background commands have made and must not be there."""
         call, order = ToolCall(id=self.step.call, name="terminal", arguments=""), self.next_order()
-        await self._commands.end(call, lambda effects: self._landed(call, effects, order), asks=asks)
+        await self._commands.end(call, lambda effects: self._add_effects(call, effects, order), asks=asks)
 
     def _notice(self, call: ToolCall, text: str, *, is_warning: bool = False) -> None:
         self.observe(output.notice(call, text, self.ports, is_warning=is_warning))
@@ -378,11 +379,11 @@ class Executor:
         try:
             made = await self._edits.make(batch, self.step, lambda call: self._mutation(call, order))
         except CheckpointError as error:
-            return [self._unprotected(ready, error, order) for ready in batch]
+            return [self._no_checkpoint(ready, error, order) for ready in batch]
         self.checkpoint = made.checkpoint or self.checkpoint
         return made.done
 
-    def _corrected(self, found: Sequence[Outcome]) -> None:
+    def _correct(self, found: Sequence[Outcome]) -> None:
         """Some of *found* show after they were told not to, or before they are told at all."""
         told = {outcome.mutation.id: at for at, outcome in enumerate(self.outcomes)}
         self._early += [each for each in found if each.mutation.id not in told]
@@ -391,9 +392,10 @@ class Executor:
             return
         for outcome in better:
             self.outcomes[told[outcome.mutation.id]] = outcome
-        self.misses.update(ledger.missed(self.misses, better))
+        self.misses.update(ledger.count_misses(self.misses, better))
         self.seen.note(better)
         self.correct(better)
 
-    def _unprotected(self, ready: Ready, error: CheckpointError, order: int) -> Done:
-        return self._refused(Refused(call=ready.call, failure=output.unprotected(error), ready=ready), order)
+    def _no_checkpoint(self, ready: Ready, error: CheckpointError, order: int) -> Done:
+        failure = output.unprotected_failure(error)
+        return self._refuse(Refused(call=ready.call, failure=failure, ready=ready), order)

@@ -48,7 +48,7 @@ class ToldBefore:
         named.update(self.left_out)
 
 
-async def told_before(mode: Mode, ports: Ports) -> ToldBefore:
+async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
     """What the model is told in *mode*."""
     trusted = not ports.terms.is_untrusted
     found, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
@@ -84,7 +84,7 @@ def _limits(ports: Ports) -> dict[str, str]:
 
 async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
     found = []
-    for document in await ports.editor.opened():
+    for document in await ports.editor.open_documents():
         place = ports.workspace.resolve(document.uri)
         if isinstance(place, Place) and place.standing is Standing.OWN:
             continue  # what we show people is no document of theirs

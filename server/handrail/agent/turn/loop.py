@@ -82,20 +82,20 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
         session = ready
         response = await _complete(session, executor)
         decision = recover.decide(response, session.streak, session.since, session.offered_names)
-        session = _measured(response, session, executor).after(response, decision, wishes.offers)
+        session = _measure(response, session, executor).add_response(response, decision, wishes.offers)
         await wishes.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         next_one: Session | Finish | GiveUp
         match decision:
             case Finish():
-                next_one = await _finished(decision, session, executor, wishes)
+                next_one = await _finish(decision, session, executor, wishes)
             case GiveUp():
                 is_full = response.stop is StopReason.CONTEXT_FULL
                 next_one = await _full(response, session, executor, wishes) if is_full else decision
             case RunTools(calls=calls):
                 next_one = await _ran(calls, number, session, executor, wishes)
             case Compact():
-                next_one = await _emptied(response, session, executor, wishes)
+                next_one = await _make_room(response, session, executor, wishes)
             case Continue():
                 next_one = session
             case _:
@@ -113,8 +113,8 @@ async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Sessio
     if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
         await wishes.keep(session.withdrawn())
         return GiveUp(reason=why, answer="")
-    session = session.steered([*wishes.steered(), *await executor.seen.changes()])
-    return await _fitted(session, executor, wishes.facts(), full=False) or session
+    session = session.steer([*wishes.steered(), *await executor.seen.changes()])
+    return await _fit_window(session, executor, wishes.facts(), full=False) or session
 
 
 async def _ran(
@@ -131,12 +131,12 @@ async def _ran(
     return replace(session, trail=session.trail.lifted())
 
 
-def _measured(response: Response, session: Session, executor: Executor) -> Session:
+def _measure(response: Response, session: Session, executor: Executor) -> Session:
     """The session, given what the server has read of it; the user is told if that was not all."""
     tokens, reported = session.tokens, response.usage.input_tokens
     read = session.gauge.cut_to(tokens, response.usage)
     if read is None:
-        return replace(session, gauge=session.gauge.corrected(tokens, reported)).widened(reported)
+        return replace(session, gauge=session.gauge.corrected(tokens, reported)).widen(reported)
     if not session.was_told:
         text = (
             f"The model's server has read only about {read:,} of about {tokens:,} tokens: it cuts the "
@@ -145,20 +145,20 @@ def _measured(response: Response, session: Session, executor: Executor) -> Sessi
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)
-    known = compaction.believed(executor.ports)
-    return session.narrowed(read, known) if read > LEAST_SHARE * session.least_tokens else session
+    known = compaction.believed_window(executor.ports)
+    return session.narrow(read, known) if read > LEAST_SHARE * session.least_tokens else session
 
 
 LEAST_SHARE = 1.25  # of what rules and tools take; with less than that no conversation is possible
 
 
-async def _emptied(
+async def _make_room(
     response: Response, session: Session, executor: Executor, wishes: Wishes
 ) -> Session | GiveUp:
     """The session with room in it, after the model's server has said that it is full."""
-    believed = compaction.believed(executor.ports)
-    session = session.narrowed(recover.window_in(response.reason), believed)
-    fitted = await _fitted(session, executor, wishes.facts(), full=True)
+    believed = compaction.believed_window(executor.ports)
+    session = session.narrow(recover.window_in(response.reason), believed)
+    fitted = await _fit_window(session, executor, wishes.facts(), full=True)
     if fitted is None:
         return await _full(response, session, executor, wishes)
     await wishes.keep(fitted)
@@ -181,7 +181,7 @@ async def _complete(session: Session, executor: Executor) -> Response:
     attempt = 0
     while True:
         try:
-            response = await _asked(session, executor)
+            response = await _ask_model(session, executor)
         except ProviderDown as error:
             attempt += 1
             again = recover.retry(attempt, error.wait_s)
@@ -197,7 +197,7 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     """*response* with the calls that it has as text, and with sound ids; the user is told of the former."""
     if response.calls:
         return replace(response, calls=named(response.calls, session.call_ids))
-    has_edited = any(not call.startswith(as_text.PREFIX) for call in _made(executor))
+    has_edited = any(not call.startswith(as_text.PREFIX) for call in _changing_calls(executor))
     before = Written(calls=session.calls, has_edited=has_edited)
     read = as_text.with_calls(response, session.offered_names, before)
     calls = named(read.calls, session.call_ids)
@@ -207,13 +207,11 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     return replace(read, calls=calls)
 
 
-async def _finished(
-    decision: Finish, session: Session, executor: Executor, wishes: Wishes
-) -> Session | Finish:
+async def _finish(decision: Finish, session: Session, executor: Executor, wishes: Wishes) -> Session | Finish:
     """The end, unless the user has said something, or edits have caused problems; told if nothing changed."""
     if said := [*wishes.steered(), *filter(None, [await executor.feedback.at_end()])]:
-        return session.steered(said)
-    vain = session.tried if not (session.done or _made(executor)) else 0
+        return session.steer(said)
+    vain = session.tried if not (session.done or _changing_calls(executor)) else 0
     count = "the call that was" if vain == 1 else f"the {vain} calls that were"
     nothing = f"Nothing was changed in this turn: {count} to do so failed or did not run." if vain else ""
     for remark in filter(None, (decision.remark, nothing)):
@@ -221,13 +219,13 @@ async def _finished(
     return decision
 
 
-def _made(executor: Executor) -> list[str]:
+def _changing_calls(executor: Executor) -> list[str]:
     """The calls of this turn by which documents were changed, or which they were ahead of."""
     is_there = (Status.LANDED, Status.ALREADY)
     return [each.mutation.call for each in executor.outcomes if each.status in is_there]
 
 
-async def _asked(session: Session, executor: Executor) -> Response:
+async def _ask_model(session: Session, executor: Executor) -> Response:
     stream, executor.spoken = thinking.Stream(), ""
     ports = executor.ports
     told = session.told if ports.terms.sees else pictures.without(session.told)
@@ -255,8 +253,8 @@ async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle)
     return await executor.approvals.goes_on(circle.subject, circle.detail)
 
 
-async def _fitted(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:
-    fitted = await compaction.fit(session, executor.ports, facts, full=full)
+async def _fit_window(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:
+    fitted = await compaction.shrink(session, executor.ports, facts, full=full)
     if fitted is None:
         return None
     executor.observe(Compacted(before=fitted.before, after=fitted.after))

@@ -50,12 +50,12 @@ class Done:
     outcomes: tuple[Outcome, ...] = ()
 
 
-async def fitted(result: ToolResult, ports: Ports) -> ToolResult:
+async def fit_result(result: ToolResult, ports: Ports) -> ToolResult:
     """*result* as the model gets it."""
     text = redact.redact(result.text, ports.secrets())
     cut = truncate.head_tail(text, ports.terms.output_chars)
     if cut is not None:
-        text = truncate.shortened(text, cut, await ports.spills.keep(text))
+        text = truncate.shorten(text, cut, await ports.spills.keep(text))
     return result if text == result.text else replace(result, text=text)
 
 
@@ -74,7 +74,7 @@ class Live:
 
     def add(self, text: str) -> None:
         """Something was printed."""
-        told, self._held = redact.settled(self._held + text, self.ports.secrets())
+        told, self._held = redact.settle_tail(self._held + text, self.ports.secrets())
         if told:
             self.tell(told)
 
@@ -155,7 +155,7 @@ def result_of(call: ToolCall, found: str | Seen | Printed | Failure) -> ToolResu
             return ToolResult(call=call.id, text=found)
 
 
-def untried(mutation: Mutation, place: Place | None, failure: Failure) -> Outcome:
+def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -> Outcome:
     """The outcome of a mutation that did not run, of the document at *place* if that is known."""
     if place is not None:
         name = f"{mutation.id}:{place.path}"
@@ -165,7 +165,7 @@ def untried(mutation: Mutation, place: Place | None, failure: Failure) -> Outcom
     return Outcome(mutation=mutation, status=status, failure=failure)
 
 
-def unprotected(error: Exception) -> Failure:
+def unprotected_failure(error: Exception) -> Failure:
     """Why a call did not run of which no checkpoint could be taken."""
     return Failure(
         code=Code.TOOL_FAILED,

@@ -73,13 +73,13 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     if tool is None or (tool.needs and offered is not None and call.name not in offered):
         return Refused(call=call, failure=_unknown_tool(call.name, offered or TOOLS.keys()))
     if offered is not None and call.name not in offered:
-        return Refused(call=call, failure=_not_offered(call.name))
+        return Refused(call=call, failure=_not_offered_failure(call.name))
     arguments = _arguments(call.arguments)
     if isinstance(arguments, Failure):
         return Refused(call=call, failure=arguments)
     action = tool.parse(arguments)
     if isinstance(action, Edits) and action.wrong is None:
-        action = await _meant(action, ports)
+        action = await _resolve_names(action, ports)
     if isinstance(action, Failure):
         return Refused(call=call, failure=action)
     if not is_of(tool.kind, action):
@@ -95,7 +95,7 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     return await _command(ready, action, ports) if isinstance(action, Command) else ready
 
 
-def confirmed(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | None:
+def confirm(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | None:
     """
     A call that was judged and may run, as it runs; None if its paths lead elsewhere by now.
 
@@ -113,18 +113,18 @@ def confirmed(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | N
     if again.request != ready.request and not isinstance(found, Allow):
         return None
     script = verdict.script_of(again.request, found)
-    contained = verdict.contained_of(again.request, script)
+    contained = verdict.containment_of(again.request, script)
     return replace(again, action=replace(again.action, script=script, contained=contained))
 
 
-async def _meant(edits: Edits, ports: Ports) -> Edits:
+async def _resolve_names(edits: Edits, ports: Ports) -> Edits:
     """*edits* with each patch for the file that it means, where its name leaves that open."""
     patches = []
     for patch in edits.patches:
         is_short = file_names.is_short(patch)
         names = file_names.spellings(patch) or (patch.path,) * is_short
         there = {name for name in names if await _is_file(name, ports)} if names else {patch.path}
-        below = await _below(patch.path, ports) if is_short and not there else ()
+        below = await _files_below(patch.path, ports) if is_short and not there else ()
         chosen = file_names.choose_file(patch, there, below)
         if isinstance(chosen, Failure):
             return replace(edits, wrong=chosen)
@@ -143,7 +143,7 @@ async def _is_file(name: str, ports: Ports) -> bool:
     return isinstance(found, Document) or found.code is not Code.NO_SUCH_FILE
 
 
-async def _below(name: str, ports: Ports) -> Sequence[str]:
+async def _files_below(name: str, ports: Ports) -> Sequence[str]:
     """The files of that name in folders of the workspace; none if it is a pattern."""
     if not name or any(character in name for character in "*?[]{}/\\"):
         return ()
@@ -210,7 +210,7 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
     )
 
 
-def _not_offered(name: str) -> Failure:
+def _not_offered_failure(name: str) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         message=f"The tool {name} is not offered in this turn, in which nothing may be changed.",

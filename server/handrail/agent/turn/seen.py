@@ -86,7 +86,7 @@ class Seen:
                 self.known[name] = (place, now)
                 changed.append((place.path, was, now))
         changed.sort()
-        told = [await asyncio.to_thread(_said, *each) for each in changed[:LIMIT_TOLD]]
+        told = [await asyncio.to_thread(_describe_change, *each) for each in changed[:LIMIT_TOLD]]
         if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
             told.append(f"These have changed, too: {', '.join(others)}.")
         return told
@@ -96,7 +96,7 @@ class Seen:
         return to_lf(document.text.content) if isinstance(document, Document) else None
 
 
-def _said(path: str, was: str, now: str) -> str:
+def _describe_change(path: str, was: str, now: str) -> str:
     blocks = edit.opcodes(split_lines(was), split_lines(now))
     first = min(k for _, _, k, _ in blocks) + 1
     last = max(first, *(m for _, _, _, m in blocks))

@@ -55,8 +55,8 @@ class Session:
         gauge: How large the conversation is.
         edited: The open documents that the agent has changed: what each was saved as then, by URI.
         seen: The documents that the model has read, as it knows them.
-        window: How many tokens of it the model's server has shown to read, where `believed` was expected; 0
-            for no less than that.
+        window: How many tokens of it the model's server has shown to read, where `believed_window` was
+            expected; 0 for no less than that.
         asked: What the user wants of this turn.
         system: What the model is told before the conversation.
         was_told: Whether the user has been told in this turn that the server does not read all of it.
@@ -126,7 +126,7 @@ class Session:
         made = (message.calls for message in self.messages if isinstance(message, AssistantMessage))
         return frozenset(call.id for calls in made for call in calls)
 
-    def begun(self, message: UserMessage, tools: tuple[ToolOffer, ...]) -> Session:
+    def begin(self, message: UserMessage, tools: tuple[ToolOffer, ...]) -> Session:
         """The session as a turn begins."""
         return Session(
             id=self.id,
@@ -142,13 +142,13 @@ class Session:
             asked=message,
         )
 
-    def narrowed(self, window: int | None, believed: int) -> Session:
+    def narrow(self, window: int | None, believed: int) -> Session:
         """The session once the model's server may have shown to read only *window* tokens."""
         if window is None or window >= believed:
             return self
         return replace(self, window=window, believed=believed)
 
-    def widened(self, read: int) -> Session:
+    def widen(self, read: int) -> Session:
         """The session once the server has read more than it had shown to read."""
         return replace(self, window=0) if read > 1.1 * self.window > 0 else self
 
@@ -159,7 +159,7 @@ class Session:
         note = compact.withdrawn(self.asked)
         return replace(self, messages=tuple(note if each is self.asked else each for each in self.messages))
 
-    def after(self, response: Response, decision: Decision, tools: tuple[ToolOffer, ...]) -> Session:
+    def add_response(self, response: Response, decision: Decision, tools: tuple[ToolOffer, ...]) -> Session:
         """The session once the model has answered and it is decided what that means."""
         calls = decision.calls if isinstance(decision, RunTools) else ()
         messages: list[Message] = [*self.messages]
@@ -174,12 +174,12 @@ class Session:
             messages=tuple(messages),
             streak=decision.streak if isinstance(decision, Continue | Compact | RunTools) else Streak(),
             offered=() if withheld else tools,
-            text=_said(self.text, response, decision),
-            since="" if calls else _said(self.since, response, decision),
+            text=_answer_text(self.text, response, decision),
+            since="" if calls else _answer_text(self.since, response, decision),
             usage=self.usage.plus(response.usage),
         )
 
-    def steered(self, said: Sequence[Said]) -> Session:
+    def steer(self, said: Sequence[Said]) -> Session:
         """The session once the user has said something during the turn."""
         if not said:
             return self
@@ -205,7 +205,7 @@ class Session:
             todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
         )
 
-    def closed(self, interrupted: ToolMessage | None, spoken: str = "") -> Session:
+    def close(self, interrupted: ToolMessage | None, spoken: str = "") -> Session:
         """
         The session with a well-formed history.
 
@@ -220,7 +220,7 @@ class Session:
         return replace(closed, messages=(*closed.messages, AssistantMessage(text=spoken)), text=spoken)
 
 
-def _said(before: str, response: Response, decision: Decision) -> str:
+def _answer_text(before: str, response: Response, decision: Decision) -> str:
     if isinstance(decision, Finish):
         return decision.answer
     return response.text if response.text.strip() else before

@@ -69,12 +69,12 @@ class Skills:
 
 async def skills(ports: Ports) -> Skills | None:
     """Those that the model may read without a question; None if that takes too long."""
-    finding = asyncio.ensure_future(_found(ports))
+    finding = asyncio.ensure_future(_find_skills(ports))
     done, _ = await asyncio.wait([finding], timeout=LIMIT_S)
     return finding.result() if done else None  # what is late is left alone: it ends by itself
 
 
-async def _found(ports: Ports) -> Skills:
+async def _find_skills(ports: Ports) -> Skills:
     found, unreadable, more = dict[str, Skill](), list[str](), 0
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     held = await _held(ports)
@@ -106,7 +106,7 @@ def _is_allowed(tool: str, place: Place, rights: Rights) -> bool:
 async def _held(ports: Ports) -> dict[str, str]:
     """The texts of skills that the editor holds, by their identities."""
     found = dict[str, str]()
-    for document in await ports.editor.opened():
+    for document in await ports.editor.open_documents():
         if document.uri.endswith(f"/{FILE}"):
             place = ports.workspace.resolve(document.uri)
             if isinstance(place, Place):

@@ -73,13 +73,13 @@ def carry_out(request: Request) -> Reply:
     match request:
         case Replace():
             update = FilePatch(path=request.path, operation=Operation.UPDATE, hunks=request.hunks)
-            return _made((update,), {request.path: request.before})
+            return _make((update,), {request.path: request.before})
         case Patch():
             patches = _read(request)
-            return failed(patches) if isinstance(patches, Failure) else _made(patches, request.files)
+            return failure_reply(patches) if isinstance(patches, Failure) else _make(patches, request.files)
 
 
-def failed(failure: Failure) -> Reply:
+def failure_reply(failure: Failure) -> Reply:
     """The reply to a request of which nothing was done."""
     return Reply(status=Status.FAILED, failure=failure, files={})
 
@@ -120,7 +120,7 @@ class _File:
     files: Mapping[str, bytes | None]
 
 
-def _made(patches: Sequence[FilePatch], files: Mapping[str, bytes]) -> Reply:
+def _make(patches: Sequence[FilePatch], files: Mapping[str, bytes]) -> Reply:
     names = {identity(path): path for path in files}
     seen: set[str] = set()
     changed: dict[str, bytes | None] = {}
@@ -133,13 +133,13 @@ def _made(patches: Sequence[FilePatch], files: Mapping[str, bytes]) -> Reply:
         there = {name for name in (patch.path, *file_names.spellings(patch)) if identity(name) in names}
         each = file_names.choose_file(patch, there, below.get(patch.path, ()))
         if isinstance(each, Failure):
-            return failed(each)
-        named = _named(each, names, seen)
+            return failure_reply(each)
+        named = _with_names(each, names, seen)
         if isinstance(named, Failure):
-            return failed(named)
-        planned = _planned(each, named, files, is_alone=is_alone)
+            return failure_reply(named)
+        planned = _plan(each, named, files, is_alone=is_alone)
         if isinstance(planned, Failure):
-            return failed(planned)
+            return failure_reply(planned)
         made += planned.made
         changed |= planned.files
     if not changed:
@@ -160,7 +160,7 @@ def identity(path: str) -> str:
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
-def _named(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> FilePatch | Failure:
+def _with_names(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> FilePatch | Failure:
     """*each* with its paths as the request spells them; a file may be named once, and inside only."""
     spelled = []
     for path in (each.path, *([each.move_to] if each.move_to else [])):
@@ -184,7 +184,7 @@ def _named(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> FilePat
     return replace(each, path=spelled[0], move_to=spelled[1] if each.move_to else None)
 
 
-def _planned(
+def _plan(
     patch: FilePatch, named: FilePatch, files: Mapping[str, bytes], *, is_alone: bool
 ) -> _File | Failure:
     """What *patch* comes to, its paths spelled as in *named*; or the first reason why it cannot be made."""

@@ -62,7 +62,7 @@ def _reply(name: Scalar, request: Request, done: Reply) -> dict[str, object]:
         "id": name,
         "status": done.status.value,
         "code": done.failure.code.value if done.failure is not None else None,
-        "message": _told(done.failure) if done.failure is not None else " ".join(done.notes) or None,
+        "message": _report(done.failure) if done.failure is not None else " ".join(done.notes) or None,
         "tier": done.tier.value if done.tier is not None else None,
     }
     files = {
@@ -75,7 +75,7 @@ def _reply(name: Scalar, request: Request, done: Reply) -> dict[str, object]:
     return fields
 
 
-def _told(failure: Failure) -> str:
+def _report(failure: Failure) -> str:
     return "\n".join((failure.message, *(f"{n}. {step}" for n, step in enumerate(failure.steps, 1))))
 
 

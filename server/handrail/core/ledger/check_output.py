@@ -60,16 +60,16 @@ def read_lines(output: str, names: Sequence[str] = (), source: str = "") -> tupl
 
     Cost: that of the output's size.
     """
-    return _bounded(_lines(output, names, source))
+    return _limit(_lines(output, names, source))
 
 
 def read_sarif(output: str, source: str = "") -> tuple[Reported, ...] | str:
     """The problems in a SARIF log; as `read_lines`. *source* is used where the log names no program."""
     log = _log(output)
-    return "has not printed SARIF" if log is None else _bounded(_results(log, source))
+    return "has not printed SARIF" if log is None else _limit(_results(log, source))
 
 
-def _bounded(found: Iterator[Reported]) -> tuple[Reported, ...] | str:
+def _limit(found: Iterator[Reported]) -> tuple[Reported, ...] | str:
     some = tuple(islice(found, LIMIT_PROBLEMS + 1))
     return some if len(some) <= LIMIT_PROBLEMS else f"has reported more than {LIMIT_PROBLEMS:,} problems"
 
@@ -91,12 +91,12 @@ def _lines(output: str, names: Sequence[str], source: str) -> Iterator[Reported]
         if match is None:
             continue
         line = max(0, int((match["line"] or match["row"])[:9]) - 1)
-        severity, message = _said(match["said"])
+        severity, message = _split_severity(match["said"])
         problem = Problem(line=line, message=message, severity=severity, source=source)
         yield Reported(path=name or match["path"], problem=problem)
 
 
-def _said(text: str) -> tuple[Severity, str]:
+def _split_severity(text: str) -> tuple[Severity, str]:
     """How bad a problem is, and what is said of it."""
     word = WORD.match(text)
     rest = text[word.end() :] if word else text

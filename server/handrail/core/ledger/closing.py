@@ -34,13 +34,13 @@ def is_rewritten(known: OpenFailure, outcome: Outcome) -> bool:
     return mine.identity == other.identity and other.hunk is None and mine.order < other.order
 
 
-def after_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
+def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
     """*known* once *outcome*, of the same document, has landed; None if it is closed by that."""
     if known.mutation.order >= outcome.mutation.order:
-        return known if outcome.text is None else moved_to(known, outcome.text)
+        return known if outcome.text is None else move_to(known, outcome.text)
     if is_rewritten(known, outcome):
         return None
-    seen = known if outcome.text is None else seen_at(known, outcome.text)
+    seen = known if outcome.text is None else place_in(known, outcome.text)
     made = outcome.mutation.hunk
     if seen is None or made is None:
         return None
@@ -76,15 +76,15 @@ def _brings(known: OpenFailure, outcome: Outcome) -> bool:
     return presence.is_distinct(hunk) and presence.brings(made, hunk)
 
 
-def seen_at(known: OpenFailure, now: Text | None) -> OpenFailure | None:
+def place_in(known: OpenFailure, now: Text | None) -> OpenFailure | None:
     """*known* with its places in *now*; None if its text has come to its place."""
     if now is None:
         gone = replace(known, seen=None, failure=replace(known.failure, near=()))
-        return replace(gone, last=_last(known))
+        return replace(gone, last=_last_place(known))
     if known.seen is not None and known.seen.content == now.content:
         return known
-    known = _found_again(known, now)
-    hunk, moved = known.mutation.hunk, moved_to(known, now)
+    known = _find_again(known, now)
+    hunk, moved = known.mutation.hunk, move_to(known, now)
     if hunk is None or not presence.is_distinct(hunk):
         return moved
     if hunk.replace_all:
@@ -120,25 +120,25 @@ def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
     return presence.count(moved.seen, hunk) > presence.count(known.seen, hunk)
 
 
-def moved_to(known: OpenFailure, now: Text) -> OpenFailure:
+def move_to(known: OpenFailure, now: Text) -> OpenFailure:
     """*known* with its places where they lie in *now*; without any if it was seen in no text."""
-    known = _found_again(known, now)
-    near = () if known.seen is None else _carried(known.seen, known.failure.near, now)
-    last = _last(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
+    known = _find_again(known, now)
+    near = () if known.seen is None else _carry(known.seen, known.failure.near, now)
+    last = _last_place(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
     return replace(known, seen=now, failure=replace(known.failure, near=near), last=last)
 
 
-def _found_again(known: OpenFailure, now: Text) -> OpenFailure:
+def _find_again(known: OpenFailure, now: Text) -> OpenFailure:
     """*known* as it was before its places were removed, if *now* has them; else as it is."""
     if known.last is None:
         return known
     text, near = known.last
-    if _is_lost(near, _carried(text, near, now), now):
+    if _is_lost(near, _carry(text, near, now), now):
         return known
     return replace(known, seen=text, failure=replace(known.failure, near=near), last=None)
 
 
-def _last(known: OpenFailure) -> tuple[Text, tuple[Candidate, ...]] | None:
+def _last_place(known: OpenFailure) -> tuple[Text, tuple[Candidate, ...]] | None:
     if known.last is not None or known.seen is None:
         return known.last
     return known.seen, known.failure.near
@@ -152,7 +152,7 @@ def _is_lost(before: tuple[Candidate, ...], after: tuple[Candidate, ...], now: T
     )
 
 
-def _carried(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidate, ...]:
+def _carry(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidate, ...]:
     """The places *near* of *text*, where they lie in *now*."""
     # An editor may hold LF for a file that has CRLF, which changes every line and moves none.
     old, new = (text, now) if text.eol == now.eol else (Text(to_lf(text.content)), Text(to_lf(now.content)))

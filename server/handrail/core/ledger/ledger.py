@@ -21,7 +21,7 @@ from handrail.core.documents.edit import carry
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure, Span
 from handrail.core.ledger import retry
-from handrail.core.ledger.closing import after_landing, is_rewritten, is_same_edit, moved_to, seen_at
+from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, place_in
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 
 FIXES = 20  # quick fixes that are remembered; each holds a document's text
@@ -62,7 +62,7 @@ class Ledger:
         """The open failure of that id."""
         return next((known for known in self.open if known.id == failure), None)
 
-    def without(self, failures: Collection[str]) -> Ledger:
+    def drop(self, failures: Collection[str]) -> Ledger:
         """The same ledger, these failures closed for good."""
         return Ledger(
             open=tuple(known for known in self.open if known.id not in failures),
@@ -74,7 +74,7 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
     """Enter one outcome."""
     match outcome.status:
         case Status.FAILED:
-            return _entered(ledger, outcome)
+            return _enter(ledger, outcome)
         case Status.DENIED:
             return ledger
         case Status.LANDED | Status.ALREADY:
@@ -82,30 +82,30 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
             for known in ledger.open:
                 if known.mutation.identity != outcome.mutation.identity:
                     kept.append(known)
-                elif (left := after_landing(known, outcome)) is not None:
+                elif (left := close_by_landing(known, outcome)) is not None:
                     kept.append(left)
             fixes = [fix for fix in ledger.fixes if not is_rewritten(fix.failure, outcome)]
             return Ledger(open=tuple(kept), fixes=tuple(fixes))
 
 
-def recorded(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
+def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
     """Enter the outcomes of calls of one step of a turn, and close what these are the retry of."""
-    guessed = retry.guessed(ledger.open, outcomes)
+    guessed = retry.guess_retried(ledger.open, outcomes)
     # Failures first: their places are those of the text before, and move along with what landed.
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
         before, ledger = ledger.open, record(ledger, outcome)
         spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
         if good := retry.made_good(ledger.open, outcome, spent, guessed):
-            ledger = ledger.without(good)
-    passed = tuple(retry.passed(known, outcomes) for known in ledger.open)
+            ledger = ledger.drop(good)
+    passed = tuple(retry.pass_over(known, outcomes) for known in ledger.open)
     return ledger if passed == ledger.open else replace(ledger, open=passed)
 
 
-def replaced(ledger: Ledger, outcome: Outcome) -> Ledger:
+def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:
     """Enter an outcome in the place of an earlier one with the same mutation, which was told too soon."""
     mutation = outcome.mutation
     if outcome.status is Status.FAILED:
-        return record(ledger.without((mutation.id,)), outcome)
+        return record(ledger.drop((mutation.id,)), outcome)
     # A repeat is counted with the first attempt, whose order is then that of the repeat.
     same = (
         known.id
@@ -117,10 +117,10 @@ def replaced(ledger: Ledger, outcome: Outcome) -> Ledger:
             and is_same_edit(known.mutation.hunk, mutation.hunk)
         )
     )
-    return recorded(ledger.without(tuple(same)), [outcome])
+    return record_outcomes(ledger.drop(tuple(same)), [outcome])
 
 
-def fixed(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
+def record_fix(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
     """
     Remember a quick fix, beside `record`, so that its failure is open again once it is undone.
 
@@ -146,7 +146,7 @@ def first_line(outcomes: Sequence[Outcome]) -> int:
     return next((each.line for each in (*landed, *own) if each.line is not None), 0)
 
 
-def missed(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
+def count_misses(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
     """
     How many calls in a row have failed to edit a document, of those that one call has touched.
 
@@ -182,7 +182,7 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
     for known in ledger.open:
         if known.mutation.identity != identity:
             kept.append(known)
-        elif (left := seen_at(known, now)) is not None:
+        elif (left := place_in(known, now)) is not None:
             kept.append(left)
     found = Ledger(open=tuple(kept))
     for fix in ledger.fixes:
@@ -193,13 +193,13 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
     return found
 
 
-def closed(before: Ledger, after: Ledger) -> list[str]:
+def closed_ids(before: Ledger, after: Ledger) -> list[str]:
     """The ids of the failures that were open *before* and are not any more, and of their repeats."""
     gone = [known for known in before.open if after.find(known.id) is None]
     return [name for known in gone for name in (known.id, *known.repeats)]
 
 
-def _entered(ledger: Ledger, outcome: Outcome) -> Ledger:
+def _enter(ledger: Ledger, outcome: Outcome) -> Ledger:
     assert outcome.failure is not None
     fresh = _fresh(outcome, outcome.failure)
     known = next((other for other in ledger.open if _repeats(fresh, other)), None)
@@ -282,7 +282,7 @@ def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
     was = fix.failure.seen
     is_undone = there == fix.without or (was is not None and was.content == now.content)
     if is_undone and not is_open:
-        return replace(found, open=(*found.open, moved_to(fix.failure, now)))
+        return replace(found, open=(*found.open, move_to(fix.failure, now)))
     hunk = fix.failure.mutation.hunk
     is_one_of_many = hunk is not None and hunk.replace_all
     if is_open and there == fix.made and not is_undone and not is_one_of_many:

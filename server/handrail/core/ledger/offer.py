@@ -55,7 +55,7 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
         return ()
     found = []
     for index, near in enumerate(known.failure.near):
-        planned = planned_at(known, index)
+        planned = plan_at(known, index)
         if isinstance(planned, PlannedHunk):
             shown = diff.unified_diff(known.mutation.path, text, planned.edits)
             is_sure = near.score == EXACT and plan.plan_hunk(text, hunk) == planned
@@ -65,7 +65,7 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
     return tuple(found)
 
 
-def shown(known: OpenFailure, candidate: int | None = None) -> str:
+def show_fixes(known: OpenFailure, candidate: int | None = None) -> str:
     """The quick fixes of a failure, or one of them, to be read before one is made; empty if there is none."""
     chosen = [each for each in offers(known) if candidate in (None, each.candidate)]
     parts = []
@@ -76,7 +76,7 @@ def shown(known: OpenFailure, candidate: int | None = None) -> str:
     return "\n".join(parts)
 
 
-def planned_at(known: OpenFailure, candidate: int) -> PlannedHunk | Failure:
+def plan_at(known: OpenFailure, candidate: int) -> PlannedHunk | Failure:
     """What the failed hunk comes to at the place with the index *candidate*, in the text last seen."""
     hunk, text, place = known.mutation.hunk, known.seen, known.failure.near[candidate].span
     if hunk is None or text is None or place.start == place.end:
@@ -102,7 +102,7 @@ def _in_short(shown: str) -> str:
     old, new = ([row[1:] for row in body if row.startswith(sign)] for sign in "-+")
     if not old and not new:
         return "nothing changes there"
-    gone, comes = _first(old), _first(new)
+    gone, comes = _first_row(old), _first_row(new)
     gone, comes = (_cut(row, _lead(gone, comes)) for row in (gone, comes))
     if not new:
         return f"− {gone}{_more(old)}"
@@ -112,7 +112,7 @@ def _in_short(shown: str) -> str:
     return f"{gone} → {comes}{both}"
 
 
-def _first(rows: list[str]) -> str:
+def _first_row(rows: list[str]) -> str:
     return next((row.strip() for row in rows if row.strip()), "")
 
 

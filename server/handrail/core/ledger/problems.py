@@ -68,14 +68,14 @@ class Found:
     problems: tuple[Problem, ...]
 
 
-def caused(
+def caused_problems(
     before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
 ) -> tuple[Problem, ...]:
-    """The errors and warnings that an edit has caused, nearest to what it changed first; see `ranked`."""
-    return tuple(problem for _, problem in ranked(before, base, after, now))
+    """The errors and warnings that an edit has caused, nearest to what it changed first; see `rank`."""
+    return tuple(problem for _, problem in rank(before, base, after, now))
 
 
-def ranked(
+def rank(
     before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
 ) -> tuple[tuple[int, Problem], ...]:
     """
@@ -103,7 +103,7 @@ def _without_old(
 ) -> list[Problem]:
     places = defaultdict[tuple[str, str, str], list[tuple[int, int]]](list)
     for each in before:
-        places[each.kind].append(_now_at(each.line, blocks))
+        places[each.kind].append(_lines_after(each.line, blocks))
     for kind in places:
         places[kind].sort(key=lambda span: (span[1], span[0]))
     new = []
@@ -117,7 +117,7 @@ def _without_old(
     return new
 
 
-def _now_at(line: int, blocks: Sequence[edit.Block]) -> tuple[int, int]:
+def _lines_after(line: int, blocks: Sequence[edit.Block]) -> tuple[int, int]:
     """The first and last line, of the text after an edit, that a line before it may be."""
     shift = 0
     for i, j, k, m in blocks:
@@ -137,7 +137,7 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 # ---- What the model reads -----------------------------------------------------------------------------
 
 
-def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> str:
+def report_new(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> str:
     """
     What the model is told after an edit; empty if there is nothing to say.
 
@@ -157,7 +157,7 @@ def told(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(texts)
 
 
-def listed(found: Sequence[Found], unknown: Sequence[str] = ()) -> str:
+def report_all(found: Sequence[Found], unknown: Sequence[str] = ()) -> str:
     """All problems that are known, as the model asks for them."""
     rows = [row(each.path, problem) for each in found for problem in each.problems]
     texts = rows[:LIMIT_LISTED]

@@ -46,7 +46,7 @@ def made_good(
         known: Those that are open.
         outcome: If it has not landed, and did not stand there already, it is no retry.
         spent: The orders of the steps of which it has made good a failure by other rules.
-        guessed: See `guessed`.
+        guessed: See `guess_retried`.
     """
     if outcome.status not in (Status.LANDED, Status.ALREADY):
         return []
@@ -60,7 +60,7 @@ def made_good(
     return list({each.mutation.order: each.id for each in chosen}.values())  # the most alike of each step
 
 
-def guessed(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozenset[str]:
+def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozenset[str]:
     """
     The failures that nothing but their tool connects with the calls of a step, by their ids.
 
@@ -80,7 +80,7 @@ def guessed(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozen
     )
 
 
-def passed(known: OpenFailure, outcomes: Sequence[Outcome]) -> OpenFailure:
+def pass_over(known: OpenFailure, outcomes: Sequence[Outcome]) -> OpenFailure:
     """*known* once *outcomes* were entered, none of which is its retry: later calls are none either."""
     landed = (each.mutation.tool for each in outcomes if each.status is Status.LANDED and _waits(known, each))
     if _has_no_document(known) and known.mutation.tool in landed:

@@ -53,11 +53,11 @@ class Segments:
         """Whose the changes of this segment are; None if another command runs, or nothing does."""
         return self.running[-1] if self.running and not self.others else None
 
-    def started(self, runner: Runner) -> Segments:
+    def start(self, runner: Runner) -> Segments:
         """From a new snapshot on, *runner* runs as well."""
         return replace(self, running=(*self.running, runner), touched=frozenset())
 
-    def ended(self, command: str) -> Segments:
+    def end(self, command: str) -> Segments:
         """The background command of that id has ended, at a new snapshot if the segment was its own."""
         left = tuple(each for each in self.running if each.id != command)
         was_owner = self.owner is not None and self.owner.id == command
@@ -67,7 +67,7 @@ class Segments:
         """Another command has begun, at a new snapshot."""
         return replace(self, others=self.others + 1, touched=frozenset())
 
-    def other_ended(self) -> Segments:
+    def end_other(self) -> Segments:
         """Another command has ended, at a new snapshot if it was the last one."""
         return replace(self, others=max(self.others - 1, 0), touched=frozenset())
 
@@ -75,7 +75,7 @@ class Segments:
         """Edits are about to change these documents."""
         return replace(self, touched=self.touched | frozenset(uris)) if self.running else self
 
-    def kept_under(self, command: str, number: int) -> Segments:
+    def keep_under(self, command: str, number: int) -> Segments:
         """The present segment of a background command is kept under that step."""
         running = (replace(each, number=number) if each.id == command else each for each in self.running)
         return replace(self, running=tuple(running))

@@ -19,7 +19,7 @@ Lines = Sequence[int | None]  # for each row of a hunk the line of the document 
 LIMIT_ROWS = 400  # a block of more rows is compared as a whole or not at all
 
 
-def filled(rows: Sequence[str]) -> list[int]:
+def filled_rows(rows: Sequence[str]) -> list[int]:
     """The numbers of the rows that are not blank."""
     return [at for at, row in enumerate(rows) if row.strip()]
 
@@ -47,7 +47,7 @@ def around_blanks(old: Sequence[str], lines: Sequence[int], blank: Sequence[bool
         blank: For each line of the document whether it is blank.
     """
     paired: list[int | None] = [None] * len(old)
-    known = filled(old)
+    known = filled_rows(old)
     for at, line in zip(known, lines, strict=True):
         paired[at] = line
     for at in range(known[0] - 1, -1, -1):

@@ -29,7 +29,7 @@ TEX = re.compile(
 TABS_NOTE = "A literal \\t at the start of new rows was written as a tab."
 
 
-def resolved(hunk: Hunk) -> Hunk | None:
+def resolve_escapes(hunk: Hunk) -> Hunk | None:
     """
     *hunk* as it was meant, if its search text has literal escapes in the place of characters.
 
@@ -51,14 +51,14 @@ def resolved(hunk: Hunk) -> Hunk | None:
         return None
     else:
         meant = escapes
-    old = _unescaped(hunk.old, meant)
-    new = _unescaped(hunk.new, meant if new_meant is None else new_meant)
+    old = _unescape(hunk.old, meant)
+    new = _unescape(hunk.new, meant if new_meant is None else new_meant)
     if (old, new) == (hunk.old, hunk.new) or not old.strip():
         return None
     return replace(hunk, old=old, new=new, notes=(*hunk.notes, "Literal escapes were resolved."))
 
 
-def _unescaped(text: str, meant: set[str]) -> str:
+def _unescape(text: str, meant: set[str]) -> str:
     return ESCAPE.sub(lambda found: MEANT[found[1]] if found[1] in meant else found[0], text)
 
 

@@ -18,7 +18,7 @@ from handrail.core.documents.index import BLANKS, squeeze
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching import gaps, spacing
-from handrail.core.matching.indent import leading
+from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk
 
@@ -76,7 +76,7 @@ def _on_line(text: Text, hunk: Hunk, line: int, pattern: re.Pattern[str]) -> Ite
         if not _is_same(text, line, hunk.old.join(around)) or _is_cut(part, around):
             yield None
             continue
-        new = _spaced(hunk, part, around)
+        new = _space(hunk, part, around)
         at = text.starts[line]
         yield Match(
             span=Span(start=at + start, end=at + end),
@@ -89,7 +89,7 @@ def _on_line(text: Text, hunk: Hunk, line: int, pattern: re.Pattern[str]) -> Ite
 def _is_same(text: Text, line: int, twin: str) -> bool:
     """Whether the row at *line* says the same as its *twin*, which differs from it in spacing."""
     row = text.rows[line]
-    if leading(twin) != leading(row) or spacing.folded(twin) != spacing.folded(row):
+    if leading_blanks(twin) != leading_blanks(row) or spacing.fold(twin) != spacing.fold(row):
         return False
     return not spacing.is_in_string(text, line, [twin])
 
@@ -102,16 +102,16 @@ def _is_cut(part: str, around: tuple[str, str]) -> bool:
     return bool(begins or ends)
 
 
-def _spaced(hunk: Hunk, there: str, around: tuple[str, str]) -> str:
+def _space(hunk: Hunk, there: str, around: tuple[str, str]) -> str:
     """The new text of *hunk* with the spacing that the document has *there* in what stays."""
     if "\n" in hunk.new or not hunk.new.strip():
         return hunk.new
     old, new, document = map(_tokens, (hunk.old, hunk.new, there))
-    settled = gaps.settled(old, new, document.gaps)
+    settled = gaps.settle_gaps(old, new, document.gaps)
     if settled is None:
         return hunk.new
     made = "".join(settled.rows)
-    is_same = spacing.folded(made.join(around)) == spacing.folded(hunk.new.join(around))
+    is_same = spacing.fold(made.join(around)) == spacing.fold(hunk.new.join(around))
     return made if is_same else hunk.new
 
 

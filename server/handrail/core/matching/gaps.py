@@ -51,7 +51,7 @@ class Spaced:
         return found
 
 
-def settled(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
+def settle_gaps(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
     """
     The new rows of a hunk with the blank lines that belong between them.
 
@@ -68,7 +68,7 @@ def settled(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
     for i, j, k, m in [*blocks, (len(old.filled) + 1,) * 2 + (len(new.filled) + 1,) * 2]:
         for number in range(at, k):  # the gaps above rows that stay, and the last one
             here = line + number - at
-            gaps.setdefault(number, _decided(old.gaps[here], new.gaps[number], document[here]))
+            gaps.setdefault(number, _decide(old.gaps[here], new.gaps[number], document[here]))
         if i > len(old.filled):
             break
         found = _around(old, new, document, (i, j, k, m))
@@ -79,7 +79,7 @@ def settled(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
     return Spaced(filled=new.filled, gaps=tuple(gaps[number] for number in range(len(new.gaps))))
 
 
-def _decided(old: Gap, new: Gap, document: Gap) -> Gap:
+def _decide(old: Gap, new: Gap, document: Gap) -> Gap:
     """A gap of the new rows: the document's, unless the hunk changes it."""
     return document if len(old) == len(new) else _as_new(new, document)
 
@@ -93,19 +93,19 @@ def _around(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> 
     """The gaps around and between rows that change, by their number in the new rows."""
     i, j, k, m = block
     if k == m:
-        gap = _left(old, new, document, block)
+        gap = _closed_gap(old, new, document, block)
         return None if gap is None else {k: gap}
     if i == j:
-        return _beside(old.gaps[i], new, document[i], (k, m))
+        return _side_gaps(old.gaps[i], new, document[i], (k, m))
     found = {number: new.gaps[number] for number in range(k + 1, m)}
     if j - i == m - k:
-        found = {n: _decided(old.gaps[i + n - k], new.gaps[n], document[i + n - k]) for n in found}
-    found[k] = _decided(old.gaps[i], new.gaps[k], document[i])
-    found[m] = _decided(old.gaps[j], new.gaps[m], document[j])
+        found = {n: _decide(old.gaps[i + n - k], new.gaps[n], document[i + n - k]) for n in found}
+    found[k] = _decide(old.gaps[i], new.gaps[k], document[i])
+    found[m] = _decide(old.gaps[j], new.gaps[m], document[j])
     return found
 
 
-def _left(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Gap | None:
+def _closed_gap(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Gap | None:
     """The gap that is left where rows are removed, between which there were two."""
     i, j, k, _ = block
     ours, theirs = (*old.gaps[i], *old.gaps[j]), (*document[i], *document[j])
@@ -115,7 +115,7 @@ def _left(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Ga
     return None if document[i] and document[j] else theirs
 
 
-def _beside(old: Gap, new: Spaced, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
+def _side_gaps(old: Gap, new: Spaced, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
     """The gaps on both sides of rows that are put in where there was one, and those between them."""
     first, last = rows
     found = {number: new.gaps[number] for number in range(first, last + 1)}

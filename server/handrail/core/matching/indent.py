@@ -1,5 +1,5 @@
 """
-Fit replacement lines to the indentation that a document uses.
+Reindent replacement lines to the indentation that a document uses.
 
 The pairs (indentation in the patch, indentation in the document) of the lines that matched say how one
 turns into the other. A depth that no pair shows is counted from the nearest pair, and the steps are
@@ -24,14 +24,14 @@ TAB = 4  # how wide a tab counts where blanks and tabs are mixed; only differenc
 STEPS = (2, 4)  # what models indent by; other differences are alignment, or several steps at once
 
 
-def leading(row: str) -> str:
+def leading_blanks(row: str) -> str:
     """The blanks at the start of *row*: spaces, tabs, no-break and ideographic spaces."""
     return row[: len(row) - len(row.lstrip(INDENT))]
 
 
 def unit(rows: Iterable[str]) -> str:
     """The text of one step in *rows*: by how much a row is most often deeper than the one above; else 4."""
-    indents = [leading(row) for row in rows if row.strip()]
+    indents = [leading_blanks(row) for row in rows if row.strip()]
     tabs = sum(indent.startswith("\t") for indent in indents)
     if tabs * 2 > sum(bool(indent) for indent in indents):
         return "\t"
@@ -41,7 +41,7 @@ def unit(rows: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Reindent:
     """
     How indentation of a patch becomes indentation of a document.
 
@@ -74,19 +74,19 @@ class Fit:
     def indent(self, indent: str) -> str | Failure:
         """What stands in the document for *indent* of the patch."""
         if indent in self.torn:
-            return _refused("one depth of the patch stands at two depths of the document")
+            return _refuse("one depth of the patch stands at two depths of the document")
         if indent in self.pairs:
             return self.pairs[indent]
         if self.is_identity:
             return indent
         scale = self._scale()
         if scale is None:
-            return _refused("what a step of it is in the document cannot be told")
+            return _refuse("what a step of it is in the document cannot be told")
         nearest = min(self.pairs, key=lambda known: abs(width(known) - width(indent)))
         columns = (width(indent) - width(nearest)) * scale
         if columns.denominator > 1 or (scale != 1 and columns % width(self.document_step)):
-            return _refused(f"a depth of {width(indent)} columns is not a whole number of steps")
-        return self._moved(self.pairs[nearest], int(columns))
+            return _refuse(f"a depth of {width(indent)} columns is not a whole number of steps")
+        return self._move(self.pairs[nearest], int(columns))
 
     def _scale(self) -> Fraction | None:
         """Columns of the document for one column of the patch; None if nothing tells."""
@@ -103,19 +103,21 @@ class Fit:
         scale = Fraction(wanted, step) if step in STEPS else None
         return scale if step < wanted or (ours and scale == Fraction(theirs, ours)) else None
 
-    def _moved(self, base: str, columns: int) -> str | Failure:
+    def _move(self, base: str, columns: int) -> str | Failure:
         if columns >= 0 and self.document_step != "\t":
             return base + " " * columns
         if columns >= 0:
             aligned = columns % TAB == 0
-            return base + "\t" * (columns // TAB) if aligned else _refused("a tab is wider than its depth")
+            return base + "\t" * (columns // TAB) if aligned else _refuse("a tab is wider than its depth")
         while columns < 0 and base:
             columns += width(base[-1])
             base = base[:-1]
-        return _refused("it lies left of anything the document has there") if columns else base
+        return _refuse("it lies left of anything the document has there") if columns else base
 
 
-def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], step: Callable[[], str]) -> Fit:
+def learn_indent(
+    matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], step: Callable[[], str]
+) -> Reindent:
     """
     Learn from matched rows how indentation is to be carried over.
 
@@ -127,10 +129,10 @@ def fit(matched: Sequence[tuple[str, str]], patch_rows: Sequence[str], step: Cal
     found: dict[str, set[str]] = {}
     for ours, theirs in matched:
         if ours.strip():
-            found.setdefault(leading(ours), set()).add(leading(theirs))
-    indents = [leading(row) for row in patch_rows if row.strip()]
+            found.setdefault(leading_blanks(ours), set()).add(leading_blanks(theirs))
+    indents = [leading_blanks(row) for row in patch_rows if row.strip()]
     least = min(map(width, indents), default=0)
-    return Fit(
+    return Reindent(
         pairs={indent: min(theirs) for indent, theirs in found.items() if len(theirs) == 1},
         torn=frozenset(indent for indent, theirs in found.items() if len(theirs) > 1),
         patch_step=gcd(*(width(indent) - least for indent in indents)),
@@ -149,14 +151,14 @@ def is_at_depth(matched: Sequence[tuple[str, str]], new: Sequence[str]) -> bool:
     """
     matched = [(row, twin) for row, twin in matched if row.strip() and twin.strip()]
     new = [row for row in new if row.strip()]
-    if not new or all(leading(row) == leading(twin) for row, twin in matched):
+    if not new or all(leading_blanks(row) == leading_blanks(twin) for row, twin in matched):
         return False
     ours, theirs = [row for row, _ in matched], [twin for _, twin in matched]
-    kept = {row: leading(twin) for row, twin in matched}
-    if any(kept.get(row, leading(row)) != leading(row) for row in new):
+    kept = {row: leading_blanks(twin) for row, twin in matched}
+    if any(kept.get(row, leading_blanks(row)) != leading_blanks(row) for row in new):
         return False  # a row of the patch that stays is indented as the patch is
     base, step = _shape(new)
-    if leading(new[0]) != base or base != _shape(theirs)[0]:
+    if leading_blanks(new[0]) != base or base != _shape(theirs)[0]:
         return False
     if base != _shape(ours)[0]:
         return True
@@ -165,8 +167,10 @@ def is_at_depth(matched: Sequence[tuple[str, str]], new: Sequence[str]) -> bool:
 
 def _shape(rows: Sequence[str]) -> tuple[str, int]:
     """The least indentation of *rows*, and by how many columns the next one is deeper; 0 if there is none."""
-    base = min(map(leading, rows), key=width)
-    return base, min((width(leading(row)) - width(base) for row in rows if leading(row) != base), default=0)
+    base = min(map(leading_blanks, rows), key=width)
+    return base, min(
+        (width(leading_blanks(row)) - width(base) for row in rows if leading_blanks(row) != base), default=0
+    )
 
 
 def _document_step(indents: set[str], around: Callable[[], str]) -> str:
@@ -182,7 +186,7 @@ def width(indent: str) -> int:
     return sum(TAB if character == "\t" else 1 for character in indent)
 
 
-def _refused(why: str) -> Failure:
+def _refuse(why: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=f"The indentation of the new lines cannot be carried over: {why}. Nothing was changed.",

@@ -31,7 +31,7 @@ from handrail.core.matching import (
 )
 from handrail.core.matching.result import Match
 from handrail.core.matching.strings import LIMIT_PLACES
-from handrail.core.matching.tie_break import ANYWHERE, Bounds, chosen
+from handrail.core.matching.tie_break import ANYWHERE, Bounds, choose
 from handrail.core.patches.hunk import Hunk, rows_of
 
 
@@ -52,40 +52,42 @@ def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ..
     rows, and a scored look at a dozen windows.
     Origin: roo-comparison 2a-2d; performance.md A.
     """
-    found = _located(text, hunk, bounds)
+    found = _locate_anywhere(text, hunk, bounds)
     if isinstance(found, Failure) or len(found) != 1:
         return found
-    missed = scope.missed(text, hunk, found[0].span)
+    missed = scope.missed_header(text, hunk, found[0].span)
     return refusal.outside_scope(text, found[0].span, missed) if missed is not None else found
 
 
-def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
+def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
     """As `locate`, wherever the scope is."""
     found = matches(text, hunk) or _put_right(text, hunk)
     if found:
         best = _choose(text, found, bounds)
-        return best if isinstance(best, Failure) else tuple(row_match.settled(text, each) for each in best)
+        return (
+            best if isinstance(best, Failure) else tuple(row_match.settle_rows(text, each) for each in best)
+        )
     wanted = rows_of(hunk)[0]
     windows = similar.windows(text, wanted)
-    if not hunk.replace_all and (match := similar.anchored(text, hunk, windows)):
+    if not hunk.replace_all and (match := similar.match_anchors(text, hunk, windows)):
         return (match,) if isinstance(match, Match) else match
     return refusal.no_match(text, wanted, similar.candidates(text, windows))
 
 
 def _put_right(text: Text, hunk: Hunk) -> list[Match]:
     """The matches of *hunk* once what a model often writes wrongly in it is put right."""
-    for name, meant in (("escapes", escapes.resolved), ("entities", escapes.without_entities)):
+    for name, meant in (("escapes", escapes.resolve_escapes), ("entities", escapes.without_entities)):
         right = meant(hunk)
         if right is not None and (found := matches(text, right)):
             return [replace(each, tier=Tier.NORMALISED, strategy=name) for each in found]
-    if found := _respaced(text, hunk):
+    if found := _match_spacing(text, hunk):
         return found
     return [
         replace(each, tier=Tier.NORMALISED, strategy="row-numbers") for each in numbers.matches(text, hunk)
     ]
 
 
-def _respaced(text: Text, hunk: Hunk) -> list[Match]:
+def _match_spacing(text: Text, hunk: Hunk) -> list[Match]:
     """The matches of *hunk* as whole rows, and as parts of other rows, that differ from it in spacing."""
     rows = spacing.matches(text, hunk)
     known = {line for match in rows for line in match.lines}
@@ -97,10 +99,12 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     """All safe or normalised matches of the strictest strategy that has any; escapes stand for themselves."""
     spans = [] if hunk.whole_lines else strings.exact(text, hunk)
     if spans is None:
-        return [match for match in row_match.whole(text, hunk) if match.tier is Tier.SAFE]
+        return [match for match in row_match.match_rows(text, hunk) if match.tier is Tier.SAFE]
     if spans:
         return _strings(text, hunk, spans)
-    return row_match.whole(text, hunk) or _spelled(text, hunk) or row_match.around_blanks(text, hunk)
+    return (
+        row_match.match_rows(text, hunk) or _match_spelling(text, hunk) or row_match.around_blanks(text, hunk)
+    )
 
 
 def _strings(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[Match]:
@@ -117,20 +121,20 @@ def _strings(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[Match]:
     return [Match(span=place, tier=tier, strategy=name, hunk=each) for each, place in placed]
 
 
-def _spelled(text: Text, hunk: Hunk) -> list[Match]:
-    spans = [] if hunk.whole_lines else strings.spelled(text, hunk.old)
+def _match_spelling(text: Text, hunk: Hunk) -> list[Match]:
+    spans = [] if hunk.whole_lines else strings.find_respelled(text, hunk.old)
     return [Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk) for span in spans]
 
 
 def _choose(text: Text, found: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
-    hunk = row_match.settled(text, found[0]).hunk
+    hunk = row_match.settle_rows(text, found[0]).hunk
     if hunk.replace_all:
         return _without_overlap(found)
     if len(found) == 1:
         return tuple(found)
     if len(found) >= LIMIT_PLACES:
         return refusal.ambiguous(text, [match.span for match in found])
-    left = [found[at] for at in chosen(text, hunk, [match.span for match in found], bounds)]
+    left = [found[at] for at in choose(text, hunk, [match.span for match in found], bounds)]
     return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
 
 

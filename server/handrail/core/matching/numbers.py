@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.change import Tier
 from handrail.core.documents.text import Text
 from handrail.core.matching import align, row_match
-from handrail.core.matching.indent import leading
+from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk, rows_of
 
@@ -91,7 +91,7 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
         rows = _new_rows(new, numbered, cut)
         if rows is None:
             return []
-        found = row_match.whole(text, _with_rows(hunk, [row[cut:] for row in numbered.rows], rows))
+        found = row_match.match_rows(text, _with_rows(hunk, [row[cut:] for row in numbered.rows], rows))
         if found and found[0].tier is Tier.SAFE:
             return found if _is_likely(text, numbered, found) else []
         lenient = lenient or found
@@ -155,7 +155,7 @@ def without_new_numbers(text: Text, found: Match) -> Hunk:
         rows = [row[cut:] for row in numbered.rows]
         signs = _signs(numbered, rows, there, first)
         kept = len({row for row in rows if row.strip()} & set(there))
-        choices.append((kept, sum(signs), _depth(rows) in map(leading, there), -cut, rows))
+        choices.append((kept, sum(signs), _depth(rows) in map(leading_blanks, there), -cut, rows))
     _, count, _, _, rows = max(choices)
     if count <= (numbered.mark not in STRONG):
         return hunk
@@ -168,10 +168,10 @@ def _signs(numbered: _Numbered, rows: Sequence[str], there: Sequence[str], line_
     return [
         numbered.first == line_number and not any(numbered.mark in row for row in there),
         len(rows) > 1 and bool({row for row in rows if row.strip()} & set(there)),
-        bool(_depth(rows)) and _depth(rows) in map(leading, there),
+        bool(_depth(rows)) and _depth(rows) in map(leading_blanks, there),
     ]
 
 
 def _depth(rows: Sequence[str]) -> str:
     """The indentation of the first row that is not blank."""
-    return next((leading(row) for row in rows if row.strip()), "")
+    return next((leading_blanks(row) for row in rows if row.strip()), "")

@@ -41,11 +41,11 @@ def _first_difference(text: Text, wanted: Sequence[str], near: Candidate) -> str
     for at, row in enumerate(wanted):
         there = text.rows[near.line + at] if near.line + at < len(text.rows) else ""
         if plain(row) != plain(there):
-            return f"line {near.line + at + 1} is {_shown(there)} where the search text has {_shown(row)}."
+            return f"line {near.line + at + 1} is {_quote(there)} where the search text has {_quote(row)}."
     return ""
 
 
-def _shown(row: str) -> str:
+def _quote(row: str) -> str:
     row = row.strip()
     return repr(row if len(row) <= 60 else row[:57] + "...")
 
@@ -61,7 +61,7 @@ def near_each_other(near: tuple[Candidate, ...]) -> Failure:
     )
 
 
-def made_elsewhere(text: Text, span: Span) -> Failure:
+def stands_elsewhere(text: Text, span: Span) -> Failure:
     """`ambiguous-match` for new text that is in the document while its old text all but stands at *span*."""
     near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
     return Failure(
@@ -79,7 +79,7 @@ def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
     return Failure(
         code=Code.NO_MATCH,
         message=(
-            f"The search text is at line {near.line + 1}, but not in the scope of {_shown(header)} "
+            f"The search text is at line {near.line + 1}, but not in the scope of {_quote(header)} "
             f"(line {line + 1}), which the patch names. Nothing was changed."
         ),
         steps=(

@@ -22,7 +22,7 @@ from handrail.core.matching.strings import LIMIT_PLACES
 from handrail.core.patches.hunk import Hunk, rows_of
 
 
-def whole(text: Text, hunk: Hunk) -> list[Match]:
+def match_rows(text: Text, hunk: Hunk) -> list[Match]:
     """The runs of lines that are the hunk's old rows, by the strictest strategy that has any."""
     wanted = rows_of(hunk)[0]
     if not any(row.strip() for row in wanted):
@@ -98,7 +98,7 @@ def _rank(there: Sequence[str], wanted: Sequence[str]) -> int:
 def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     """The runs of lines that are the hunk's old rows but for how many blank lines stand between them."""
     wanted = rows_of(hunk)[0]
-    known = [plain(wanted[at]) for at in align.filled(wanted)]
+    known = [plain(wanted[at]) for at in align.filled_rows(wanted)]
     if len(known) < 2 and len(wanted) == len(known):
         return []
     found = []
@@ -113,7 +113,7 @@ def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     return found
 
 
-def settled(text: Text, found: Match) -> Match:
+def settle_rows(text: Text, found: Match) -> Match:
     """The match *found* with lines for all of its rows, blank ones too; see `gaps`."""
     if not found.has_gaps:
         return found
@@ -124,10 +124,10 @@ def settled(text: Text, found: Match) -> Match:
     below = _blanks(text.rows, range(lines[-1] + 1, lines[-1] + 1 + len(ours.gaps[-1])))
     document = [above, *document, below]
     start, end = lines[0] - len(above), lines[-1] + 1 + len(below)
-    right = gaps.settled(ours, wanted, document)
+    right = gaps.settle_gaps(ours, wanted, document)
     there: Lines
     if right is None:
-        there = _paired(text, hunk, lines)
+        there = _pair(text, hunk, lines)
     else:
         there = range(start, end)
         new = right.rows
@@ -149,7 +149,7 @@ def _blanks(rows: Sequence[str], lines: range) -> tuple[str, ...]:
     return tuple(rows[line] for line in inside)
 
 
-def _paired(text: Text, hunk: Hunk, lines: Sequence[int]) -> Lines:
+def _pair(text: Text, hunk: Hunk, lines: Sequence[int]) -> Lines:
     wanted, first = rows_of(hunk)[0], lines[0]
     start, end = max(0, first - len(wanted)), min(len(text.rows), lines[-1] + len(wanted) + 1)
     blank = [not row.strip() for row in text.rows[start:end]]

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
-from handrail.core.matching.indent import leading
+from handrail.core.matching.indent import leading_blanks
 from handrail.core.patches.hunk import Hunk
 
 # `else:`, `except ValueError:`, `public:`: part of the block around it.
@@ -33,7 +33,7 @@ def scope_lines(text: Text, scope: Sequence[str]) -> range:
     return lines if scope else range(0)
 
 
-def missed(text: Text, hunk: Hunk, span: Span) -> tuple[str, int] | None:
+def missed_header(text: Text, hunk: Hunk, span: Span) -> tuple[str, int] | None:
     """
     The first header of *hunk* that stands in *text* but does not hold any of *span*, and its first line.
 
@@ -70,12 +70,12 @@ def _holds(rows: Sequence[str], headers: Sequence[int], line: int) -> bool:
 def _scope_end(rows: Sequence[str], header: int, stop: int | None = None) -> int:
     """The line past the scope of a header, where something else begins that is no deeper; at most *stop*."""
     end = len(rows) if stop is None else stop
-    depth, name = len(leading(rows[header])), rows[header].strip()
+    depth, name = len(leading_blanks(rows[header])), rows[header].strip()
     if not _opens_block(rows, header):
         return end
     for line in range(header + 1, end):
         row = rows[line].strip()
-        if row and len(leading(rows[line])) <= depth and _begins_another(rows, line, name):
+        if row and len(leading_blanks(rows[line])) <= depth and _begins_another(rows, line, name):
             return line
     return end
 
@@ -86,7 +86,7 @@ def _opens_block(rows: Sequence[str], header: int) -> bool:
     if not row[0].isalnum() or row.endswith((":", "{", "(", "[")):
         return True
     below = _next_filled(rows, header)
-    return below.strip() == "{" or len(leading(below)) > len(leading(rows[header]))
+    return below.strip() == "{" or len(leading_blanks(below)) > len(leading_blanks(rows[header]))
 
 
 def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
@@ -99,7 +99,7 @@ def _begins_another(rows: Sequence[str], line: int, header: str) -> bool:
     if row[0] in "{}()[]#\"'`" or LABEL.match(row):
         return False
     below = _next_filled(rows, line)
-    return below.strip() == "{" or len(leading(below)) > len(leading(rows[line]))
+    return below.strip() == "{" or len(leading_blanks(below)) > len(leading_blanks(rows[line]))
 
 
 def _next_filled(rows: Sequence[str], line: int) -> str:

@@ -63,23 +63,23 @@ def windows(text: Text, wanted: Sequence[str]) -> list[Window]:
     search = [plain(row) for row in wanted]
     count = min(len(search), len(text.rows))
     rows = text.index.plain
-    starts = {max(0, min(line, len(text.rows) - count)) for line in _voted(text, wanted)}
-    target = _scored(search)
+    starts = {max(0, min(line, len(text.rows) - count)) for line in _vote(text, wanted)}
+    target = _scored_text(search)
     found = []
     for start in starts:
-        score = fuzz.ratio(target, _scored(rows.rows(start, start + count))) / 100
+        score = fuzz.ratio(target, _scored_text(rows.rows(start, start + count))) / 100
         found.append(Window(score=score, first=start, end=start + count))
     return sorted(found, key=lambda window: (-window.score, window.first))
 
 
-def _scored(rows: Iterable[str]) -> str:
+def _scored_text(rows: Iterable[str]) -> str:
     return "\n".join(row[:SCORED_CHARS] for row in list(rows)[:SCORED_ROWS])
 
 
-def _voted(text: Text, wanted: Sequence[str]) -> list[int]:
+def _vote(text: Text, wanted: Sequence[str]) -> list[int]:
     """First lines of the windows worth scoring: those that rows of the block vote for by where they are."""
     votes: Counter[int] = Counter()
-    known = align.filled(wanted)
+    known = align.filled_rows(wanted)
     for at in known[:: -(-len(known) // VOTERS)]:
         lines = text.index.plain.find([plain(wanted[at])], POSTINGS + 1)
         if len(lines) <= POSTINGS:
@@ -92,18 +92,18 @@ def _voted(text: Text, wanted: Sequence[str]) -> list[int]:
     return [line for line, _ in votes.most_common(WINDOWS)]
 
 
-def anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Failure | None:
+def match_anchors(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Failure | None:
     """The one place where all that matters stands, though some of the context does not; see `Tier`."""
     old = rows_of(hunk)[0]
     search = [plain(row) for row in old]
-    if not windows or len(align.filled(old)) < MIN_ROWS or len(old) > align.LIMIT_ROWS:
+    if not windows or len(align.filled_rows(old)) < MIN_ROWS or len(old) > align.LIMIT_ROWS:
         return None
     best, *others = sorted(
-        (_paired(text, search, window) for window in windows[:3]), key=lambda window: -window.score
+        (_pair(text, search, window) for window in windows[:3]), key=lambda window: -window.score
     )
     if not _is_certain(text, search, best) or not align.is_licensed(hunk, best.lines):
         return None
-    for rival in (*others, *(_paired(text, search, window) for window in windows[3:])):
+    for rival in (*others, *(_pair(text, search, window) for window in windows[3:])):
         shared = min(rival.end, best.end) - max(rival.first, best.first)
         if 2 * shared < best.end - best.first and (
             rival.score > best.score - MARGIN or _is_matched(search, rival)
@@ -118,7 +118,7 @@ def anchored(text: Text, hunk: Hunk, windows: Sequence[Window]) -> Match | Failu
     )
 
 
-def _paired(text: Text, search: Sequence[str], window: Window) -> Window:
+def _pair(text: Text, search: Sequence[str], window: Window) -> Window:
     """*window* with its rows paired, and moved to where they are."""
     slack = 2 + len(search) // 4
     first = max(0, window.first - slack)
@@ -129,7 +129,7 @@ def _paired(text: Text, search: Sequence[str], window: Window) -> Window:
         return window
     start = max(0, known[0][1] - known[0][0])
     end = min(len(text.rows), known[-1][1] + len(search) - known[-1][0])
-    score = fuzz.ratio(_scored(search), _scored(text.index.plain.rows(start, end))) / 100
+    score = fuzz.ratio(_scored_text(search), _scored_text(text.index.plain.rows(start, end))) / 100
     return Window(score=score, first=start, end=end, lines=lines)
 
 
@@ -161,7 +161,7 @@ def _is_certain(text: Text, search: Sequence[str], window: Window) -> bool:
 
 def _is_matched(search: Sequence[str], window: Window) -> bool:
     """Whether enough rows have their line, and more than brackets among them."""
-    known = align.filled(search)
+    known = align.filled_rows(search)
     paired = [at for at in known if window.lines and window.lines[at] is not None]
     telling = {search[at] for at in paired if len(search[at]) >= TELLING}
     return len(paired) >= MATCHED * len(known) and len(telling) > 1

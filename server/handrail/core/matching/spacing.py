@@ -16,7 +16,7 @@ from dataclasses import replace
 from handrail.core.documents.change import Tier
 from handrail.core.documents.index import plain, squeeze
 from handrail.core.documents.text import Text
-from handrail.core.matching.indent import leading
+from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.result import Match, line_span
 from handrail.core.patches.hunk import Hunk, rows_of
 
@@ -47,13 +47,13 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     lines = _lines(text, old, wanted)
     if not 0 < len(lines) < LIMIT_PLACES or SHELL.search(text.flat):
         return []
-    ours = [folded(plain(row)) for row in old]
+    ours = [fold(plain(row)) for row in old]
     found = []
     for line in lines:
         there = text.rows[line : line + len(old)]
         if all(map(_is_same, ours, there)) and not is_in_string(text, line, old):
             span = line_span(text, line, line + len(old))
-            spaced = _with_spacing(hunk, there)
+            spaced = _keep_spacing(hunk, there)
             numbers = tuple(range(line, line + len(old)))
             found.append(
                 Match(span=span, tier=Tier.NORMALISED, strategy="spacing", hunk=spaced, lines=numbers)
@@ -80,7 +80,7 @@ def _stands(text: Text, wanted: Sequence[str], line: int) -> bool:
 
 
 def _is_same(ours: str, row: str) -> bool:
-    return ours == folded(plain(row))
+    return ours == fold(plain(row))
 
 
 def is_in_string(text: Text, line: int, old: Sequence[str]) -> bool:
@@ -96,18 +96,18 @@ def is_in_string(text: Text, line: int, old: Sequence[str]) -> bool:
     return False
 
 
-def _with_spacing(hunk: Hunk, there: Sequence[str]) -> Hunk:
+def _keep_spacing(hunk: Hunk, there: Sequence[str]) -> Hunk:
     """*hunk* with the document's spacing in its old rows, and in those of its new ones that stay."""
     old, new = rows_of(hunk)
-    bodies = {row.strip(): twin[len(leading(twin)) :] for row, twin in zip(old, there, strict=True)}
+    bodies = {row.strip(): twin[len(leading_blanks(twin)) :] for row, twin in zip(old, there, strict=True)}
 
-    def spaced(row: str) -> str:
-        return leading(row) + bodies[row.strip()] if row.strip() in bodies else row
+    def space(row: str) -> str:
+        return leading_blanks(row) + bodies[row.strip()] if row.strip() in bodies else row
 
     return replace(
         hunk,
-        old="\n".join(map(spaced, old)),
-        new="\n".join(map(spaced, new)),
+        old="\n".join(map(space, old)),
+        new="\n".join(map(space, new)),
         whole_lines=True,
         leaves_blank=new == [""],
         notes=(*hunk.notes, NOTE),
@@ -117,7 +117,7 @@ def _with_spacing(hunk: Hunk, there: Sequence[str]) -> Hunk:
 # ---- Blanks that mean nothing ---------------------------------------------------------------------
 
 
-def folded(row: str) -> str:
+def fold(row: str) -> str:
     """*row* without the blanks that mean nothing, and one for every other run."""
     tokens = [(found.lastgroup or "", found[0]) for found in TOKEN.finditer(row)]
     if REGEX.search(row):

@@ -17,7 +17,7 @@ from handrail.core.documents.edit import opcodes
 from handrail.core.documents.index import BLANKS
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
-from handrail.core.matching.indent import leading, width
+from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.patches.hunk import Hunk, rows_of
 
 LIMIT_PLACES = 10_000  # more places than these are not told apart
@@ -77,7 +77,7 @@ def with_indentation(text: Text, hunk: Hunk, span: Span) -> tuple[Hunk, Span]:
     the start of the row; put in as it is, it would be indented twice.
     """
     before = text.content[text.starts[text.line_at(span.start)] : span.start]
-    ours, depth = leading(hunk.old), leading(hunk.new)
+    ours, depth = leading_blanks(hunk.old), leading_blanks(hunk.new)
     if not before or before.strip(BLANKS) or depth == ours or depth != before + ours:
         return hunk, span
     if not hunk.new[len(depth) :].strip():
@@ -98,7 +98,7 @@ def _is_row(flat: str, at: int, old: str, new: str) -> bool:
         return False
     if old[:1] in BLANKS:
         return True
-    below = [width(leading(other)) for other in rows[1:] if other.strip()]
+    below = [width(leading_blanks(other)) for other in rows[1:] if other.strip()]
     if "\n" in row or not below or flat[at + len(row) : at + len(row) + 1] not in ("", "\n"):
         return False
     opens = rows[0].rstrip().endswith((":", "{", "(", "["))
@@ -119,7 +119,7 @@ def goes_on_at_the_margin(hunk: Hunk) -> bool:
     )
 
 
-def spelled(text: Text, old: str) -> list[Span]:
+def find_respelled(text: Text, old: str) -> list[Span]:
     """All occurrences of *old* that differ from it in typographic punctuation and spaces only."""
     if text.flat.isascii() and old.isascii():
         return []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
-from handrail.core.matching.indent import leading, width
+from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.matching.scope import scope_lines
 from handrail.core.patches.hunk import Hunk
 
@@ -38,7 +38,7 @@ ANYWHERE = Bounds()
 LIMIT_COMPARED = 1_000_000  # rows of all places; more are not compared with those of the hunk
 
 
-def chosen(text: Text, hunk: Hunk, found: Sequence[Span], bounds: Bounds) -> list[int]:
+def choose(text: Text, hunk: Hunk, found: Sequence[Span], bounds: Bounds) -> list[int]:
     """Which of the places *found* (by number) are left once all evidence is heard; never none."""
     left = list(range(len(found)))
     for evidence in (_in_scope, _at_end, _by_hint, _by_shape):
@@ -82,7 +82,9 @@ def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
     """Whether the lines at *span* are indented like *rows*, but for one shift of all of them."""
     first = text.line_at(span.start)
     pairs = zip(rows, text.rows[first : first + len(rows)], strict=False)
-    shifts = (width(leading(there)) - width(leading(row)) for row, there in pairs if row.strip())
+    shifts = (
+        width(leading_blanks(there)) - width(leading_blanks(row)) for row, there in pairs if row.strip()
+    )
     first_shift = next(shifts, None)
     return first_shift is not None and all(shift == first_shift for shift in shifts)
 

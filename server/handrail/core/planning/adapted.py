@@ -40,7 +40,7 @@ def _notes(text: Text, found: Match) -> list[str]:
         if line is not None and row.strip() and row_match.is_alike(row, text.rows[line])
     ]
     told = []
-    if any(indent.leading(row) != indent.leading(twin) for row, twin in pairs):
+    if any(indent.leading_blanks(row) != indent.leading_blanks(twin) for row, twin in pairs):
         told.append(AS_WRITTEN if indent.is_at_depth(pairs, new) else FITTED)
     if any(row.strip(BLANKS) != twin.strip(BLANKS) for row, twin in pairs):
         told.append(PUNCTUATION)

@@ -78,7 +78,7 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
     if len(added + kept) < TELLING:
         return False
     found = match.matches(text, replace(hunk, old=hunk.new, new=""))
-    if len(found) != 1 or not _is_close(text, found[0]) or scope.missed(text, hunk, found[0].span):
+    if len(found) != 1 or not _is_close(text, found[0]) or scope.missed_header(text, hunk, found[0].span):
         return False
     lost = [row for i, j, k, m in blocks if k == m for row in old[i:j]]
     if _stands_beside(text, lost, found[0].span):
@@ -86,7 +86,7 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
     return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, near, found[0].span)
 
 
-def standing(text: Text, hunk: Hunk) -> list[Span]:
+def find_new_text(text: Text, hunk: Hunk) -> list[Span]:
     """Where the hunk's new text is in the document, if it is long enough to tell."""
     if len(hunk.new.strip()) < TELLING:
         return []

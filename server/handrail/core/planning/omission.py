@@ -124,10 +124,10 @@ def _remark(row: str) -> _Remark | None:
     if not words:
         return _Remark(words=(row,), is_sure=False, is_vague=False) if dots else None
     signs, names_calls = dots + (bracketed is not None), "()" in core
-    return _told(words, signs, is_comment=opened is not None, names_calls=names_calls)
+    return _remark_of(words, signs, is_comment=opened is not None, names_calls=names_calls)
 
 
-def _told(
+def _remark_of(
     words: tuple[str, ...], signs: int, *, is_comment: bool, names_calls: bool = False
 ) -> _Remark | None:
     """The remark that *words* are, beside so many *signs* that something is left out: dots and brackets."""

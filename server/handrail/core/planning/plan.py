@@ -58,7 +58,7 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
         results.append(plan_hunk(text, hunk, bounds))
     for at, result in enumerate(results):
         if isinstance(result, Failure) and result.code is Code.AMBIGUOUS_MATCH:
-            results[at] = _between(text, hunks[at], results, at)
+            results[at] = _plan_between(text, hunks[at], results, at)
     taken: list[tuple[int, int]] = []
     plans = []
     for hunk, result in zip(hunks, results, strict=True):
@@ -75,7 +75,7 @@ def _end(result: PlannedHunk | Failure) -> int:
     return result.edits[-1].span.end if isinstance(result, PlannedHunk) and result.edits else 0
 
 
-def _between(
+def _plan_between(
     text: Text, hunk: Hunk, results: Sequence[PlannedHunk | Failure], at: int
 ) -> PlannedHunk | Failure:
     """The ambiguous *hunk* number *at* once more, now that the places of those behind it are known."""
@@ -123,14 +123,14 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
     if wrong := _unusable(text, hunk):
         return wrong
     if not hunk.whole_lines and not text.content and not hunk.old.strip():
-        return _planned(text, hunk, Tier.SAFE, render.at_string(text, Span(start=0, end=0), hunk.new))
+        return _plan(text, hunk, Tier.SAFE, render.at_string(text, Span(start=0, end=0), hunk.new))
     if not hunk.old:
         return _insertion(text, hunk)
-    found = _located(text, hunk, bounds)
+    found = _locate(text, hunk, bounds)
     if isinstance(found, Failure):
         is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
-        return _planned(text, hunk, Tier.SAFE, ()) if is_there else found
-    if (other := _instead(text, hunk, found)) is not None:
+        return _plan(text, hunk, Tier.SAFE, ()) if is_there else found
+    if (other := _plan_instead(text, hunk, found)) is not None:
         return other
     edits: list[TextEdit] = []
     for each in found:
@@ -139,10 +139,10 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
             return made
         edits += made
     told = (*found[0].hunk.notes, *adapted.notes(text, found))
-    return _planned(text, replace(found[0].hunk, notes=told), found[0].tier, tuple(edits))
+    return _plan(text, replace(found[0].hunk, notes=told), found[0].tier, tuple(edits))
 
 
-def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
+def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
     """Where *hunk* belongs, with what its new text alone has in the wrong form put right."""
     found = match.locate(text, hunk, bounds)
     if isinstance(found, Failure):
@@ -156,30 +156,30 @@ def _located(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Fail
         if isinstance(again, Failure):
             return again
         found = tuple(replace(each, tier=max(each.tier, Tier.NORMALISED, key=TIERS.index)) for each in again)
-    if found[0].hunk.new != hunk.new and (wrong := _left_out(text, found[0].hunk)):
+    if found[0].hunk.new != hunk.new and (wrong := _check_omission(text, found[0].hunk)):
         return wrong
     return found
 
 
-def _instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
+def _plan_instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
     """What is to be done instead of making *hunk* at the places *found*; None if it is to be made."""
     if all(already.is_made(text, each) for each in found):
-        return _planned(text, hunk, Tier.SAFE, ())
+        return _plan(text, hunk, Tier.SAFE, ())
     if found[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
         return refusal.depth_is_open(text, found[0].span)
-    if found[0].tier is not Tier.ANCHORED or not (stands := already.standing(text, hunk)):
+    if found[0].tier is not Tier.ANCHORED or not (stands := already.find_new_text(text, hunk)):
         return None
     is_here = stands[0].start < found[0].span.end and found[0].span.start < stands[0].end
     if is_here and already.is_there(text, hunk, ()):
-        return _planned(text, hunk, Tier.SAFE, ())
-    return refusal.made_elsewhere(text, found[0].span)
+        return _plan(text, hunk, Tier.SAFE, ())
+    return refusal.stands_elsewhere(text, found[0].span)
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
     first = text.line_at(span.start)
     if render.is_string(text, hunk, span):
-        return _planned(text, hunk, Tier.SAFE, render.at_string(text, span, hunk.new))
+        return _plan(text, hunk, Tier.SAFE, render.at_string(text, span, hunk.new))
     if not _is_row(hunk, text.rows[first] if text.rows else ""):
         return Failure(
             code=Code.NO_MATCH,
@@ -190,7 +190,7 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     numbers = range(first, first + len(rows_of(hunk)[0]))
     lines = tuple(line if line < end else None for line in numbers)
     made = render.at_rows(text, hunk, lines, fitted=True)
-    return made if isinstance(made, Failure) else _planned(text, hunk, Tier.SAFE, made)
+    return made if isinstance(made, Failure) else _plan(text, hunk, Tier.SAFE, made)
 
 
 def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
@@ -208,12 +208,10 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
             content += "" if content.endswith("\n") else "\n"
         else:
             content = content.removesuffix("\n")
-    return _planned(
-        text, None, Tier.SAFE, render.at_string(text, Span(start=0, end=len(text.content)), content)
-    )
+    return _plan(text, None, Tier.SAFE, render.at_string(text, Span(start=0, end=len(text.content)), content))
 
 
-def _planned(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]) -> PlannedHunk | Failure:
+def _plan(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]) -> PlannedHunk | Failure:
     if any(joins_ends(text.content, edit) for edit in edits):
         return Failure(
             code=Code.BAD_PATCH,
@@ -280,10 +278,10 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
             message="The search text is nothing but blank lines.",
             steps=("Add a line that is not blank.",),
         )
-    return _left_out(text, hunk)
+    return _check_omission(text, hunk)
 
 
-def _left_out(text: Text, hunk: Hunk) -> Failure | None:
+def _check_omission(text: Text, hunk: Hunk) -> Failure | None:
     old, new = rows_of(hunk)
     return omission(text, new, old)
 
@@ -318,4 +316,4 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
         line = places[0] + 1
     first = line if hunk.scope else line - len(new)
     is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
-    return _planned(text, hunk, Tier.SAFE, () if is_there else render.at_line(text, line, new))
+    return _plan(text, hunk, Tier.SAFE, () if is_there else render.at_line(text, line, new))

@@ -79,31 +79,31 @@ def plan_file(patch: FilePatch, text: Text | None, *, taken: bool = False) -> Fi
     """
     if (wrong := _why_not(patch, text, taken=taken)) is not None:
         return wrong
-    planned = _planned(patch, text)
+    planned = _plan(patch, text)
     if isinstance(planned, Failure):
         return planned
-    return replace(planned, parts=tuple(_noted(part, patch.notes) for part in planned.parts))
+    return replace(planned, parts=tuple(_with_notes(part, patch.notes) for part in planned.parts))
 
 
 UNCHANGED = PlannedHunk(number=None, tier=Tier.SAFE, edits=())
 
 
-def _planned(patch: FilePatch, text: Text | None) -> FilePlan | Failure:
+def _plan(patch: FilePatch, text: Text | None) -> FilePlan | Failure:
     if text is None:
         raw = Text("").encode(patch.content)
-        return raw if isinstance(raw, Failure) else _whole(Effect.CREATE, UNCHANGED)
+        return raw if isinstance(raw, Failure) else _plan_whole(Effect.CREATE, UNCHANGED)
     match patch.operation:
         case Operation.UPDATE:
-            return _updated(patch, text)
+            return _plan_update(patch, text)
         case Operation.DELETE:
-            return _whole(Effect.DELETE, UNCHANGED)
+            return _plan_whole(Effect.DELETE, UNCHANGED)
         case Operation.ADD:
-            return _added(patch, text)
+            return _plan_addition(patch, text)
         case Operation.WRITE:
-            return _whole(Effect.UPDATE, plan.plan_whole(text, patch.content))
+            return _plan_whole(Effect.UPDATE, plan.plan_whole(text, patch.content))
 
 
-def _noted(part: PartPlan, notes: tuple[str, ...]) -> PartPlan:
+def _with_notes(part: PartPlan, notes: tuple[str, ...]) -> PartPlan:
     """*part*, which says what was put right in its hunk and in the patch: then it is no exact match."""
     if isinstance(part.result, Failure):
         return part
@@ -137,17 +137,17 @@ def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | N
     return plan.too_many(patch.hunks)
 
 
-def _whole(effect: Effect, made: PlannedHunk | Failure) -> FilePlan | Failure:
+def _plan_whole(effect: Effect, made: PlannedHunk | Failure) -> FilePlan | Failure:
     if isinstance(made, Failure):
         return made
     return FilePlan(effect=effect, parts=(PartPlan(hunk=None, result=made),))
 
 
-def _added(patch: FilePatch, text: Text) -> FilePlan | Failure:
+def _plan_addition(patch: FilePatch, text: Text) -> FilePlan | Failure:
     """An addition of a file that is there: made if nothing is lost, done already if it says the same."""
     made = plan.plan_whole(text, patch.content)
     if not text.content or (isinstance(made, PlannedHunk) and not made.edits):
-        return _whole(Effect.UPDATE, made)
+        return _plan_whole(Effect.UPDATE, made)
     return Failure(
         code=Code.FILE_EXISTS,
         message=f"{patch.path} exists already; adding it would overwrite it. Nothing was changed.",
@@ -155,7 +155,7 @@ def _added(patch: FilePatch, text: Text) -> FilePlan | Failure:
     )
 
 
-def _updated(patch: FilePatch, text: Text) -> FilePlan:
+def _plan_update(patch: FilePatch, text: Text) -> FilePlan:
     parts = _parts(patch, text)
     if _undo_each_other(text, parts):
         parts = tuple(_without_edits(part) for part in parts)
@@ -164,7 +164,7 @@ def _updated(patch: FilePatch, text: Text) -> FilePlan:
 
 
 def _parts(patch: FilePatch, text: Text) -> tuple[PartPlan, ...]:
-    settled = [readings.settled(text, hunk) for hunk in patch.hunks]
+    settled = [readings.settle_reading(text, hunk) for hunk in patch.hunks]
     planned = iter(plan.plan(text, [each for each in settled if isinstance(each, Hunk)]))
     parts = []
     for hunk, each in zip(patch.hunks, settled, strict=True):

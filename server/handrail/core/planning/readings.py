@@ -14,7 +14,7 @@ from dataclasses import replace
 from handrail.core.documents.index import BLANKS, plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.core.matching.indent import leading, unit, width
+from handrail.core.matching.indent import leading_blanks, unit, width
 from handrail.core.matching.strings import LIMIT_PLACES
 from handrail.core.patches.hunk import KEPT, UNSIGNED, Hunk
 from handrail.core.planning.plan import LIMIT_SEARCH_CHARS
@@ -22,11 +22,11 @@ from handrail.core.planning.plan import LIMIT_SEARCH_CHARS
 LOST_BLANK = "Rows of context that had lost the blank before them were read as they stand in the document."
 
 
-def settled(text: Text, hunk: Hunk) -> Hunk | Failure:
+def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
     """*hunk* as the document bears it out; `bad-patch` if that is not certain."""
     for rival in hunk.rivals:
         if text.index.plain.find([plain(row) for row in rival.split("\n")], 1):
-            return _divided(hunk)
+            return _divided_failure(hunk)
     if not hunk.signs or (hunk.unsigned is None and _is_plain(text, hunk)):
         return hunk
     runs = _runs(text, hunk)
@@ -70,14 +70,16 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
     """
     step = width(unit(text.rows))
     known = (
-        {width(leading(row)) % step for row in there.old.split("\n") if row.strip()} if step else set[int]()
+        {width(leading_blanks(row)) % step for row in there.old.split("\n") if row.strip()}
+        if step
+        else set[int]()
     )
     added = [
         row
         for sign, row in zip(hunk.signs.replace("-", ""), hunk.new.split("\n"), strict=True)
         if sign == "+"
     ]
-    depths = [width(leading(row)) for row in added if row.strip()]
+    depths = [width(leading_blanks(row)) for row in added if row.strip()]
     fits = [all((depth + by) % step in known for depth in depths) for by in (0, 1)] if step else [True, True]
     if fits == [False, True]:
         return hunk
@@ -93,7 +95,7 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
     )
 
 
-def _divided(hunk: Hunk) -> Failure:
+def _divided_failure(hunk: Hunk) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=(

@@ -59,9 +59,9 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
     old, new = rows_of(hunk)
     there = [None if line is None else text.rows[line] for line in lines]
     known = [line for line in lines if line is not None]
-    alike = _alike(old, there)
+    alike = _like_pairs(old, there)
     step = partial(text.index.near, indent.unit, known[0])
-    fit = indent.fit(alike, [*old, *new], step) if fitted else None
+    fit = indent.learn_indent(alike, [*old, *new], step) if fitted else None
     if fit is not None and indent.is_at_depth(alike, new):
         fit = replace(fit, is_as_written=True)
     foreign = spelling.foreign(alike, text.content) if fitted else ""
@@ -71,7 +71,7 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
         place = align.gap(lines, block)
         if place is None:
             return _uncertain(text, known[0])
-        written = _written(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
+        written = _render_rows(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
         if isinstance(written, Failure):
             return written
         edits.append(_replacement(text, place, [spelling.spell_plainly(row, foreign) for row in written]))
@@ -145,14 +145,14 @@ def _neighbour_eol(text: Text, line: int) -> str:
 # ---- Rows as the document writes them -------------------------------------------------------------
 
 
-def _alike(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
+def _like_pairs(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
     """The pairs of rows that say the same; all of them if none does."""
     pairs = [(row, twin) for row, twin in zip(old, there, strict=True) if twin is not None]
     return [pair for pair in pairs if pair[0].strip() and row_match.is_alike(*pair)] or pairs
 
 
-def _written(
-    fit: indent.Fit | None, replaced: Sequence[tuple[str, str | None]], new: Rows
+def _render_rows(
+    fit: indent.Reindent | None, replaced: Sequence[tuple[str, str | None]], new: Rows
 ) -> list[str] | Failure:
     """*new* rows as they are to be written; *replaced* rows are as the patch and the document have them."""
     if fit is None:
@@ -161,19 +161,19 @@ def _written(
     written = []
     for at, row in enumerate(new):
         twin = twins[at] if len(twins) == len(replaced) == len(new) else None
-        depth = indent.leading(row)
+        depth = indent.leading_blanks(row)
         if not row.strip():
             written.append(row if fit.is_identity else "")
             continue
         if fit.is_as_written:
             fitted: str | Failure = depth
-        elif twin is not None and twin[0].strip() and indent.leading(twin[0]) == depth:
-            fitted = indent.leading(twin[1])
+        elif twin is not None and twin[0].strip() and indent.leading_blanks(twin[0]) == depth:
+            fitted = indent.leading_blanks(twin[1])
         else:
             fitted = fit.indent(depth)
         if isinstance(fitted, Failure):
             return fitted
-        written.append(fitted + _spelled(row[len(depth) :], twin or _likest(row, twins)))
+        written.append(fitted + _respell(row[len(depth) :], twin or _likest(row, twins)))
     return written
 
 
@@ -185,9 +185,9 @@ def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | 
     return best[1] if best[0] > 0.5 else None
 
 
-def _spelled(new: str, twin: tuple[str, str] | None) -> str:
+def _respell(new: str, twin: tuple[str, str] | None) -> str:
     """*new* with the characters that it keeps of the old row spelled as the document spells them."""
     if twin is None or not row_match.is_alike(*twin):
         return new
-    old, there = (row[len(indent.leading(row)) :].rstrip(" \t") for row in twin)
+    old, there = (row[len(indent.leading_blanks(row)) :].rstrip(" \t") for row in twin)
     return spelling.keep_spelling(new, old, there)

@@ -62,14 +62,14 @@ class Check:
 
     def line(self, paths: Sequence[str]) -> str:
         """The command line for documents, by their paths."""
-        return _filled(self.command, FILES, paths)
+        return _fill(self.command, FILES, paths)
 
     def stdin_line(self, path: str) -> str:
         """The command line that reads one document from its standard input."""
-        return _filled(self.stdin, FILE, [path])
+        return _fill(self.stdin, FILE, [path])
 
 
-def _filled(line: str, name: str, paths: Sequence[str]) -> str:
+def _fill(line: str, name: str, paths: Sequence[str]) -> str:
     """A command line with paths in place of a name; none of them can be read as an option."""
     words = (path if not path.startswith("-") else f"./{path}" for path in paths)
     return line.replace(name, " ".join(map(shlex.quote, words)))

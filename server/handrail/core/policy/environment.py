@@ -116,7 +116,7 @@ def read(value: object) -> tuple[str, ...] | str:
     return tuple(value)
 
 
-def inherited(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
+def inherited_variables(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
     """What a program that we start gets of *environment*; *added* are names that the user gave."""
     full = {name.upper() for name in added if "*" not in name}
     patterns = [wildcard.of_text(name.upper()) for name in added if "*" in name]

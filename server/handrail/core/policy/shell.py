@@ -166,11 +166,11 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
     found = [redirect.target for redirect in command.redirects if redirect.target not in (None, NOWHERE)]
     for part in command.parts:
         if part.words:
-            found += named([word or "" for word in part.words])
+            found += named_files([word or "" for word in part.words])
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def written(command: ParsedCommand) -> tuple[str, ...]:
+def written_files(command: ParsedCommand) -> tuple[str, ...]:
     """The files that redirects of *command* write, as far as they are known."""
     found = (redirect.target for redirect in command.redirects if redirect.writes)
     return tuple(dict.fromkeys(target for target in found if target and target != NOWHERE))
@@ -208,14 +208,14 @@ SPEAKERS = frozenset(
 )
 
 
-def named(words: Sequence[str]) -> tuple[str, ...]:
+def named_files(words: Sequence[str]) -> tuple[str, ...]:
     """Everything in the *words* of a command that may name a file: operands, and what follows an option."""
     if words[0] in SPEAKERS:
         return ()
-    return tuple(dict.fromkeys(path for word in words[1:] if word for path in _named(word) if path))
+    return tuple(dict.fromkeys(path for word in words[1:] if word for path in _names_in(word) if path))
 
 
-def _named(word: str) -> Iterator[str]:
+def _names_in(word: str) -> Iterator[str]:
     """What a word may name: itself, an option's value, what stands behind a colon (`HEAD:path`)."""
     if word.startswith("-"):
         yield word.partition("=")[2]

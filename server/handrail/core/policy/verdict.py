@@ -142,7 +142,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     for place in request.places:
         match rules.of_path(rights.rules, request.tool, request.kind, place.path):
             case Decision.BLOCK:
-                return Block(failure=_blocked(f"{request.tool} on {place.path}", place.uri))
+                return Block(failure=_block(f"{request.tool} on {place.path}", place.uri))
             case None if is_asked(place, is_written=request.kind is not ToolKind.READ):
                 asked.append(place)
             case Decision.ASK:
@@ -162,7 +162,7 @@ def script_of(request: Request, found: Verdict) -> Script | None:
     return script if script is not None and script.is_read_only else None
 
 
-def contained_of(request: Request, script: Script | None) -> Contained:
+def containment_of(request: Request, script: Script | None) -> Contained:
     """
     How a command that may run is contained.
 
@@ -181,7 +181,7 @@ def contained_of(request: Request, script: Script | None) -> Contained:
     return Contained(profile=Profile.WORK, needs=_needs_of_work(request), opened=opened)
 
 
-def denied(ask: Ask, *, answered: bool) -> Failure:
+def denial(ask: Ask, *, answered: bool) -> Failure:
     """The failure for a question that was answered with no, or (*answered* is false) not at all."""
     who = "The user did not allow" if answered else "No user was there to allow"
     code = Code.OUTSIDE_WORKSPACE if ask.outside and not answered else Code.DENIED
@@ -213,7 +213,7 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
     """A call that names no path: only a rule for the tool as a whole says something of it."""
     match rules.of_path(rights.rules, request.tool, request.kind, ""):
         case Decision.BLOCK:
-            return Block(failure=_blocked(request.tool, ""))
+            return Block(failure=_block(request.tool, ""))
         case Decision.ASK:
             grant = Grant(tool=request.tool, subject="")
             allowed = grant in rights.grants
@@ -229,7 +229,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     line = rules.of_line(rights.rules, request.tool, request.kind, command)
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
-        return Block(failure=_blocked(command.line, ""))
+        return Block(failure=_block(command.line, ""))
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = why_not_read_only(command, request.script, allowed)
     reads_only = request.script is not None and request.script.is_read_only and not request.is_background
@@ -246,10 +246,10 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         why = None
     reasons = _of_background(request, is_work=is_work) + ([why] if why else [])
     apart = f"{OPENED_MARK}background" if request.is_background else ""
-    held = replace(free, subject=free.subject + _held(request, is_work=is_work) + apart)
+    held = replace(free, subject=free.subject + _holding_text(request, is_work=is_work) + apart)
     openings: list[_Opening] = []
     if is_work:
-        reasons += () if is_by_rule else _of_holding(request)
+        reasons += () if is_by_rule else _describe_holding(request)
         openings += () if is_by_rule else _openings(request, held)
         asked = list(_asked_of_work(request))
     else:
@@ -288,16 +288,16 @@ class _Opening:
 def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
     """What is opened for a command in *work*; nothing if it has all rights."""
 
-    def granting(what: str) -> Grant:
+    def grant_of(what: str) -> Grant:
         return replace(held, subject=f"{held.subject}{OPENED_MARK}{what}")
 
     if Need.MACHINE in request.needs:
         return
     needs = _needs_of_work(request)
-    yield from (_Opening(grant=granting(need), detail=OPENS[need]) for need in Need if need in needs)
+    yield from (_Opening(grant=grant_of(need), detail=OPENS[need]) for need in Need if need in needs)
     for place in request.opened:
         detail = f"It may read and write {place.path}."
-        yield _Opening(grant=granting(place.identity), detail=detail, place=place)
+        yield _Opening(grant=grant_of(place.identity), detail=detail, place=place)
 
 
 def _of_background(request: Request, *, is_work: bool) -> list[str]:
@@ -307,7 +307,7 @@ def _of_background(request: Request, *, is_work: bool) -> list[str]:
     return [IN_BACKGROUND] if is_work else [IN_BACKGROUND, UNCONTAINED]
 
 
-def _held(request: Request, *, is_work: bool) -> str:
+def _holding_text(request: Request, *, is_work: bool) -> str:
     """How a line is contained, which a yes to it covers; nothing where it has all rights."""
     if not is_work:
         return f"{OPENED_MARK}{Profile.LOOK}" if request.looks else ""
@@ -322,7 +322,7 @@ def _needs_of_work(request: Request) -> frozenset[Need]:
     return request.needs | {Need.REPOSITORY} if named else request.needs
 
 
-def _of_holding(request: Request) -> Iterator[str]:
+def _describe_holding(request: Request) -> Iterator[str]:
     """What is to be said of how a command in *work* is held, for people."""
     if Need.MACHINE in request.needs:
         yield from (OPENS[Need.MACHINE], *_why_asked_for(request))
@@ -357,7 +357,7 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     yield from (each for each in found if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 
-def _blocked(subject: str, uri: str) -> Failure:
+def _block(subject: str, uri: str) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         uri=uri,

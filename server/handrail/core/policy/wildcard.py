@@ -32,8 +32,8 @@ def of_path(pattern: str, *, has_brackets: bool = False) -> re.Pattern[str]:
     tail = "(?:/.*)?" if pattern.endswith("/**") else ""
     blocks = list(_blocks(pattern.removesuffix("/**") if tail else pattern, has_brackets))
     firsts, (before, last) = blocks[:-1], blocks[-1]
-    made = "".join(f"(?>{LAZY[begin]}{_once(block, '?')})" for begin, block in firsts)
-    return re.compile(f"{made}{before}{_once(last)}{tail}", re.DOTALL)
+    made = "".join(f"(?>{LAZY[begin]}{_between_stars(block, '?')})" for begin, block in firsts)
+    return re.compile(f"{made}{before}{_between_stars(last)}{tail}", re.DOTALL)
 
 
 FOLDERS, ANY = "(?:.*/)?", ".*"
@@ -58,7 +58,7 @@ def _blocks(pattern: str, has_brackets: bool) -> Iterator[tuple[str, list[str]]]
     yield begins, parts
 
 
-def _once(parts: Sequence[str], lazy: str = "") -> str:
+def _between_stars(parts: Sequence[str], lazy: str = "") -> str:
     """What stands between two `**`; *lazy* is `?` where the first place decides, as another `**` follows."""
     first, *others = parts
     if not others:

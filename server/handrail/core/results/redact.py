@@ -50,10 +50,10 @@ HELD = 16  # times the longest key: what may be held back of a text that is not 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
     """*text* without the *secrets*, in whatever usual encoding they stand there; the longest go first."""
-    return _replaced(text, _found(text, _views(tuple(secrets))))
+    return _replace(text, _find_keys(text, _views(tuple(secrets))))
 
 
-def settled(text: str, secrets: Sequence[str]) -> tuple[str, str]:
+def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     """
     Take keys out of text that is not all there yet.
 
@@ -64,9 +64,9 @@ def settled(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     views = _views(tuple(secrets))
     if not views:
         return text, ""
-    found, start = _found(text, views), _begun(text, views)
+    found, start = _find_keys(text, views), _begin_of_key(text, views)
     start = next((begin for begin, end in found if begin < start < end), start)
-    return _replaced(text[:start], [span for span in found if span[1] <= start]), text[start:]
+    return _replace(text[:start], [span for span in found if span[1] <= start]), text[start:]
 
 
 def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class View:
     letters: Mapping[int, int] | None = None
     of_text: bool = False
 
-    def shown(self, text: str) -> str:
+    def show(self, text: str) -> str:
         """What is left of *text*."""
         if self.left_out is BLANK:  # as the pattern does, and many times faster
             text = "".join(text.split())
@@ -126,7 +126,7 @@ class View:
         begins, ends = [0, *(end for _, end in gone)], [*(start for start, _ in gone), len(base.text)]
         kept = [range(start, end) for start, end in zip(begins, ends, strict=True)]
         starts = [base.starts[at] for part in kept for at in part]
-        return Reading(self.shown(base.text), starts, [base.ends[at] for part in kept for at in part])
+        return Reading(self.show(base.text), starts, [base.ends[at] for part in kept for at in part])
 
 
 @lru_cache(maxsize=16)
@@ -193,14 +193,14 @@ def _has_escapes(text: str) -> bool:
 
 
 def _without_escapes(text: str) -> str:
-    return ESCAPE.sub(_meant, text) if _has_escapes(text) else text
+    return ESCAPE.sub(_unescape_one, text) if _has_escapes(text) else text
 
 
-def _unescaped(text: str) -> Reading:
+def _unescape(text: str) -> Reading:
     """*text* with its escapes read; a backslash that means nothing is left out."""
     starts, ends, at = list[int](), list[int](), 0
     for found in ESCAPE.finditer(text) if _has_escapes(text) else ():
-        size = len(_meant(found))
+        size = len(_unescape_one(found))
         starts += [*range(at, found.start()), *[found.start()] * size]
         ends += [*range(at + 1, found.start() + 1), *[found.end()] * size]
         at = found.end()
@@ -208,7 +208,7 @@ def _unescaped(text: str) -> Reading:
     return Reading(_without_escapes(text), starts, [*ends, *range(at + 1, len(text) + 1)])
 
 
-def _meant(escape: re.Match[str]) -> str:
+def _unescape_one(escape: re.Match[str]) -> str:
     if number := escape["unicode"] or escape["hex"] or escape["percent"]:
         return chr(int(number, 16))
     return "\n" if escape["end"] else escape["same"]
@@ -217,15 +217,15 @@ def _meant(escape: re.Match[str]) -> str:
 # ---- Finding ----------------------------------------------------------------------------------------
 
 
-def _found(text: str, views: Sequence[View]) -> list[Span]:
+def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
     """Where keys stand, in order; what overlaps is one span."""
     spans: list[Span] = []
     meant = _without_escapes(text) if views else ""
     for view in views:
-        shown = view.shown(text if view.of_text else meant)
+        shown = view.show(text if view.of_text else meant)
         present = [key for key in view.keys if key in shown]
         if present:
-            reading = view.read(_as_it_is(text) if view.of_text else _unescaped(text))
+            reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
             pattern = re.compile("|".join(map(re.escape, present)))
             places = (place.span() for place in pattern.finditer(reading.text))
             spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in places]
@@ -238,7 +238,7 @@ def _found(text: str, views: Sequence[View]) -> list[Span]:
     return joined
 
 
-def _replaced(text: str, spans: Sequence[Span]) -> str:
+def _replace(text: str, spans: Sequence[Span]) -> str:
     parts, at = list[str](), 0
     for start, end in spans:
         parts += [text[at:start], REDACTED]
@@ -246,7 +246,7 @@ def _replaced(text: str, spans: Sequence[Span]) -> str:
     return "".join((*parts, text[at:])) if spans else text
 
 
-def _begun(text: str, views: Sequence[View]) -> int:
+def _begin_of_key(text: str, views: Sequence[View]) -> int:
     """Where at the end of *text* begins what may become a key; its length if nothing does."""
     longest = max(len(key) for view in views for key in view.keys)
     first = max(len(text) - HELD * longest, 0)
@@ -254,7 +254,7 @@ def _begun(text: str, views: Sequence[View]) -> int:
     half = HALF_ESCAPE.search(tail)
     starts = [half.start() if half else len(tail)]
     for view in views:
-        base = _as_it_is(tail) if view.of_text else _unescaped(tail[: half.start() if half else None])
+        base = _plain_reading(tail) if view.of_text else _unescape(tail[: half.start() if half else None])
         reading = view.read(base)
         if view.left_out is BETWEEN_DIGITS and tail.endswith("0"):  # it may be that of `0x`
             starts += [reading.starts[at] for at in _beginnings(reading.text[:-1], view.keys)]
@@ -262,7 +262,7 @@ def _begun(text: str, views: Sequence[View]) -> int:
     return first + min(starts)
 
 
-def _as_it_is(text: str) -> Reading:
+def _plain_reading(text: str) -> Reading:
     return Reading(text, range(len(text)), range(1, len(text) + 1))
 
 

@@ -39,7 +39,7 @@ COLOURS = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b
 
 def clean(text: str, limit: int = LIMIT_CHARS) -> str:
     """*text* without framing and control characters, at most *limit* characters, most of it from its end."""
-    text = _shortened(text, max(READ_CHARS, limit))
+    text = _shorten(text, max(READ_CHARS, limit))
     text = CONTROLS.sub("", COLOURS.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     for _ in range(PASSES):
         without = FRAMING.sub("", text)
@@ -48,7 +48,7 @@ def clean(text: str, limit: int = LIMIT_CHARS) -> str:
         text = without
     else:
         text = text.translate({ord("<"): "(", ord(">"): ")", ord("`"): "'", ord("~"): "-", ord("["): "("})
-    return _shortened(text.strip(), limit)
+    return _shorten(text.strip(), limit)
 
 
 def result_text(failure: Failure) -> str:
@@ -65,7 +65,7 @@ def error(text: str) -> str:
     return f"{PREFIX} {clean(text, LIMIT_CHARS - len(PREFIX) - 1)}"
 
 
-def _shortened(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     """The beginning and, since causes come last, more of the end; a sentence between them says so."""
     if len(text) <= limit:
         return text

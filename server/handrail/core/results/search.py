@@ -67,7 +67,7 @@ class Hit:
     row: str
 
 
-def shown(found: Lines) -> str:
+def show_lines(found: Lines) -> str:
     """The lines, below one line that counts them; each document's path stands once, above its lines."""
     if not found.lines:
         return "No line matches."
@@ -80,7 +80,7 @@ def shown(found: Lines) -> str:
     return "\n".join(parts)
 
 
-def listed(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
+def list_paths(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
     """
     The paths, sorted; if they are too many, folders with the number of their files instead.
 
@@ -90,16 +90,16 @@ def listed(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
         return "No files."
     if len(paths) <= limit:
         return "\n".join((f"{_count(len(paths), 'file')}.", *paths))
-    rows = list(_folded(paths, 1))
+    rows = list(_fold(paths, 1))
     depth = 2
-    while len(deeper := list(_folded(paths, depth))) <= limit:
+    while len(deeper := list(_fold(paths, depth))) <= limit:
         rows, depth = deeper, depth + 1
     rest = f"\n… and {len(rows) - limit:,} more" if len(rows) > limit else ""
     head = f"{_count(len(paths), 'file')}; list a folder, or give a glob, to see those below it."
     return "\n".join((head, *rows[:limit])) + rest
 
 
-def _folded(paths: Sequence[str], depth: int) -> list[str]:
+def _fold(paths: Sequence[str], depth: int) -> list[str]:
     """The paths with at most *depth* parts; what is deeper is counted at its folder."""
     counts: Counter[str] = Counter()
     for path in paths:

@@ -70,7 +70,7 @@ def head_tail(output: str, limit_chars: int = LIMIT_CHARS) -> Cut | None:
     )
 
 
-def shortened(output: str, cut: Cut, spill: str | None) -> str:
+def shorten(output: str, cut: Cut, spill: str | None) -> str:
     """
     Show *output* with the marker in the place of what is left out.
 

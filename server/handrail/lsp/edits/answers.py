@@ -20,7 +20,7 @@ class Answer:
     reason: str = ""
 
 
-def not_as_written(uri: str, fate: Sequence[bool]) -> Failure:
+def mismatch(uri: str, fate: Sequence[bool]) -> Failure:
     """The failure for an edit that is there in part; *fate* says which of its changes are."""
     return Failure(
         code=Code.NOT_AS_WRITTEN,
@@ -30,7 +30,7 @@ def not_as_written(uri: str, fate: Sequence[bool]) -> Failure:
     )
 
 
-def refused(uri: str, answer: Answer, waited_s: float) -> Failure:
+def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
     """The failure for an edit that is not there, by what the client said when it was *waited_s* for."""
     if answer.applied:
         return Failure(
@@ -53,7 +53,7 @@ def refused(uri: str, answer: Answer, waited_s: float) -> Failure:
     )
 
 
-def offered(uri: str) -> Failure:
+def offer(uri: str) -> Failure:
     """The failure for an edit of a client that takes none: it waits until the user chooses it."""
     return Failure(
         code=Code.EDIT_REJECTED,

@@ -45,7 +45,7 @@ class Patience:
         """For a message that another one has overtaken: it is on its way."""
         return self.echo_s / 5
 
-    def after(self, answer: Answer) -> float:
+    def wait_s(self, answer: Answer) -> float:
         """How long a change may take to show after *answer*: a refusal is rarely wrong, silence often is."""
         if answer.applied is False:
             return self.overtaken_s
@@ -96,7 +96,7 @@ class ApplyEdit:
             return Answer(applied=False, reason="this editor does not take edits from a language server")
         params = lsp.ApplyWorkspaceEditParams(edit=made, label=surfaces.line(label))
         sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
-        sent.add_done_callback(self._answered)
+        sent.add_done_callback(self._wake)
         if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):
             await asyncio.wait([sent], timeout=self.patience.overtaken_s)
         if not sent.done():
@@ -109,7 +109,7 @@ class ApplyEdit:
             return Answer(applied=None, reason="answered with nothing")
         return Answer(applied=bool(result.applied), reason=result.failure_reason or "")
 
-    def _answered(self, sent: asyncio.Future[object]) -> None:
+    def _wake(self, sent: asyncio.Future[object]) -> None:
         if not sent.cancelled():
             sent.exception()  # one that comes late is of no use, and else logged
         self.documents.wake()

@@ -36,9 +36,9 @@ from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, protocol, settings, wire
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.edits.answers import Answer, refused
+from handrail.lsp.edits.answers import Answer, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit, Patience
-from handrail.lsp.edits.sending import Sending, unversioned
+from handrail.lsp.edits.sending import Sending, prepare_unopened
 from handrail.lsp.edits.views import Told, Views
 from handrail.ports import Document, Editor
 
@@ -138,17 +138,20 @@ class LspEditor:
         if isinstance(change, Update):
             self._views.when_shown(change, tell)
 
-    def changed(self, document: OpenDocument) -> None:
+    def on_change(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""
-        self._views.changed(document)
+        self._views.on_change(document)
 
-    def offered(self, document: OpenDocument) -> list[tuple[str, lsp.WorkspaceEdit]]:
+    def offers(self, document: OpenDocument) -> list[tuple[str, lsp.WorkspaceEdit]]:
         """The edits that wait for the user of a client that takes none from us: each with its label."""
         if self.client.apply_edit:
             return []
-        return [(label, self.carried(document, edits)) for label, edits in self._views.late.waiting(document)]
+        return [
+            (label, self.workspace_edit(document, edits))
+            for label, edits in self._views.late.offers(document)
+        ]
 
-    def carried(self, document: OpenDocument, edits: Sequence[TextEdit]) -> lsp.WorkspaceEdit:
+    def workspace_edit(self, document: OpenDocument, edits: Sequence[TextEdit]) -> lsp.WorkspaceEdit:
         """Edits of an open document as a code action carries them."""
         return self._wire.text_edit(document.uri, document.version, document.text, edits)
 
@@ -160,14 +163,14 @@ class LspEditor:
             (landing,) = await self._disk.apply([update], label)
             return landing
         made = self._wire.text_edit(update.uri, None, update.base, update.edits)
-        sent = unversioned(update, self._documents.count)
+        sent = prepare_unopened(update, self._documents.count)
         answer = await self._wire.send(made, label)
 
         def stands(text: Text) -> bool:
             """Another process may have written before the editor has read the file."""
             return all(fate in LANDED for fate in sent.fates(text.content))
 
-        landing = await self._landed_and_saved(update.uri, stands, answer)
+        landing = await self._land_and_save(update.uri, stands, answer)
         self._views.late.add(update, sent, landing)
         return landing
 
@@ -187,18 +190,16 @@ class LspEditor:
             ]
         )
         answer = await self._wire.send(made, label)
-        return await self._landed_and_saved(
-            create.uri, lambda text: text.content == create.text.content, answer
-        )
+        return await self._land_and_save(create.uri, lambda text: text.content == create.text.content, answer)
 
-    async def _landed_and_saved(self, uri: str, stands: Callable[[Text], bool], answer: Answer) -> Landing:
+    async def _land_and_save(self, uri: str, stands: Callable[[Text], bool], answer: Answer) -> Landing:
         """Wait until the change *stands* in the editor, have it saved, and look at the disk."""
 
         def holds() -> bool:
             document = self._documents.find(uri)
             return document is not None and stands(document.text)
 
-        shows = await self._documents.until(holds, self._patience.after(answer))
+        shows = await self._documents.until(holds, self._patience.wait_s(answer))
         if shows and (document := self._documents.find(uri)) is not None:
             document.was_opened_by_us = True
             await self.save([uri])
@@ -207,7 +208,7 @@ class LspEditor:
             return Applied(text=saved.text)
         if shows and (document := self._documents.find(uri)) is not None and stands(document.text):
             return Applied(text=document.text)  # in the editor, and unsaved
-        return Rejected(failure=refused(uri, answer, self._patience.answer_s))
+        return Rejected(failure=refusal(uri, answer, self._patience.answer_s))
 
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
@@ -225,7 +226,7 @@ class LspEditor:
 
     # ---- Saving, and bytes ------------------------------------------------------------------------
 
-    async def opened(self) -> tuple[Document, ...]:
+    async def open_documents(self) -> tuple[Document, ...]:
         """The documents of the mirror."""
         found = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
         return tuple(each for each in found if isinstance(each, Document))

@@ -60,7 +60,7 @@ class _Awaited:
     def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
         """What is told of it, if it shows in a document that read *seen* since it was sent."""
         text = replace(document.text)
-        if self.sent.before_shown(seen):  # else it is not known any more
+        if self.sent.texts_before(seen):  # else it is not known any more
             self.overwrote = overwritten_late(self.sent, seen, text)
         if self.overwrote is not None:
             return self.overwrote
@@ -174,7 +174,7 @@ class Late:
             else:
                 self._tell(each)
 
-    def waiting(self, document: OpenDocument) -> list[tuple[str, tuple[TextEdit, ...]]]:
+    def offers(self, document: OpenDocument) -> list[tuple[str, tuple[TextEdit, ...]]]:
         """The edits of a document of which nothing stands, as they are made now: each with its label."""
         found = []
         for each in self._awaited:
@@ -205,7 +205,7 @@ class Late:
             self._tell(each)
         if seen := document.seen_late:  # the text before an edit shows is what that may overwrite
             half = next((each for each in self._awaited if each.uri == document.uri and each.is_half), None)
-            document.seen_late = [*(half.sent.before_shown(seen[:-1])[-1:] if half else ()), seen[-1]]
+            document.seen_late = [*(half.sent.texts_before(seen[:-1])[-1:] if half else ()), seen[-1]]
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
             if now > copy.until:
                 self._copies.remove(copy)

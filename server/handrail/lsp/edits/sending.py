@@ -21,7 +21,7 @@ from handrail.core.documents.readback import LANDED, Fate, fates, which_stand
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
-from handrail.lsp.edits.answers import Answer, not_as_written, offered, overwritten, refused
+from handrail.lsp.edits.answers import Answer, mismatch, offer, overwritten, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit
 from handrail.ports import Editor
 
@@ -63,7 +63,7 @@ class Sent:
         """How many of the edits stand, if the document reads *now*."""
         return sum(fate in LANDED for fate in self.fates(now))
 
-    def before_shown(self, seen: Sequence[str]) -> list[str]:
+    def texts_before(self, seen: Sequence[str]) -> list[str]:
         """Those of the texts that the document has had, in order, before any of this showed."""
         return list(takewhile(lambda text: not self.count_in(text), seen))
 
@@ -123,7 +123,7 @@ class Sending:
         tries: tuple[Sent, ...] = ()
         landing: Landing | None = None
         for _ in range(TRIES):
-            document = self._shown(update.uri)
+            document = self._document(update.uri)
             if document is None:
                 (landing,) = await self.disk.apply([update], label)
                 return landing, tries
@@ -134,7 +134,7 @@ class Sending:
                 return _conflict(update, conflicts, document), tries
             if unsafe := self.wire.unsafe(now, fit.edits):
                 return Rejected(failure=unsafe.at(document.uri)), tries
-            sent = _sent(update, left, fit, document, self.wire.documents.count)
+            sent = _prepare(update, left, fit, document, self.wire.documents.count)
             sent = replace(sent, base=now, conflicts=conflicts)
             tries = (*tries, sent)
             landing, absent = await self._try(sent, document, label)
@@ -158,15 +158,15 @@ class Sending:
         watches = not self.wire.client.compares(sent.version)
         document.seen = seen = list[str]()
         try:
-            answer = await self._answered(sent, label)
+            answer = await self._send_and_wait(sent, label)
             document.seen_late = seen if watches else None  # more of the edit may show late
             if watches and (told := _overwritten(sent, seen, document.text)) is not None:
                 return told, None
-            if self._shown(sent.uri) is None:
-                return await self._gone(sent), None
+            if self._document(sent.uri) is None:
+                return await self._landing_once_gone(sent), None
         finally:
             document.seen = None
-        now = self._shown(sent.uri)
+        now = self._document(sent.uri)
         assert now is not None
         found = sent.fates(now.text.content)
         if all(fate in LANDED for fate in found):
@@ -180,16 +180,16 @@ class Sending:
         unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
         return landing, frozenset(sent.numbers) - unclear
 
-    async def _answered(self, sent: Sent, label: str) -> Answer:
+    async def _send_and_wait(self, sent: Sent, label: str) -> Answer:
         """Send it and wait until it shows, or until it is not to be expected any more."""
         documents, patience = self.wire.documents, self.wire.patience
 
         def stands() -> bool:
-            document = self._shown(sent.uri)
+            document = self._document(sent.uri)
             return document is not None and all(which_stand(sent.base, sent.edits, document.text.content))
 
         def is_newer() -> bool:
-            document = self._shown(sent.uri)
+            document = self._document(sent.uri)
             return document is None or document.version != sent.version
 
         made = self.wire.text_edit(sent.uri, sent.version, sent.base, sent.edits)
@@ -199,16 +199,16 @@ class Sending:
         def is_decided() -> bool:
             return stands() or (is_newer() and (can_be_stale or self._has_landed(sent)))
 
-        if await documents.until(is_decided, patience.after(answer)):
+        if await documents.until(is_decided, patience.wait_s(answer)):
             # Once a newer text has come without it, it is not waited for long.
             await documents.until(stands, 0 if self._has_landed(sent) else patience.overtaken_s)
         return answer
 
     def _has_landed(self, sent: Sent) -> bool:
-        document = self._shown(sent.uri)
+        document = self._document(sent.uri)
         return document is not None and all(fate in LANDED for fate in sent.fates(document.text.content))
 
-    def _shown(self, uri: str) -> OpenDocument | None:
+    def _document(self, uri: str) -> OpenDocument | None:
         return self.wire.documents.find(uri)
 
     def _why(self, sent: Sent, now: OpenDocument, found: Sequence[Fate], answer: Answer) -> Failure:
@@ -219,21 +219,21 @@ class Sending:
             return edit.stale(sorted({sent.numbers[at] for at in lost}), "The document", texts)
         landed = [fate in LANDED for fate in found]
         if not self.wire.client.apply_edit:
-            return offered(sent.uri)
+            return offer(sent.uri)
         if any(landed):
-            return not_as_written(sent.uri, landed)
-        return refused(sent.uri, answer, self.wire.patience.answer_s)
+            return mismatch(sent.uri, landed)
+        return refusal(sent.uri, answer, self.wire.patience.answer_s)
 
-    async def _gone(self, sent: Sent) -> Landing:
+    async def _landing_once_gone(self, sent: Sent) -> Landing:
         """The document is open no longer: it was renamed, or closed; the new one or the disk decides."""
 
-        def renamed() -> OpenDocument | None:
+        def find_renamed() -> OpenDocument | None:
             return next((each for each in self.wire.documents if sent.is_in(each, is_gone=True)), None)
 
-        await self.wire.documents.until(lambda: renamed() is not None, self.wire.patience.overtaken_s)
-        if (there := renamed()) is not None:
+        await self.wire.documents.until(lambda: find_renamed() is not None, self.wire.patience.overtaken_s)
+        if (there := find_renamed()) is not None:
             landed = [fate in LANDED for fate in sent.fates(there.text.content)]
-            failure = None if all(landed) else not_as_written(there.uri, landed)
+            failure = None if all(landed) else mismatch(there.uri, landed)
             return sent.landing(there.text, failure, there.uri)
         saved = await self.disk.read(sent.uri)
         if not isinstance(saved, Failure) and all(fate in LANDED for fate in sent.fates(saved.text.content)):
@@ -248,7 +248,7 @@ class Sending:
         )
 
 
-def unversioned(update: Update, opened: int) -> Sent:
+def prepare_unopened(update: Update, opened: int) -> Sent:
     """What is sent of an update of a document that the client has not opened."""
     return Sent(
         uri=update.uri,
@@ -262,7 +262,7 @@ def unversioned(update: Update, opened: int) -> Sent:
     )
 
 
-def _sent(update: Update, left: Update, fit: Rebased, document: OpenDocument, opened: int) -> Sent:
+def _prepare(update: Update, left: Update, fit: Rebased, document: OpenDocument, opened: int) -> Sent:
     """What is about to be sent of *update*: those hunks of *left* that are kept."""
     kept = {each for each, keep in zip(left.edits, fit.kept, strict=True) if keep}
     return Sent(
@@ -294,7 +294,7 @@ def _numbers(update: Update) -> list[int]:
 
 def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """As `_overwritten`, of an edit that shows late: a formatter may have been at work as well by then."""
-    typed = sent.before_shown(seen)
+    typed = sent.texts_before(seen)
     if not typed or not any(each.conflict for each in edit.rebase(sent.base, sent.edits, typed[-1])):
         return None
     return _overwritten(sent, seen, document)
@@ -354,7 +354,7 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
         document: The one that it has.
     """
     now = document.content
-    typed = sent.before_shown(seen)
+    typed = sent.texts_before(seen)
     if not typed or typed[-1] == now:
         return None
     last = Text(typed[-1])

@@ -64,7 +64,7 @@ class WatchfulEditor(LspEditor):
         document = self._documents.find(uri)
         if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
             return None
-        if failure := self._views.differing(document):
+        if failure := self._views.check_alike(document):
             return failure  # it was saved as what another document of the file holds
         raw = await self._disk.read(document.uri)
         if isinstance(raw, Failure) or _plain(raw.text.content) == _plain(document.text.content):

@@ -84,14 +84,14 @@ class Views:
         """Make an update of an open document, in all documents of its file unless it is for one alone."""
         document = self._documents.find(update.uri)
         beside = self._documents.beside(document) if document and not update.is_alone else ()
-        if document and beside and (failure := self.differing(document)):
+        if document and beside and (failure := self.check_alike(document)):
             return Rejected(failure=failure)
         landing = await self._send(update, label, update.uri)
         if document and beside:
             landing = await self._update_beside(update, label, landing, (document, *beside))
         return landing
 
-    def differing(self, document: OpenDocument) -> Failure | None:
+    def check_alike(self, document: OpenDocument) -> Failure | None:
         """Why no document of a file is edited: the editor holds others of it, with other texts."""
         beside = self._documents.beside(document)
         if all(each.text.content == document.text.content for each in beside):
@@ -128,7 +128,7 @@ class Views:
         """Make what has landed in the first of a file's documents in all others, or take it back there."""
         if isinstance(landing, Rejected):
             return landing
-        part, whole = _landed(update, landing)
+        part, whole = _landed_hunks(update, landing)
         failure = whole.failure if not update.is_divisible else None
         done = [views[0]]
         for view in views[1:] if failure is None else ():
@@ -195,7 +195,7 @@ class Views:
         self.late.when_shown(update, partial(self._shown_late, update, tell))
         self._watch_ways(update, tell)
 
-    def changed(self, document: OpenDocument) -> None:
+    def on_change(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""
         self.late.look(document)
 
@@ -225,11 +225,11 @@ class Views:
 
     async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
         """Make an update that shows late in the document *uri* in the others of its file; then tell of it."""
-        part, whole = _landed(update, landing)
+        part, whole = _landed_hunks(update, landing)
         async with self.one_at_a_time:
             views = self._views(update)
             for view in views:
-                missing = _missing(part, view.text.content)
+                missing = _missing_hunks(part, view.text.content)
                 if view.uri == uri or not missing.hunks:  # what was changed there since is the user's
                     continue
                 other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
@@ -244,14 +244,14 @@ def _stands(part: Update, now: str) -> bool:
     return any(fate in LANDED for fate in fates(part.base, part.edits, now))
 
 
-def _missing(update: Update, now: str) -> Update:
+def _missing_hunks(update: Update, now: str) -> Update:
     """Those hunks of an update whose places in a text are as they were before it; what was changed is not."""
     there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
     hunks = tuple(hunk for hunk in update.hunks if all(there[each] is Fate.ABSENT for each in hunk.edits))
     return replace(update, hunks=hunks)
 
 
-def _landed(update: Update, landing: Applied | Partial) -> tuple[Update, _Whole]:
+def _landed_hunks(update: Update, landing: Applied | Partial) -> tuple[Update, _Whole]:
     """Those hunks of an update that have landed, and why the others have not."""
     if isinstance(landing, Applied):
         return update, _Whole(update=update)

@@ -9,7 +9,7 @@ from handrail.lsp.state import State
 
 async def list_(state: State, params: protocol.CommandListParams) -> list[protocol.BackgroundCommand]:
     """The commands that are known, in the order in which they began."""
-    return [_told(each) for each in state.host.background.listed(params.session)]
+    return [_told(each) for each in state.host.background.list_commands(params.session)]
 
 
 async def stop(state: State, params: protocol.CommandStopParams) -> protocol.BackgroundCommand:

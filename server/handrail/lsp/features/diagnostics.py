@@ -86,7 +86,7 @@ def _offered(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:
             kind=lsp.CodeActionKind.QuickFix,
             edit=edit,
         )
-        for label, edit in state.editor.offered(document)
+        for label, edit in state.editor.offers(document)
         if any(_meets(each, place) for each in _ranges(edit))
     ]
 
@@ -98,12 +98,12 @@ def _ranges(edit: lsp.WorkspaceEdit) -> list[lsp.Range]:
 
 def _carried(state: State, known: OpenFailure, candidate: int) -> lsp.WorkspaceEdit | None:
     """What a fix comes to, for a client that takes no edits from us."""
-    document, planned = state.documents.find(known.mutation.uri), offer.planned_at(known, candidate)
+    document, planned = state.documents.find(known.mutation.uri), offer.plan_at(known, candidate)
     if document is None or known.seen is None or isinstance(planned, Failure):
         return None
     if known.seen.content != document.text.content:
         return None
-    return state.editor.carried(document, planned.edits)
+    return state.editor.workspace_edit(document, planned.edits)
 
 
 def _meets(one: lsp.Range, other: lsp.Range) -> bool:

@@ -39,7 +39,7 @@ async def apply(state: State, params: protocol.FailureApplyParams) -> list[proto
 
 async def diff(state: State, params: protocol.FailureDiffParams) -> protocol.FailureDiff:
     """Show what a failed edit would change, and have a document ready that does."""
-    text = offer.shown(state.host.failure(params.failure), params.candidate)
+    text = offer.show_fixes(state.host.failure(params.failure), params.candidate)
     if not text:
         raise Wrong("params.candidate must be the index of a candidate at which the edit can be made.")
     uri = virtual.of_failure(params.failure, params.candidate, text)

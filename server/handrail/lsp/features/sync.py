@@ -17,7 +17,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
     document = state.documents.opened(params.text_document)
     typed.opened(state, document)
-    state.editor.changed(document)  # it may be a renamed one that shows an edit
+    state.editor.on_change(document)  # it may be a renamed one that shows an edit
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
@@ -36,7 +36,7 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
     if document is not None:
         typed.changed(state, document)
-        state.editor.changed(document)
+        state.editor.on_change(document)
         state.review.touched(document.identity)
         if state.review_page.is_it(document.uri):
             state.review_page.look()

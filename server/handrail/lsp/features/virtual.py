@@ -61,7 +61,7 @@ async def content(state: State, uri: str) -> str:
         return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
         raise Wrong(f"{uri} is not a document of handrail's.")
-    return offer.shown(state.host.failure(first), None if second is None else int(second))
+    return offer.show_fixes(state.host.failure(first), None if second is None else int(second))
 
 
 def _packed(asked: list[str | None]) -> str:

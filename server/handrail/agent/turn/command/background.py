@@ -73,21 +73,23 @@ class Background:
     _awaited: dict[tuple[str, str], asyncio.Event] = field(default_factory=dict)  # by session and call
     _count: int = 0
 
-    def listed(self, session: str | None = None) -> tuple[BackgroundCommand, ...]:
+    def list_commands(self, session: str | None = None) -> tuple[BackgroundCommand, ...]:
         """The commands that are known, of one session if that is given, in the order in which they began."""
         return tuple(each for each in self._known.values() if session in (None, each.session))
 
     def of_id(self, name: str) -> BackgroundCommand:
         """The command of that id. Raises UnknownCommandError."""
         if name not in self._known:
-            known = self.listed()
-            raise UnknownCommandError(f"There is no background command {name!r}. {_there_are(known)}")
+            known = self.list_commands()
+            raise UnknownCommandError(f"There is no background command {name!r}. {_known_ids(known)}")
         return self._known[name]
 
     def refuse_restore(self, checkpoint: str, *, following: bool) -> None:
         """Raises CheckpointError while a command runs whose changes would have to be taken back as well."""
         turn = checkpoint.partition(".")[0]
-        running = [each for each in self.listed() if each.is_running and (following or each.turn == turn)]
+        running = [
+            each for each in self.list_commands() if each.is_running and (following or each.turn == turn)
+        ]
         if running:
             raise CheckpointError(
                 f"Nothing was restored: {names_of(running)} still runs in the background. Stop it first."
@@ -95,7 +97,7 @@ class Background:
 
     def full(self, session: str) -> Failure | None:
         """Why no other command can be begun; None if one can."""
-        running = [each for each in self.listed(session) if each.is_running]
+        running = [each for each in self.list_commands(session) if each.is_running]
         if len(running) < LIMIT_RUNNING:
             return None
         return Failure(
@@ -166,7 +168,7 @@ class Background:
             line=action.line,
             folder=ready.places[action.reads[0]].path,
             process=ports.process,
-            began=await ports.editor.opened(),
+            began=await ports.editor.open_documents(),
         )
         contained = action.contained
         owner = _owner(command, ports, starter)
@@ -178,7 +180,7 @@ class Background:
                 raise
             command.notes.append(f"Nothing that it changes can be taken back: {error}")
         else:
-            contained = _contained(contained, snapshot, ports, console)
+            contained = _contain(contained, snapshot, ports, console)
         if console.stop.is_set():
             await self.timeline.end(command.id, ports)
             return STOPPED
@@ -239,7 +241,7 @@ class Background:
                 found = await beside.leave_what_was_saved(found, command.began, ports)
                 command.aside += found.appeared
                 command.notes += beside.remarks(replace(found, appeared=()), ports, console)
-                command.notes.append(notes.layered(beside.tell_layers(found, ports, console)))
+                command.notes.append(notes.layered_note(beside.tell_layers(found, ports, console)))
         finally:
             try:
                 await self.timeline.end(command.id, ports)
@@ -256,7 +258,7 @@ class Background:
         self.tell(command.session, "\n".join(filter(None, (said, command.state, *command.effects(), shows))))
 
     def _forget_old(self, session: str) -> None:
-        ended = [each.id for each in self.listed(session) if not each.is_running]
+        ended = [each.id for each in self.list_commands(session) if not each.is_running]
         for name in ended[:-LIMIT_ENDED]:
             del self._known[name]
 
@@ -265,15 +267,15 @@ class Background:
     async def visit(self, visit: Visit, session: str, ports: Ports) -> str | Failure:
         """Look at a command of a session, or end it."""
         if not visit.command:
-            found = self.listed(session)
+            found = self.list_commands(session)
             return "\n".join(f"{each.id}: {each.line}\n  {each.state}" for each in found) or "There is none."
         command = self._known.get(visit.command)
         if command is None or command.session != session:
-            return _unknown(visit.command, self.listed(session))
+            return _unknown(visit.command, self.list_commands(session))
         if visit.stops:
             await self.end(command)
         elif command.is_running:
-            await self._set_aside(command, ports)
+            await self._move_away(command, ports)
         return command.report(ports.secrets())
 
     async def end(self, command: BackgroundCommand) -> None:
@@ -283,14 +285,14 @@ class Background:
 
     async def end_session(self, session: str) -> None:
         """End all commands of a session, and forget them."""
-        found = self.listed(session)
+        found = self.list_commands(session)
         await asyncio.gather(*map(self.end, found))
         for each in found:
             self._known.pop(each.id, None)
 
     async def close(self) -> None:
         """End all commands."""
-        await asyncio.gather(*map(self.end, self.listed()))
+        await asyncio.gather(*map(self.end, self.list_commands()))
 
     async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
         """Wait for the end of a command; nobody else is told of it meanwhile."""
@@ -304,17 +306,17 @@ class Background:
 
     # ---- What must not have appeared --------------------------------------------------------------
 
-    async def set_aside(self, ports: Ports) -> None:
+    async def move_away(self, ports: Ports) -> None:
         """Move away what commands that run have made and must not be there; it is asked about later."""
-        for command in self.listed():
+        for command in self.list_commands():
             if command.is_running:
-                await self._set_aside(command, ports)
+                await self._move_away(command, ports)
 
     async def ask(self, ports: Ports, step: StepId, console: Console) -> list[CommandEffects]:
         """Set aside what must not be there, and ask about it; what is there again is part of *step*."""
-        await self.set_aside(ports)
+        await self.move_away(ports)
         found = []
-        for command in self.listed():
+        for command in self.list_commands():
             if command.aside:
                 aside, command.aside = command.aside, []
                 printed = Printed(text="", appeared=tuple(aside))
@@ -323,7 +325,7 @@ class Background:
                 found.append(effects)
         return found
 
-    async def _set_aside(self, command: BackgroundCommand, ports: Ports) -> None:
+    async def _move_away(self, command: BackgroundCommand, ports: Ports) -> None:
         found = await command.process.set_aside(command.id)
         printed = Printed(text="", appeared=found.appeared)
         command.aside += (await beside.leave_what_was_saved(printed, command.began, ports)).appeared
@@ -354,12 +356,12 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
     )
 
 
-def _contained(contained: Contained, snapshot: Snapshot, ports: Ports, console: Console) -> Contained:
+def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Console) -> Contained:
     """How a command is contained, once it is known what *snapshot* does not cover; else the user is told."""
     if contained.profile is Profile.WORK:
         return replace(contained, not_covered=beside.uris(snapshot.not_covered, ports))
     if snapshot.not_covered:
-        console.notice(notes.left_out(snapshot.not_covered), True)
+        console.notice(notes.not_covered_note(snapshot.not_covered), True)
     return contained
 
 
@@ -370,10 +372,10 @@ def _is_alone(contained: Contained) -> bool:
 def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
-        message=f"There is no background command {name!r} in this session. {_there_are(known)}",
+        message=f"There is no background command {name!r} in this session. {_known_ids(known)}",
         steps=("Those of an earlier server have ended with it.",),
     )
 
 
-def _there_are(known: Sequence[BackgroundCommand]) -> str:
+def _known_ids(known: Sequence[BackgroundCommand]) -> str:
     return f"There are {names_of(known)}." if known else "There is none."

@@ -53,7 +53,7 @@ async def leave_what_was_saved(printed: Printed, began: Sequence[Document], port
     if not printed.appeared:
         return printed
     known = {document.uri: document.saved for document in began}
-    now = await ports.editor.opened()  # by what the editor told: the files themselves are away
+    now = await ports.editor.open_documents()  # by what the editor told: the files themselves are away
     saved = [each.uri for each in now if each.saved is not None and each.saved is not known.get(each.uri)]
     left = []
     for each in printed.appeared:
@@ -95,7 +95,7 @@ async def ask(
     content = "".join(_content(each, ports) for each in moved)
     away: Sequence[Appeared] = moved
     if await console.keeps(paths, f"{_why(moved, ports)} {APPEARED}", content):
-        again, away = await _put_back(moved, ports, step)
+        again, away = await _return(moved, ports, step)
         changes = (*effects.changes, *again.changes)
         effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
     for each in away:
@@ -107,7 +107,7 @@ async def ask(
     return effects, tuple(notes)
 
 
-async def _put_back(
+async def _return(
     moved: Sequence[Appeared], ports: Ports, step: StepId
 ) -> tuple[CommandEffects, Sequence[Appeared]]:
     """What it changes that these are there again; and those that are not."""

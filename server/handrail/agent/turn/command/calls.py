@@ -63,7 +63,7 @@ class CommandCalls:
         Raises:
             CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
         """
-        console, landed = self._console(ready.call), self._reviewed(ready.call, landed)
+        console, landed = self._console(ready.call), self._with_review(ready.call, landed)
         await self._ask_about_appeared(console, landed)
         if action.is_background:
             starter = Starter(step=self.step, is_over=lambda: self.is_over, landed=landed)
@@ -86,23 +86,23 @@ class CommandCalls:
         """The turn ends: look for what background commands have made and must not be there."""
         self.is_over = True
         if asks:
-            await self._ask_about_appeared(self._console(call), self._reviewed(call, landed))
+            await self._ask_about_appeared(self._console(call), self._with_review(call, landed))
         else:
-            await self.background.set_aside(self.ports)
+            await self.background.move_away(self.ports)
         if self.reviewing:
             await asyncio.wait(self.reviewing)
 
-    def _reviewed(self, call: ToolCall, landed: Landed) -> Landed:
+    def _with_review(self, call: ToolCall, landed: Landed) -> Landed:
         """*landed*, and what it is told is to be reviewed."""
 
-        def told(effects: CommandEffects) -> None:
+        def tell(effects: CommandEffects) -> None:
             landed(effects)
             self.ports.review.begins()
             task = asyncio.ensure_future(self.ports.review.ran(self.step(), call.id, effects))
             self.reviewing.add(task)
             task.add_done_callback(self.reviewing.discard)
 
-        return told
+        return tell
 
     async def _ask_about_appeared(self, console: Console, landed: Landed) -> None:
         for effects in await self.background.ask(self.ports, self.step(), console):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.agent.turn.edit.preimage import held, targets
+from handrail.agent.turn.edit.preimage import read_held, targets
 from handrail.core.checkpoint import Meanwhile
 from handrail.ports import Document, Ports
 
@@ -19,12 +19,12 @@ async def meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Port
         typed: The URIs of the documents that had unsaved text then.
         began: The documents that were open then.
     """
-    beneath = targets(await held(ports.editor, typed))
+    beneath = targets(await read_held(ports.editor, typed))
     kept = [each for each in beneath if each.unsaved is not None]
-    return Meanwhile(unsaved=kept, saved=_saved(began, await ports.editor.opened()))
+    return Meanwhile(unsaved=kept, saved=_saved_meanwhile(began, await ports.editor.open_documents()))
 
 
-def _saved(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
+def _saved_meanwhile(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
     """The documents that hold what the user has typed and saved since *began*."""
     known = {document.uri: document for document in began}
     return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]

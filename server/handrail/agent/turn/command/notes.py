@@ -18,11 +18,11 @@ SHOWN = 10  # of each list
 
 def saw_older(left: Sequence[str], ports: Ports) -> str:
     """What the command did not see of documents with unsaved text."""
-    names = saving.shown(left, ports)
+    names = saving.labels(left, ports)
     return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
 
 
-def added(found: Printed | Failure, *notes: str) -> Printed | Failure:
+def add_notes(found: Printed | Failure, *notes: str) -> Printed | Failure:
     """The answer with *notes* below it."""
     said = [note for note in notes if note]
     if isinstance(found, Failure):
@@ -32,25 +32,25 @@ def added(found: Printed | Failure, *notes: str) -> Printed | Failure:
     return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
 
 
-def changed(changes: Sequence[CommandChange]) -> str:
+def changed_note(changes: Sequence[CommandChange]) -> str:
     """The files that a command changed."""
     names = [f"{change.path} ({change.change})" for change in changes]
     return f"Files that changed while it ran: {_some(names)}." if names else ""
 
 
-def edited(paths: Sequence[str]) -> str:
+def edited_note(paths: Sequence[str]) -> str:
     """The files that edits have changed while a command ran in the background."""
     said = f"Changed by edits while it ran, so its own changes to them are not kept apart: {_some(paths)}."
     return said if paths else ""
 
 
-def layered(paths: Sequence[str]) -> str:
+def layered_note(paths: Sequence[str]) -> str:
     """What is changed only in layers."""
     said = f"Changed only in a layer that later commands see, not in the workspace: {_some(paths)}."
     return said if paths else ""
 
 
-def left_out(not_covered: Sequence[NotCovered]) -> str:
+def not_covered_note(not_covered: Sequence[NotCovered]) -> str:
     """What no checkpoint covers."""
     names = [f"{each.path} ({each.reason})" for each in not_covered]
     return f"Not covered by the checkpoint: {_some(names)}." if names else ""

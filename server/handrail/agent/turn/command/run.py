@@ -59,20 +59,20 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     # What is saved is saved before the snapshot: taking the command back must not take it away.
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
-        return _stopped(console)
+        return _stopped_result(console)
     unsaved = notes.saw_older(typed, ports)
     try:
         with told_if_slow(console, "Taking the checkpoint before the command ..."):
             snapshot = await ports.checkpoints.before_command(step, console.stop)
     except CheckpointError as error:
         if console.stop.is_set():
-            return _stopped(console)
+            return _stopped_result(console)
         if ports.terms.needs_checkpoint:
             raise
         lost = f"Nothing that the command changes can be taken back: {error}"
         console.notice(lost, True)
         found, _ = await _run(ready, action, ports, console)
-        ran = Ran(found=notes.added(found, lost), effects=CommandEffects())
+        ran = Ran(found=notes.add_notes(found, lost), effects=CommandEffects())
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
     if works:  # what the snapshot does not cover is changed only in layers
@@ -88,16 +88,16 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     except CheckpointError as error:
         note = f"The command's changes could not be determined, so no checkpoint has them: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
-        ran = Ran(found=notes.added(found, note), effects=effects)
+        ran = Ran(found=notes.add_notes(found, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     if not works:
-        said = (notes.changed(effects.changes), notes.left_out(effects.not_covered), unsaved)
-        return Ran(found=notes.added(found, *said), effects=effects)
+        said = (notes.changed_note(effects.changes), notes.not_covered_note(effects.not_covered), unsaved)
+        return Ran(found=notes.add_notes(found, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
     return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
 
 
-def _stopped(console: Console) -> Ran:
+def _stopped_result(console: Console) -> Ran:
     """A command that was stopped before it began."""
     return Ran(found=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
 
@@ -116,7 +116,7 @@ async def _run(
     ready: Ready, action: Command, ports: Ports, console: Console
 ) -> tuple[Printed | Failure, Sequence[Document]]:
     """What a command that may change files printed, and the documents as they were when it began."""
-    began = await ports.editor.opened()
+    began = await ports.editor.open_documents()
     found = await action.run(ready.places, ports, console)
     if isinstance(found, Printed):
         found = await beside.leave_what_was_saved(found, began, ports)
@@ -128,17 +128,19 @@ async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
     found = await action.run(ready.places, ports, console)
-    return Ran(found=notes.added(found, notes.saw_older(typed, ports)), effects=CommandEffects())
+    return Ran(found=notes.add_notes(found, notes.saw_older(typed, ports)), effects=CommandEffects())
 
 
 async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
     """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
     if isinstance(ran.found, Failure):
-        return replace(ran, found=notes.added(ran.found, notes.changed(ran.effects.changes), unsaved))
+        return replace(
+            ran, found=notes.add_notes(ran.found, notes.changed_note(ran.effects.changes), unsaved)
+        )
     effects, told = await beside.ask(ran.found, ran.effects, ports, step, console)
     layered = beside.tell_layers(ran.found, ports, console)
-    said = (notes.changed(effects.changes), *told, notes.layered(layered), unsaved)
-    return Ran(found=notes.added(ran.found, *said), effects=effects)
+    said = (notes.changed_note(effects.changes), *told, notes.layered_note(layered), unsaved)
+    return Ran(found=notes.add_notes(ran.found, *said), effects=effects)
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
@@ -146,7 +148,7 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
     new = [each for each in not_covered if each.path not in console.named]
     console.named.update(each.path for each in new)
     if new:
-        console.notice(notes.left_out(new), True)
+        console.notice(notes.not_covered_note(new), True)
 
 
 def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:

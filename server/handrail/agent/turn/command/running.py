@@ -86,14 +86,18 @@ class BackgroundCommand:
     def effects(self) -> list[str]:
         """What it has changed, and what of that cannot be taken back."""
         changed, left_out = list(self.changes.values()), list(self.not_covered.values())
-        return [notes.changed(changed), notes.left_out(left_out), notes.edited(sorted(self.edited))]
+        return [
+            notes.changed_note(changed),
+            notes.not_covered_note(left_out),
+            notes.edited_note(sorted(self.edited)),
+        ]
 
     def report(self, secrets: Sequence[str]) -> str:
         """How it is, and what it has printed since it was last looked at."""
         is_withheld = self.is_withheld or (isinstance(self.found, Printed) and self.found.withheld)
         text = "" if is_withheld else self.held_back + self.unread.take()
         if self.is_running:
-            text, self.held_back = redact.settled(text, secrets)
+            text, self.held_back = redact.settle_tail(text, secrets)
         else:
             text, self.held_back = redact.redact(text, secrets), ""
         said, self.notes = [self.state, *self.notes], []

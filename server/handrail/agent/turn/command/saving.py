@@ -47,7 +47,7 @@ class Saver:
         if ports.terms.saves != "ask":
             return ports.terms.saves == "always"
         if not self._has_refused:
-            self._has_refused = not await self.asks(shown(uris, ports))
+            self._has_refused = not await self.asks(labels(uris, ports))
         return not self._has_refused
 
     def is_agents(self, document: Document) -> bool:
@@ -57,7 +57,7 @@ class Saver:
 
 async def save(ports: Ports, saver: Saver) -> list[str]:
     """Have documents saved, since a command reads the disk; returns the URIs of those that are not."""
-    unsaved = await _unsaved(ports)
+    unsaved = await _unsaved_documents(ports)
     files = [document for document in unsaved if document.has_file]
     wanted = [document.uri for document in files if saver.is_agents(document)]
     others = [document.uri for document in files if document.uri not in wanted]
@@ -74,7 +74,7 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
     Returns:
         What is seen of each in place of its file, by URI; and the URIs of those of which the disk is seen.
     """
-    unsaved = await _unsaved(ports)
+    unsaved = await _unsaved_documents(ports)
     if profile is not Profile.LOOK or not (await ports.process.available()).mounts:
         return (), [document.uri for document in unsaved]
     seen = {}
@@ -85,9 +85,9 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
     return found, [each.uri for each in unsaved if each.uri not in dict(found)]
 
 
-async def _unsaved(ports: Ports) -> list[Document]:
+async def _unsaved_documents(ports: Ports) -> list[Document]:
     """The unsaved documents, but for ours and those outside the workspace: commands do not work with them."""
-    differing = [document for document in await ports.editor.opened() if document.unsaved]
+    differing = [document for document in await ports.editor.open_documents() if document.unsaved]
     unsaved = [document for document in differing if not await _hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
     apart = (Standing.OWN, Standing.OUTSIDE)
@@ -101,7 +101,7 @@ async def _hides_line_ends(document: Document, ports: Ports) -> bool:
     return isinstance(saved, Text) and saved.has_one_eol and to_lf(saved.content) == text.content
 
 
-def shown(uris: Sequence[str], ports: Ports) -> list[str]:
+def labels(uris: Sequence[str], ports: Ports) -> list[str]:
     """Documents as people and the model know them."""
     places = [ports.workspace.resolve(uri) for uri in uris]
     return [place.path if isinstance(place, Place) else uri for uri, place in zip(uris, places, strict=True)]

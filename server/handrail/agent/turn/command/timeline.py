@@ -75,7 +75,7 @@ class Timeline:
     _base: _Base | None = None
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def over(self, ports: Ports) -> Ports:
+    def wrap(self, ports: Ports) -> Ports:
         """*ports* with checkpoints that know of background commands."""
         self.beneath = ports.checkpoints
         return replace(ports, checkpoints=Checkpoints(beneath=ports.checkpoints, timeline=self, ports=ports))
@@ -101,7 +101,7 @@ class Timeline:
                 raise
             await self._close(ports, snapshot)
             self._owners[owner.id] = owner
-            self._segments = self._segments.started(Runner(id=owner.id, number=step.number))
+            self._segments = self._segments.start(Runner(id=owner.id, number=step.number))
             if self._segments.owner is None:  # the snapshot is not needed yet
                 await self._kept.after_command(step, snapshot, until=snapshot)
             else:
@@ -113,7 +113,7 @@ class Timeline:
         async with self._one_at_a_time:
             if owner not in self._owners:
                 return
-            left = self._segments.ended(owner)
+            left = self._segments.end(owner)
             now = self._segments.owner
             if now is not None and now.id == owner:
                 later = await self._next(ports, left)
@@ -121,13 +121,13 @@ class Timeline:
                 self._segments = left
                 if later is not None:
                     await self._open(ports, *later)
-            self._segments = self._segments.ended(owner)
+            self._segments = self._segments.end(owner)
             turn = self._owners.pop(owner).step().turn
             if owner not in self._changed:  # what it changed and then took back is still a part of the past
                 await self._withdraw(turn)
             self._changed.discard(owner)
 
-    async def before_other(self, ports: Ports, step: StepId, stop: asyncio.Event | None) -> Snapshot:
+    async def begin_other(self, ports: Ports, step: StepId, stop: asyncio.Event | None) -> Snapshot:
         """Take the snapshot before another command. Raises CheckpointError."""
         async with self._one_at_a_time:
             snapshot = await self._kept.before_command(step, stop, self._last)
@@ -135,12 +135,12 @@ class Timeline:
             self._segments = self._segments.other_began()
             return snapshot
 
-    async def after_other(
+    async def end_other(
         self, ports: Ports, step: StepId, snapshot: Snapshot, done: Meanwhile
     ) -> CommandEffects:
         """Find what another command has changed. Raises CheckpointError."""
         async with self._one_at_a_time:
-            self._segments = left = self._segments.other_ended()
+            self._segments = left = self._segments.end_other()
             later = await self._next(ports, left, snapshot)
             try:
                 return await self._kept.after_command(step, snapshot, done, later[0] if later else None)
@@ -180,11 +180,11 @@ class Timeline:
 
     async def _open(self, ports: Ports, snapshot: Snapshot, step: StepId) -> None:
         """From now on a segment goes on."""
-        opened = await ports.editor.opened()
+        opened = await ports.editor.open_documents()
         typed = [each.uri for each in opened if each.unsaved]
         self._base = _Base(snapshot=snapshot, step=step, began=opened, typed=typed)
         if self._segments.owner is not None:
-            self._segments = self._segments.kept_under(self._segments.owner.id, step.number)
+            self._segments = self._segments.keep_under(self._segments.owner.id, step.number)
 
     async def _close(self, ports: Ports, until: Snapshot | None) -> None:
         """Keep what has changed in the segment, if there is one."""
@@ -229,7 +229,7 @@ class Checkpoints:
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
         """Keep all that the folders hold, see the port."""
-        return await self.timeline.before_other(self.ports, step, stop)
+        return await self.timeline.begin_other(self.ports, step, stop)
 
     async def after_command(
         self,
@@ -239,7 +239,7 @@ class Checkpoints:
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """Find what a command changed, see the port."""
-        return await self.timeline.after_other(self.ports, step, snapshot, meanwhile)
+        return await self.timeline.end_other(self.ports, step, snapshot, meanwhile)
 
     async def withdraw(self, checkpoint: str) -> bool:
         """Forget a checkpoint, see the port."""

@@ -75,7 +75,7 @@ class EditCalls:
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
         found = [outcome for each in made.calls for outcome in each.outcomes]
         await self.saver.note(found, self.ports)
-        done = [self._done(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
+        done = [self._finish(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
         if self.follow or self.is_stopped():
             self.feedback.note(found)
         elif done and (told := await self.feedback.after(found)):
@@ -85,11 +85,11 @@ class EditCalls:
             done[-1] = replace(done[-1], result=replace(result, text="\n".join((result.text, *notes))))
         return Edited(done=done, checkpoint=made.checkpoint)
 
-    def _done(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
+    def _finish(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
         for warning in made.warnings:
             self.notice(ready.call, warning)
         failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)
-        self.misses.update(ledger.missed(self.misses, made.outcomes))
+        self.misses.update(ledger.count_misses(self.misses, made.outcomes))
         text = report.result_text(made.outcomes, self.misses) + (f"\n{note}" if note else "")
         line = ledger.first_line(made.outcomes)
         result = ToolResult(call=ready.call.id, text=text, failure=failure, line=line)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
-from handrail.agent.turn.edit.preimage import Held, Left, names, pinned, results, written
-from handrail.agent.turn.edit.reviewed import made
+from handrail.agent.turn.edit.preimage import Held, Left, names, pin_targets, results, written_texts
+from handrail.agent.turn.edit.reviewed import made_changes
 from handrail.agent.turn.edit.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
 from handrail.core.documents import edit
@@ -84,31 +84,33 @@ class Corrections:
             count = len(file.changes)
             of_file = list(landings[at : at + count])
             for number, change in enumerate(changes[at : at + count]):
-                tell = partial(self._shown, file, of_file, number, change)
+                tell = partial(self._on_shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
                 for way in [way for way in waiting if way.change is change]:
                     self._watch_way(tell, way)
             at += count
 
     def _watch_way(self, tell: Callable[[Landing], None], way: WayBack) -> None:
-        self.ports.editor.when_shown(way.update, partial(self._undone, tell, way))
+        self.ports.editor.when_shown(way.update, partial(self._on_undone, tell, way))
 
-    def _undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
+    def _on_undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
         """A revert shows: what it takes back is told as gone once all of it is, in all documents."""
         if isinstance(way.gone, Applied):
             return  # nothing is gone by it
         if isinstance(landing, Applied):
-            self._begin(self._undone_in_all(tell, way, landing.uri))
+            self._begin(self._on_undone_everywhere(tell, way, landing.uri))
         elif landing.has_overwritten:
             tell(replace(way.gone, failure=with_what_was_overwritten(way.gone.failure, landing)))
 
-    async def _undone_in_all(self, tell: Callable[[Landing], None], way: WayBack, uri: str | None) -> None:
+    async def _on_undone_everywhere(
+        self, tell: Callable[[Landing], None], way: WayBack, uri: str | None
+    ) -> None:
         if way.update.is_alone and (left := await taken_back_late(self.ports, way)) is not None:
             self._watch_way(tell, left)
         else:
             tell(way.gone if uri is None else replace(way.gone, uri=uri))
 
-    def _shown(
+    def _on_shown(
         self, file: PlannedFile, of_file: list[Landing], number: int, change: Change, landing: Landing
     ) -> None:
         of_file[number] = landing
@@ -122,25 +124,27 @@ class Corrections:
     async def _correct(self, file: PlannedFile, of_file: list[Landing], number: int, change: Change) -> None:
         async with self.listener.one_at_a_time:  # what is told last is what is known by then
             now = tuple(of_file)
-            found = [renamed(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
+            found = [follow_rename(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
             if change.uri in self.before:
                 before: Held = {change.uri: self.before[change.uri]}
                 several = self.listener.late[change.uri] > 1
                 before, ours = await asyncio.to_thread(
-                    _apart if several else _alone, before, change, now[number]
+                    _change_among_others if several else _lone_change, before, change, now[number]
                 )
                 await keep_late(self.ports, self.step, before, ours, names([change], [now[number]]))
                 tried = ([replace(file, changes=(change,))], [change], [now[number]])
-                await self.ports.review.landed(await made(self.ports, self.step, [tried], before, ours))
+                await self.ports.review.landed(
+                    await made_changes(self.ports, self.step, [tried], before, ours)
+                )
             self.listener.tell(found)
 
 
-def _alone(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
+def _lone_change(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
     """What a document held before the only change of it that shows late, and what that has made of it."""
-    return before, written(before, [change], [landing])
+    return before, written_texts(before, [change], [landing])
 
 
-def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
+def _change_among_others(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
     """
     What a document held before a change that shows late, and after it, with all else that it has by then.
 
@@ -156,7 +160,7 @@ def _apart(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[s
             without = edit.apply(change.base.content, [each.edit for each in others])
             there = replace(document, text=replace(now, content=without))
             return {change.uri: there}, {change.uri: now}
-    return _alone(before, change, landing)
+    return _lone_change(before, change, landing)
 
 
 async def keep_late(
@@ -173,7 +177,9 @@ async def keep_late(
         renames: The document's other name, if it has one by now.
     """
     try:
-        kept = [replace(target, renamed=renames.get(target.uri), is_past=True) for target in pinned(before)]
+        kept = [
+            replace(target, renamed=renames.get(target.uri), is_past=True) for target in pin_targets(before)
+        ]
         await ports.checkpoints.ensure(step, kept)
         after = await results(ports.editor, before, ours, renames)
         await ports.checkpoints.record(step, after)
@@ -181,7 +187,7 @@ async def keep_late(
         logger.warning("What showed late of %s is in no checkpoint: %s", ", ".join(before), error)
 
 
-def renamed(ports: Ports, outcome: Outcome) -> Outcome:
+def follow_rename(ports: Ports, outcome: Outcome) -> Outcome:
     """*outcome* under the document's new name, if it was renamed while it was edited."""
     mutation = outcome.mutation
     place = ports.workspace.resolve(mutation.uri)

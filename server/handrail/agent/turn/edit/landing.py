@@ -14,11 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.turn.edit import prompted
-from handrail.agent.turn.edit.corrections import Corrections, Listener, renamed
+from handrail.agent.turn.edit.corrections import Corrections, Listener, follow_rename
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
-from handrail.agent.turn.edit.preimage import Left, held, intended, names, results, targets, written
+from handrail.agent.turn.edit.preimage import (
+    Left,
+    intended_texts,
+    names,
+    read_held,
+    results,
+    targets,
+    written_texts,
+)
 from handrail.agent.turn.edit.reviewed import Tried
-from handrail.agent.turn.edit.reviewed import made as made_texts
+from handrail.agent.turn.edit.reviewed import made_changes as made_texts
 from handrail.agent.turn.edit.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Landing, Status
@@ -85,19 +93,19 @@ async def make(
     Raises:
         CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.
     """
-    sending = [await prompted.removing(ports, step, call.files) for call in calls]
+    sending = [await prompted.add_removals(ports, step, call.files) for call in calls]
     coming = [change for files in sending for file in files for change in file.changes]
-    before = await held(ports.editor, [change.uri for change in coming])
+    before = await read_held(ports.editor, [change.uri for change in coming])
     checkpoint, lacking = None, dict[str, str]()
     if coming:
-        checkpoint, lacking = await _kept(ports, step, targets(before, intended(before, coming)))
+        checkpoint, lacking = await _checkpoint(ports, step, targets(before, intended_texts(before, coming)))
     made, ours, renames = [], dict[str, Left](), dict[str, str]()
     waiting: tuple[WayBack, ...] = ()
     tried: list[Tried] = []
     for call, wanted in zip(calls, sending, strict=True):
         if is_stopped():
             break
-        done = await prompted.applied(
+        done = await prompted.apply_planned(
             ports, call.files, wanted, f"handrail: {call.title}", partial=call.partial
         )
         changes, landings = done.changes, done.landings
@@ -105,14 +113,14 @@ async def make(
             taken_back = await whole_or_nothing(ports, step, changes, landings)
             landings, waiting = taken_back.landings, (*waiting, *taken_back.waiting)
         prompted.settle(ports, step, done.files, landings)
-        ours |= await asyncio.to_thread(written, before, changes, landings)
+        ours |= await asyncio.to_thread(written_texts, before, changes, landings)
         renames |= names(changes, landings)
-        made.append(await _made(ports, done.files, list(landings), lacking))
+        made.append(await _made_call(ports, done.files, list(landings), lacking))
         tried.append((done.files, changes, landings))
     covered = {uri: document for uri, document in before.items() if uri not in lacking}
     note = ""
     if covered:
-        note = await _recorded(ports, step, await results(ports.editor, covered, ours, renames))
+        note = await _record(ports, step, await results(ports.editor, covered, ours, renames))
     await ports.review.landed(await made_texts(ports, step, tried, before, ours))
     if listener is not None:  # not before what is known now has been kept
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
@@ -121,7 +129,9 @@ async def make(
     return Made(calls=tuple(made), checkpoint=checkpoint, note=note)
 
 
-async def _kept(ports: Ports, step: StepId, wanted: Sequence[Target]) -> tuple[str | None, dict[str, str]]:
+async def _checkpoint(
+    ports: Ports, step: StepId, wanted: Sequence[Target]
+) -> tuple[str | None, dict[str, str]]:
     """Take the checkpoint; its id, and why it lacks documents that the user lets be changed all the same."""
     try:
         return await ports.checkpoints.ensure(step, wanted), {}
@@ -137,7 +147,7 @@ async def _kept(ports: Ports, step: StepId, wanted: Sequence[Target]) -> tuple[s
     return checkpoint, lacking
 
 
-async def _recorded(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
+async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     """Keep the post-images; without them a restore goes by what was intended, which is returned as a note."""
     try:
         await ports.checkpoints.record(step, left)
@@ -146,7 +156,7 @@ async def _recorded(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     return ""
 
 
-async def _made(
+async def _made_call(
     ports: Ports, files: Sequence[PlannedFile], landings: list[Landing], lacking: Mapping[str, str]
 ) -> MadeCall:
     found: list[Outcome] = []
@@ -156,7 +166,7 @@ async def _made(
         why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
         for outcome in await outcomes(ports.editor, file, of_file):
             landed = outcome.status is Status.LANDED
-            found.append(renamed(ports, replace(outcome, uncovered=why)) if landed else outcome)
+            found.append(follow_rename(ports, replace(outcome, uncovered=why)) if landed else outcome)
         if why is not None:
             warnings.append(f"{file.path} is changed although that cannot be taken back: {why}")
     return MadeCall(outcomes=tuple(found), warnings=tuple(warnings))

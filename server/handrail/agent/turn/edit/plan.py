@@ -91,7 +91,7 @@ class Planner:
         for patch in edits.patches:
             place = self.places[patch.path]
             if edits.wrong is not None:
-                files.append(self._failed(place, edits.wrong))
+                files.append(self._failed_file(place, edits.wrong))
             else:
                 files.append(await self._file(patch, place))
         return tuple(files) if edits.partial else _all_or_nothing(files)
@@ -99,22 +99,26 @@ class Planner:
     async def _file(self, patch: FilePatch, place: Place) -> PlannedFile:
         document = await self.editor.read(place.uri)
         if isinstance(document, Document) and document.is_notebook:
-            return self._failed(place, NOTEBOOK, patch.hunks)
+            return self._failed_file(place, NOTEBOOK, patch.hunks)
         if isinstance(document, Document):
             text, place = document.text, replace(place, uri=document.uri)
         elif document.code is Code.NO_SUCH_FILE and patch.operation in (Operation.ADD, Operation.WRITE):
             text = None
         else:
-            return self._failed(place, document, patch.hunks)
+            return self._failed_file(place, document, patch.hunks)
         target = self.places[patch.move_to] if patch.move_to is not None else place
         taken = patch.move_to is not None and await self._is_taken(target)
         planned = await asyncio.to_thread(plan_file, patch, text, taken=taken)
         if isinstance(planned, Failure):
             hunks = patch.hunks if planned.code is not Code.TOO_LARGE else ()
-            return self._failed(place, planned, hunks, text)
+            return self._failed_file(place, planned, hunks, text)
         whole = text if text is not None else Text(patch.content)
         parts = [
-            Part(mutation=self._mutation(place, each.hunk), planned=_in(each.result, document), text=whole)
+            Part(
+                mutation=self._mutation(place, each.hunk),
+                planned=_check_encoding(each.result, document),
+                text=whole,
+            )
             for each in planned.parts
         ]
         changes = _changes(planned.effect, place, target, parts)
@@ -136,7 +140,7 @@ class Planner:
             hunk=hunk,
         )
 
-    def _failed(
+    def _failed_file(
         self, place: Place, failure: Failure, hunks: Sequence[Hunk] = (), text: Text | None = None
     ) -> PlannedFile:
         mutations = [self._mutation(place, hunk) for hunk in hunks] or [self._mutation(place)]
@@ -164,7 +168,7 @@ def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part])
             return (Create(uri=target.uri, text=moved), Delete(uri=place.uri, base=text))
 
 
-def _in(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:
+def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:
     """What was planned for *document*; a failure if its encoding cannot write the new text."""
     if isinstance(document, Failure):
         return planned
@@ -192,11 +196,11 @@ def _all_or_nothing(files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
     if bad is None or sum(len(file.parts) for file in files) == 1:
         return tuple(files)
     return tuple(
-        replace(file, changes=(), parts=tuple(_held_back(part, bad) for part in file.parts)) for file in files
+        replace(file, changes=(), parts=tuple(_hold_back(part, bad) for part in file.parts)) for file in files
     )
 
 
-def _held_back(part: Part, bad: Part) -> Part:
+def _hold_back(part: Part, bad: Part) -> Part:
     if isinstance(part.planned, Failure) or part.text is None:
         return part
     if not part.planned.edits and part.mutation.hunk is not None:
@@ -254,23 +258,23 @@ def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) 
     found = []
     for part in file.parts:
         if isinstance(part.planned, Failure):
-            found.append(_failed(part, part.planned, now))
+            found.append(_failed_outcome(part, part.planned, now))
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
             found.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
         else:
-            found.append(_landed(part, file, landings, now) or _missed(part, landings, now))
+            found.append(_landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now))
     return tuple(found)
 
 
-def _failed(part: Part, failure: Failure, now: Text | None) -> Outcome:
+def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
     """A part that does not fit; if the document has changed, its places are those of the text now."""
     hunk, base, text = part.mutation.hunk, part.text, part.text
     if now is not None and hunk is not None and base is not None and base.content != now.content:
-        failure, text = _told_anew(part, failure, base, now), now
+        failure, text = _refresh_places(part, failure, base, now), now
     return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
-def _told_anew(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
+def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
     """A failure that names places of *base*, as it is to be told of the text *now*."""
     moved = edit.edits_between(base.content, now.content)
     there = [edit.carry(each.span, moved) for each in failure.near]
@@ -297,7 +301,7 @@ def _told_anew(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
     )
 
 
-def _missed(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:
+def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:
     """A part that was sent and is not there: shown where it should be, in the text that is there instead."""
     landing = next(landing for landing in landings if not isinstance(landing, Applied))
     failure = landing.failure
@@ -329,7 +333,9 @@ def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
     return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
 
 
-def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> Outcome | None:
+def _landed_outcome(
+    part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None
+) -> Outcome | None:
     """The outcome of a part that stands; None if it does not."""
     assert isinstance(part.planned, PlannedHunk)
     failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
@@ -346,14 +352,14 @@ def _landed(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Tex
         mutation=replace(part.mutation, uri=last.uri) if last.uri is not None else part.mutation,
         status=Status.LANDED,
         tier=part.planned.tier if part.mutation.hunk is not None else None,
-        notes=(*part.planned.notes, *_said_of(last)),
+        notes=(*part.planned.notes, *_landing_notes(last)),
         text=now or part.text,
         spans=_spans(change, part, stands, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
     )
 
 
-def _said_of(landing: Landing) -> tuple[str, ...]:
+def _landing_notes(landing: Landing) -> tuple[str, ...]:
     """What the editor did beyond what was asked of it."""
     if not isinstance(landing, Applied):
         return ()

@@ -30,7 +30,7 @@ NOTHING: Mapping[str, Intended] = MappingProxyType({})
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
-async def held(editor: Editor, uris: Iterable[str]) -> Held:
+async def read_held(editor: Editor, uris: Iterable[str]) -> Held:
     """What each document holds now, in order."""
     return {uri: await editor.read(uri) for uri in dict.fromkeys(uris)}
 
@@ -48,18 +48,18 @@ def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[T
     return found
 
 
-def pinned(documents: Held) -> list[Target]:
+def pin_targets(documents: Held) -> list[Target]:
     """One target for each document, as it was when it was read: the user may have saved it by now."""
-    return [_pinned(target, documents[target.uri]) for target in targets(documents)]
+    return [_pin(target, documents[target.uri]) for target in targets(documents)]
 
 
-def _pinned(target: Target, document: Document | Failure) -> Target:
+def _pin(target: Target, document: Document | Failure) -> Target:
     if isinstance(document, Failure) or document.unsaved:
         return target
     return replace(target, raw=document.text.raw)
 
 
-def intended(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
+def intended_texts(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
     """What *changes* will make of documents; of one that two of them change it cannot be said."""
     times = Counter(change.uri for change in changes)
     found = ((change.uri, outcome(documents[change.uri], change)) for change in changes)
@@ -105,7 +105,7 @@ class Nothing(Enum):
 Left = Text | Nothing
 
 
-def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
+def written_texts(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
     """
     What our own changes made of documents, without what others did to them meanwhile.
 
@@ -115,24 +115,26 @@ def written(before: Held, changes: Sequence[Change], landings: Sequence[Landing]
     for change, landing in zip(changes, landings, strict=True):
         document = before.get(change.uri)
         if document is not None:
-            start = found.get(change.uri, _there(document))
-            found[change.uri] = _made(change, landing, document, start)
+            start = found.get(change.uri, _current_text(document))
+            found[change.uri] = _result_of(change, landing, document, start)
     return {uri: left for uri, left in found.items() if left is not None}
 
 
-def _there(document: Document | Failure) -> Left | None:
+def _current_text(document: Document | Failure) -> Left | None:
     if isinstance(document, Document):
         return document.text
     return Nothing.NOTHING if document.code is Code.NO_SUCH_FILE else None
 
 
-def _made(change: Change, landing: Landing, document: Document | Failure, start: Left | None) -> Left | None:
+def _result_of(
+    change: Change, landing: Landing, document: Document | Failure, start: Left | None
+) -> Left | None:
     """What *change* made of *start*; None if that cannot be said."""
     if isinstance(change, Update):
-        stood = _stood(change, landing, document) if isinstance(document, Document) else None
+        stood = _standing_edits(change, landing, document) if isinstance(document, Document) else None
         if stood is None or not isinstance(start, Text):
             return None
-        return _carried(start, change.base, stood, landing.text if isinstance(landing, Applied) else None)
+        return _carry(start, change.base, stood, landing.text if isinstance(landing, Applied) else None)
     code = None if isinstance(landing, Applied) else landing.failure.code
     if isinstance(change, Create):
         if code is None:
@@ -144,7 +146,7 @@ def _made(change: Change, landing: Landing, document: Document | Failure, start:
     return None if is_open else Nothing.NOTHING
 
 
-def _stood(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
+def _standing_edits(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
     """The edits that were made; None if something else was written, or may have been."""
     if isinstance(landing, Applied):
         return list(update.edits)
@@ -154,7 +156,7 @@ def _stood(update: Update, landing: Landing, document: Document) -> list[TextEdi
     return [each for each, is_there in zip(update.edits, stands, strict=True) if is_there]
 
 
-def _carried(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:
+def _carry(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:
     """What *edits* of *base* make of *start*, formatted as *now* is; None if they meet with a change."""
     moved = edit.rebase(base, edits, start.content)
     if any(each.conflict for each in moved):
@@ -183,15 +185,15 @@ async def results(
     Args:
         editor: What holds the documents.
         before: What they held.
-        ours: What `written` says.
+        ours: What `written_texts` says.
         names: What `names` says.
     """
     now = {uri: await editor.read(names.get(uri, uri)) for uri in before}
-    left = [_left(target, before[target.uri], ours.get(target.uri)) for target in targets(now)]
+    left = [_left_target(target, before[target.uri], ours.get(target.uri)) for target in targets(now)]
     return [replace(target, renamed=names.get(target.uri)) for target in left]
 
 
-def _left(found: Target, before: Document | Failure, ours: Left | None) -> Target:
+def _left_target(found: Target, before: Document | Failure, ours: Left | None) -> Target:
     """A document as our own edits left it, if that is known; else as it is *found*."""
     if ours is None:
         return found

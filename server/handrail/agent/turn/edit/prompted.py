@@ -19,12 +19,12 @@ from handrail.core.documents.in_code.removal import SentPrompt, removal_edit, wi
 from handrail.ports import Ports
 
 
-async def removing(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
+async def add_removals(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
     """The files of a call, whose changes also remove the prompts that the turn answers in them."""
     found = []
     for file in files:
         sent = ports.removals.of(step.turn, _identity(file)) if file.changes else ()
-        found.append(await asyncio.to_thread(_removing, file, sent) if sent else file)
+        found.append(await asyncio.to_thread(_add_removal, file, sent) if sent else file)
     return tuple(found)
 
 
@@ -32,7 +32,7 @@ def _identity(file: PlannedFile) -> str:
     return file.parts[0].mutation.identity
 
 
-def _removing(file: PlannedFile, sent: Sequence[SentPrompt]) -> PlannedFile:
+def _add_removal(file: PlannedFile, sent: Sequence[SentPrompt]) -> PlannedFile:
     match file.changes:
         case (Update() as update,):
             return replace(file, changes=(with_removals(update, sent),))
@@ -55,7 +55,7 @@ class SentCall:
     landings: tuple[Landing, ...]
 
 
-async def applied(
+async def apply_planned(
     ports: Ports, planned: Sequence[PlannedFile], files: Sequence[PlannedFile], label: str, *, partial: bool
 ) -> SentCall:
     """

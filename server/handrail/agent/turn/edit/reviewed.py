@@ -16,7 +16,7 @@ from handrail.ports.review import Made
 Tried = tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]  # of one call
 
 
-async def made(
+async def made_changes(
     ports: Ports, step: StepId, tried: Sequence[Tried], before: Held, ours: Mapping[str, Left]
 ) -> list[Made]:
     """
@@ -27,7 +27,7 @@ async def made(
         step: Whose checkpoint has what was there before.
         tried: The files, changes and landings of each call.
         before: What the documents held before all of them.
-        ours: What `preimage.written` says; what it does not say is as it is found now.
+        ours: What `preimage.written_texts` says; what it does not say is as it is found now.
     """
     found = []
     for files, changes, landings in tried:
@@ -54,11 +54,11 @@ async def made(
                     step=f"{step.turn}.{step.number}",
                 )
                 own += [each] if each.before != each.after else []
-            found += _joined(own)
+            found += _join_moves(own)
     return found
 
 
-def _joined(made: list[Made]) -> list[Made]:
+def _join_moves(made: list[Made]) -> list[Made]:
     """What one patch of a file did, with a document that it removed and one that it created as a move."""
     match made:
         case [Made(before=None) as target, Made(before=Text() as before, after=None) as source]:

@@ -85,14 +85,14 @@ async def whole_or_nothing(
         if isinstance(landing, Rejected):
             continue
         if isinstance(change := changes[at], Update):
-            left[at], ways = await _undone(ports, change, landing, changes[bad])
+            left[at], ways = await _undo(ports, change, landing, changes[bad])
             waiting += ways
         elif await _is_undone(ports, step, change):
-            left[at] = Rejected(failure=_taken_back(change, landing, changes[bad]))
+            left[at] = Rejected(failure=_taken_back_failure(change, landing, changes[bad]))
     return TakenBack(landings=tuple(left), waiting=tuple(waiting))
 
 
-def _taken_back(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
+def _taken_back_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
     """Why edits that stood are gone; *is_whole* if none of the change is left."""
     if isinstance(landing, Partial):
         what = "What stood of it was taken back" if is_whole else "Some of what stood of it was taken back"
@@ -117,9 +117,7 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
             return await ports.editor.put(change.uri, None, image.raw, image.mode) is None
 
 
-async def _undone(
-    ports: Ports, change: Update, landing: Landing, bad: Change
-) -> tuple[Landing, list[WayBack]]:
+async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
     """
     Undo what stands of *change* in each document of its file, and see what is left of it.
 
@@ -132,27 +130,27 @@ async def _undone(
     tried, kept, late = set[TextEdit](), set[TextEdit](), list[_Sent]()
     # More may show since it was told, unless that was made over what was typed, which stays told.
     grows = not (isinstance(landing, Partial) and landing.has_overwritten)
-    left = _standing(change, landing) | (await _shown(change, views) if grows else set())
+    left = _standing_edits(change, landing) | (await _shown_edits(change, views) if grows else set())
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
-        found = await _sent_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
+        found = await _send_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
         kept |= found.kept
         late = found.failed
         views = await _views(ports, found.renamed or where)
         where = found.renamed or where
-        left = await _shown(change, views) - tried if grows else set()
+        left = await _shown_edits(change, views) - tried if grows else set()
     if where != change.uri:  # it was renamed meanwhile
         landing = replace(landing, uri=where)
     ways = [each.landing for each in late]
-    gone = _only(change, landing, kept, (bad, ways))
+    gone = _landing_of_rest(change, landing, kept, (bad, ways))
     waiting = [
         WayBack(change=change, update=each.update, edits=frozenset(tried - kept), gone=gone) for each in late
     ]
     if not waiting:
         return gone, []
-    there = await _shown(change, views) & tried if views else tried
-    return _only(change, landing, kept | there, (bad, ways)), waiting
+    there = await _shown_edits(change, views) & tried if views else tried
+    return _landing_of_rest(change, landing, kept | there, (bad, ways)), waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +186,7 @@ class _Round:
     renamed: str | None = None
 
 
-async def _sent_back(
+async def _send_back(
     ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
 ) -> _Round:
     """
@@ -239,18 +237,18 @@ async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
         The revert that one of those does not show; None if it is gone in all.
     """
     others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
-    found = await _sent_back(ports, way.change, others, way.edits, is_alone=True)
+    found = await _send_back(ports, way.change, others, way.edits, is_alone=True)
     return next((replace(way, update=each.update) for each in found.failed), None)
 
 
-def _standing(change: Update, landing: Landing) -> set[TextEdit]:
+def _standing_edits(change: Update, landing: Landing) -> set[TextEdit]:
     """The edits that were told to stand."""
     if isinstance(landing, Partial):
         return {each for each, stands in zip(change.edits, landing.stands, strict=True) if stands}
     return set(change.edits)
 
 
-async def _shown(change: Update, views: Sequence[Document]) -> set[TextEdit]:
+async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdit]:
     """The edits that stand in any of the documents of a file."""
     found = set[TextEdit]()
     for view in views:
@@ -274,7 +272,7 @@ def _hunks_back(
     return found, {each for hunk in stays for each in hunk}
 
 
-def _only(
+def _landing_of_rest(
     change: Update, landing: Landing, left: Set[TextEdit], why: tuple[Change, Sequence[Landing]]
 ) -> Landing:
     """
@@ -283,11 +281,11 @@ def _only(
     Args:
         why: The change that did not land, and what became of reverts.
     """
-    if left == _standing(change, landing):
+    if left == _standing_edits(change, landing):
         return landing
     bad, ways = why
     stands = tuple(each in left for each in change.edits)
-    failure = _taken_back(change, landing, bad, is_whole=not any(stands))
+    failure = _taken_back_failure(change, landing, bad, is_whole=not any(stands))
     for way in ways:
         failure = with_what_was_overwritten(failure, way)
     if any(stands):
@@ -301,7 +299,11 @@ async def _views(ports: Ports, uri: str) -> list[Document]:
     if isinstance(first, Failure):
         return []
     place = ports.workspace.resolve(uri)
-    others = [each for each in await ports.editor.opened() if each.uri != first.uri] if first.is_open else []
+    others = (
+        [each for each in await ports.editor.open_documents() if each.uri != first.uri]
+        if first.is_open
+        else []
+    )
     if isinstance(place, Failure):
         return [first]
     found = [(each, ports.workspace.resolve(each.uri)) for each in others]

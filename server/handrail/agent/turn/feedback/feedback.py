@@ -141,7 +141,7 @@ class Feedback:
     async def _told(self, *, ends: bool = False) -> str:
         wait_s = self._left_s
         news = await asyncio.gather(*(each.news(wait_s) for each in self._watches))
-        text = problems.told(_found(news), {} if ends else _unknown(news))
+        text = problems.report_new(_found(news), {} if ends else _unknown(news))
         return redact.redact(text, self.ports.secrets())
 
 

@@ -118,7 +118,7 @@ class Watch:
         if was is None:
             was = _Baseline(uri="", text=report.text, problems=None)
         known = self.reporter.earlier(was.uri, was.text) if was.problems is None else was.problems
-        return await asyncio.to_thread(problems.ranked, known, was.text, report.problems, report.text)
+        return await asyncio.to_thread(problems.rank, known, was.text, report.problems, report.text)
 
 
 def _baseline(uri: str, report: Report) -> _Baseline:

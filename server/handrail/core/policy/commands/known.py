@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from handrail.core.policy.commands import git
-from handrail.core.policy.commands.options import Arguments, Below, Row, UnknownError, understood
+from handrail.core.policy.commands.options import Arguments, Below, Row, UnknownError, parse_arguments
 from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.commands.special import SPECIAL
 from handrail.core.policy.commands.table import TABLE
@@ -36,14 +36,14 @@ class Known:
     shows_addresses: bool = False
 
 
-def known(words: Sequence[str], text: str) -> Known | str:
+def look_up(words: Sequence[str], text: str) -> Known | str:
     """
     What is known of a command, or a sentence that says what is not.
 
     Args:
         text: The command as it is written.
     """
-    found = _known(words)
+    found = _look_up(words)
     if isinstance(found, Known):
         return found
     said = " ".join(text.split())
@@ -51,7 +51,7 @@ def known(words: Sequence[str], text: str) -> Known | str:
     return f"`{said}` is not known to change nothing{f', because of {found}' if found else ''}."
 
 
-def _known(words: Sequence[str]) -> Known | str:
+def _look_up(words: Sequence[str]) -> Known | str:
     """What is known of a command, or what of it is not; empty for all of it."""
     name, *arguments = words
     try:
@@ -61,7 +61,7 @@ def _known(words: Sequence[str]) -> Known | str:
         if row is None:
             return ""
         special = SPECIAL.get(name)
-        meant = Arguments(reads=special(arguments)) if special else understood(row, arguments)
+        meant = Arguments(reads=special(arguments)) if special else parse_arguments(row, arguments)
     except UnknownError as error:
         return str(error)
     environment = Environment.PATH if row.own_path else Environment.BARE
@@ -76,7 +76,7 @@ def _git(arguments: Sequence[str]) -> Known:
         rest.pop(0)
     before = arguments[: len(arguments) - len(rest)]
     name, row, rest = _subcommand(rest)
-    meant = understood(row, rest)
+    meant = parse_arguments(row, rest)
     for each in meant.objects:
         if ":" in each and not git.IN_TREE.fullmatch(each):
             raise UnknownError(f"`{each}`")

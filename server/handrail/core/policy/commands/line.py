@@ -159,7 +159,7 @@ def tokens(line: str) -> tuple[Token, ...] | NeedsShell:
     while at < len(line):
         token = _token(line, at) or _word(line, at)
         if token is None:
-            return NeedsShell(why=_shown(line, at))
+            return NeedsShell(why=_quote(line, at))
         found.append(token)
         at = token.end
     return tuple(found)
@@ -281,7 +281,7 @@ def _redirects(text: str) -> Iterator[Redirect]:
         yield Redirect(channel=channel, to=None)
 
 
-def _shown(line: str, at: int) -> str:
+def _quote(line: str, at: int) -> str:
     """What stands at *at*, for people: up to the next blank."""
     found = re.match(r"\S{1,20}", line[at:])
     return f"`{found[0]}`" if found else "a backslash before a line end"

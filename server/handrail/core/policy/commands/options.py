@@ -125,11 +125,11 @@ class UnknownError(Exception):
     """Something in the arguments is not known; the text says what."""
 
 
-def understood(row: Row, arguments: Sequence[str]) -> Arguments:
+def parse_arguments(row: Row, arguments: Sequence[str]) -> Arguments:
     """What *arguments* mean by *row*. Raises UnknownError."""
     if row.forbidden and (found := next((w for w in arguments if re.search(row.forbidden, w)), None)):
         raise UnknownError(f"`{found}`")
-    given, operands, behind, end = _taken_apart(row, arguments)
+    given, operands, behind, end = _split_arguments(row, arguments)
     reads = [Read(path=value) for _, signs, value in given if "<" in signs and value not in ("", "-")]
     kinds = _kinds(row, given)
     if PATHS in kinds:
@@ -141,7 +141,7 @@ def understood(row: Row, arguments: Sequence[str]) -> Arguments:
     named = list(_operands(kinds, operands))
     if row.from_files and (not named or any(path == "-" for _, path in named)):
         raise UnknownError("standard input, which it would copy to a file")
-    below = _below(row, given)
+    below = _describe_below(row, given)
     reads += [Read(path=path, below=below) for kind, path in named if kind in READ and path != "-"]
     if row.implied and below is not Below.NOTHING and not any(kind in READ for kind, _ in named):
         reads.append(Read(path=row.implied, below=below))
@@ -161,7 +161,7 @@ READ = (Operand.FILE.value, Operand.TREE.value)
 ROWS = re.compile(r"(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pdq](?:;(?:[0-9]+|\$)(?:,(?:\+?[0-9]+|\$))?[pdq])*")
 
 
-def _taken_apart(
+def _split_arguments(
     row: Row, arguments: Sequence[str]
 ) -> tuple[list[tuple[str, str, str]], list[str], list[str], int]:
     """The options, the operands before `--` and behind it, and how many arguments stand before it."""
@@ -242,7 +242,7 @@ def _operands(kinds: Sequence[str], operands: Sequence[str]) -> Iterator[tuple[s
         yield kind, operand
 
 
-def _below(row: Row, given: Sequence[tuple[str, str, str]]) -> Below:
+def _describe_below(row: Row, given: Sequence[tuple[str, str, str]]) -> Below:
     """What is seen below the operands."""
     signs = "".join(each for _, each, _ in given)
     is_deep = "!" in signs or "tree" in row.operands

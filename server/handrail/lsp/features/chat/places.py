@@ -98,7 +98,7 @@ def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]
     if state.host.background.is_awaited(page.session, call.id):
         wanted = {"session": page.session, "call": call.id}
         yield action("Stop this command", protocol.COMMAND_INTERRUPT, wanted)
-    for each in state.host.background.listed(page.session):
+    for each in state.host.background.list_commands(page.session):
         if each.call == call.id and each.is_running:
             yield action("Stop this command", protocol.COMMAND_STOP, {"command": each.id})
 

@@ -118,7 +118,9 @@ def _feed(state: State, page: ChatPage) -> Feed:
         return Now(
             questions=asked,
             commands={
-                each.call: each.id for each in state.host.background.listed(page.session) if each.is_running
+                each.call: each.id
+                for each in state.host.background.list_commands(page.session)
+                if each.is_running
             },
             awaited=[
                 each.id
