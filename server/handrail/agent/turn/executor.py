@@ -397,5 +397,4 @@ class Executor:
         self.correct(better)
 
     def _no_checkpoint(self, ready: Ready, error: CheckpointError, order: int) -> Done:
-        failure = output.unprotected_failure(error)
-        return self._refuse(Refused(call=ready.call, failure=failure, ready=ready), order)
+        return self._refuse(Refused(call=ready.call, failure=output.no_snapshot(error), ready=ready), order)

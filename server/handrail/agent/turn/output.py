@@ -165,7 +165,7 @@ def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -
     return Outcome(mutation=mutation, status=status, failure=failure)
 
 
-def unprotected_failure(error: Exception) -> Failure:
+def no_snapshot(error: Exception) -> Failure:
     """Why a call did not run of which no checkpoint could be taken."""
     return Failure(
         code=Code.TOOL_FAILED,

@@ -110,7 +110,7 @@ def is_all_new(before: Rows, now: Sequence[str]) -> bool:
     It is not so if both begin or end alike, or if half of the shorter one stands in the other: a user may
     type at both ends of a row before anybody looks, and a formatter may run as well.
     """
-    old, new = _packed(before), _packed(now)
+    old, new = _pack(before), _pack(now)
     if not old or not new:
         return True
     if old[0] == new[0] or old[-1] == new[-1] or old in new or new in old:
@@ -121,7 +121,7 @@ def is_all_new(before: Rows, now: Sequence[str]) -> bool:
     return longest.size * 2 < min(len(old), len(new))
 
 
-def _packed(rows: Sequence[str]) -> str:
+def _pack(rows: Sequence[str]) -> str:
     """Rows without blanks and line ends."""
     return "".join(squeeze(row).rstrip("\r\n") for row in rows)
 
