@@ -288,3 +288,44 @@ async def test_the_projects_instructions_are_read_and_shown(stage: Stage, habits
     assert "set clear goals" in system["content"]
     started = [update["event"] for update in editor.updates if update["event"]["kind"] == "started"]
     assert started[0]["instructions"] == ["AGENTS.md"]
+
+
+def changes_told(stage: Stage) -> list[str]:
+    """What the model was told of documents that have changed, as the journals have it."""
+    rows = [row for path in stage.state.rglob("*.jsonl") for row in path.read_text().splitlines()]
+    said = [row["message"].get("text", "") for row in map(json.loads, rows) if row["kind"] == "said"]
+    return [text for text in said if "has changed since you last read" in text]
+
+
+@vscode
+async def test_what_changed_while_no_server_ran_is_told(stage: Stage, habits: Habits) -> None:
+    file = stage.put("a.txt", "one\ntwo\n")
+    stage.put("b.txt", "one\n")
+    reads = [call("read_file", path=name) for name in ("a.txt", "b.txt")]
+    chosen = stage.script(answer("", *reads), answer("First."), answer("Second."))
+    session = (await (await stage.start(habits, settings=chosen)).turn("Read."))["session"]
+    file.write_text("one\n2\n")
+    second = await stage.start(habits, settings=chosen)
+    await second.request("session.resume", session=session)
+    await second.turn("Go on.", session=session)
+    (text,) = changes_told(stage)
+    assert text.startswith(
+        "a.txt has changed since you last read or edited it. You did not make this change."
+    )
+
+
+@vscode
+async def test_a_session_that_went_back_knows_what_it_knew_then(stage: Stage, habits: Habits) -> None:
+    file = stage.put("a.txt", "one\ntwo\n")
+    chosen = stage.script(
+        answer("", call("read_file", path="a.txt")),
+        *(answer(text) for text in ("First.", "Second.", "Third.")),
+    )
+    editor = await stage.start(habits, settings=chosen)
+    session = (await editor.turn("Read."))["session"]
+    file.write_text("one\n2\n")
+    second = await editor.turn("Go on.", session=session)
+    assert len(changes_told(stage)) == 1
+    await editor.request("checkpoint.restore", checkpoint=second["turn"], files=False, conversation=True)
+    await editor.turn("Go elsewhere.", session=session)
+    assert len(changes_told(stage)) == 2, "the conversation does not tell of it any more"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
+from handrail.agent.turn import seen
 from handrail.agent.turn.edit.plan import Planner
 from handrail.agent.turn.session import Session
 from handrail.core.conversation import journal, todo
@@ -22,6 +23,7 @@ from handrail.core.conversation.journal import (
     Begun,
     Decided,
     Entry,
+    Known,
     Over,
     Renamed,
     Replaced,
@@ -58,12 +60,16 @@ class Busy(HandrailError):
     """Another process has a turn in a session."""
 
 
+Documents = tuple[tuple[str, str], ...]  # URIs and digests
+
+
 @dataclass(kw_only=True)
 class Archive:
     """The journals of all sessions; knows what is in them already."""
 
     journals: Sessions = field(default_factory=Unwritten)
     _written: dict[str, Session] = field(default_factory=dict)
+    _known: dict[str, Documents] = field(default_factory=dict)
 
     def begun(self, session: Session, entry: Begun) -> None:
         """A turn has begun, whose user's message is the session's last one."""
@@ -85,6 +91,10 @@ class Archive:
             entries.append(Replaced(messages=session.messages))
         if session.touched != before.touched:
             entries.append(Touched(paths=session.touched))
+        documents = tuple((each.place.uri, each.digest) for each in session.seen.values())
+        if documents != self._known.get(session.id, ()):
+            entries.append(Known(documents=documents))
+            self._known[session.id] = documents
         self.journals.append(session.id, entries)
         self._written[session.id] = session
 
@@ -123,7 +133,9 @@ class Archive:
         told = journal.replay(await self._entries(session))
         messages = await _settled(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
-        return _session(session, messages, told), told
+        self._known[session] = told.known
+        found = _session(session, messages, told)
+        return replace(found, seen=seen.known(told.known, ports.workspace)), told
 
     async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
@@ -162,6 +174,7 @@ class Archive:
         if turn not in {each.turn for each in told.turns}:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
         found = _session(name, await _settled(told.messages, ports), replace(told, usage=Usage()))
+        found = replace(found, seen=seen.known(told.known, ports.workspace))
         last = told.turns[-1]
         self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)])
         self.keep(found)
@@ -182,6 +195,7 @@ class Archive:
             if not await self.journals.remove(session):
                 raise UnknownSession(f"Session {session!r} stays: its journal cannot be removed.")
             self._written.pop(session, None)
+            self._known.pop(session, None)
         finally:
             release()
 

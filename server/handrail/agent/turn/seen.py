@@ -8,6 +8,7 @@ disk has them. A document whose reading was asked about is not looked at again i
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -17,12 +18,44 @@ from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.place import Place, is_asked
-from handrail.ports import Document, Ports
+from handrail.ports import Document, Ports, Workspace
 
 LIMIT_DOCUMENTS = 50  # those that were read last
 LIMIT_CHARS = 10_000_000  # of these, all together
 LIMIT_TOLD = 10  # documents at once, with the place of the change; of others only the names
-Known = dict[str, tuple[Place, str]]  # by identity: where it is, and its text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """
+    A document as the model knows it.
+
+    Attributes:
+        digest: What tells its text from others.
+        text: With LF; None if only the digest is known any more, as the server has been restarted.
+    """
+
+    place: Place
+    digest: str
+    text: str | None
+
+    @classmethod
+    def of(cls, place: Place, text: str) -> Reading:
+        """A document that holds *text*."""
+        return cls(place=place, digest=_digest(text), text=text)
+
+
+Known = dict[str, Reading]  # by identity
+
+
+def known(documents: Sequence[tuple[str, str]], workspace: Workspace) -> Known:
+    """What is known of documents, given their URIs and the digests of their texts."""
+    places = [(workspace.resolve(uri), digest) for uri, digest in documents]
+    return {
+        place.identity: Reading(place=place, digest=digest, text=None)
+        for place, digest in places
+        if isinstance(place, Place)
+    }
 
 
 @dataclass(kw_only=True)
@@ -38,8 +71,8 @@ class Seen:
     known: Known = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, (place, _) in list(self.known.items()):
-            if is_asked(place, is_written=False):
+        for name, each in list(self.known.items()):
+            if is_asked(each.place, is_written=False):
                 del self.known[name]
 
     async def read(self, places: Iterable[Place]) -> None:
@@ -48,10 +81,10 @@ class Seen:
             text = await self._text(place)
             self.known.pop(place.identity, None)
             if text is not None:
-                self.known[place.identity] = (place, text)
-        size = sum(len(text) for _, text in self.known.values())
+                self.known[place.identity] = Reading.of(place, text)
+        size = sum(len(each.text or "") for each in self.known.values())
         while len(self.known) > LIMIT_DOCUMENTS or size > LIMIT_CHARS:
-            size -= len(self.known.pop(next(iter(self.known)))[1])
+            size -= len(self.known.pop(next(iter(self.known))).text or "")
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Calls of this turn have changed documents; one whose text is not told is no longer followed."""
@@ -60,7 +93,7 @@ class Seen:
             if known is None or each.status is not Status.LANDED:
                 continue
             if isinstance(each.text, Text):
-                self.known[each.mutation.identity] = (known[0], to_lf(each.text.content))
+                self.known[each.mutation.identity] = Reading.of(known.place, to_lf(each.text.content))
             else:
                 del self.known[each.mutation.identity]
 
@@ -74,18 +107,19 @@ class Seen:
         names = (
             list(self.known) if identities is None else [each for each in identities if each in self.known]
         )
-        texts = await asyncio.gather(*(self._text(self.known[name][0]) for name in names))
-        changed = []
+        texts = await asyncio.gather(*(self._text(self.known[name].place) for name in names))
+        changed = list[tuple[str, str | None, str]]()
         for name, now in zip(names, texts, strict=True):
             if name not in self.known:  # a call has changed it meanwhile
                 continue
-            place, was = self.known[name]
+            was = self.known[name]
             if now is None:
                 del self.known[name]
-            elif now != was:
-                self.known[name] = (place, now)
-                changed.append((place.path, was, now))
-        changed.sort()
+                continue
+            self.known[name] = Reading.of(was.place, now) if now != was.text else was
+            if self.known[name].digest != was.digest:
+                changed.append((was.place.path, was.text, now))
+        changed.sort(key=lambda each: each[0])
         told = [await asyncio.to_thread(_describe_change, *each) for each in changed[:LIMIT_TOLD]]
         if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
             told.append(f"These have changed, too: {', '.join(others)}.")
@@ -96,12 +130,21 @@ class Seen:
         return to_lf(document.text.content) if isinstance(document, Document) else None
 
 
-def _describe_change(path: str, was: str, now: str) -> str:
+def _describe_change(path: str, was: str | None, now: str) -> str:
+    where = "" if was is None else f", at {_place(was, now)}"
+    return (
+        f"{surfaces.line(path)} has changed since you last read or edited it{where}. "
+        "You did not make this change. Read it again before you edit there."
+    )
+
+
+def _place(was: str, now: str) -> str:
+    """The lines in which a text differs from an earlier one."""
     blocks = edit.opcodes(split_lines(was), split_lines(now))
     first = min(k for _, _, k, _ in blocks) + 1
     last = max(first, *(m for _, _, _, m in blocks))
-    where = f"line {first}" if first == last else f"lines {first} to {last}"
-    return (
-        f"{surfaces.line(path)} has changed since you last read or edited it, at {where}. "
-        "You did not make this change. Read it again before you edit there."
-    )
+    return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

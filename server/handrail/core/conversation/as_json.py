@@ -11,6 +11,7 @@ from handrail.core.conversation.journal import (
     Begun,
     Decided,
     Entry,
+    Known,
     Over,
     Renamed,
     Replaced,
@@ -69,6 +70,8 @@ def _written(entry: Entry) -> Json:
             return {"kind": "replaced", "messages": [_message(each) for each in messages]}
         case Touched(paths=paths):
             return {"kind": "touched", "paths": list(paths)}
+        case Known(documents=documents):
+            return {"kind": "known", "documents": dict(documents)}
         case Over(turn=turn, state=state, reason=reason, usage=usage):
             used = {"usage": _usage(usage)} if usage.steps else {}
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
@@ -145,6 +148,9 @@ def _read(found: Mapping[str, object]) -> Entry:
             return Replaced(messages=tuple(_read_message(each) for each in _objects(found["messages"])))
         case "touched":
             return Touched(paths=tuple(map(_str, _list(found["paths"]))))
+        case "known":
+            documents = _object(found["documents"])
+            return Known(documents=tuple((uri, _str(digest)) for uri, digest in documents.items()))
         case "over":
             reason = found.get("reason")
             return Over(

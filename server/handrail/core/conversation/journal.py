@@ -73,6 +73,13 @@ class Touched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """The model knows these documents, by their URIs, with digests of the texts that it knows."""
+
+    documents: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Over:
     """A turn has ended, and has used so much."""
 
@@ -123,7 +130,7 @@ class Decided:
     choice: str | None = None
 
 
-Entry = Begun | Said | Answered | Replaced | Touched | Over | Rewound | Renamed | Decided
+Entry = Begun | Said | Answered | Replaced | Touched | Known | Over | Rewound | Renamed | Decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,12 +151,14 @@ class Told:
         messages: The conversation, well-formed; a result that is not known has the failure `UNKNOWN`.
         turns: In order.
         touched: The paths of the documents that were changed.
+        known: The documents that the model knows, as in `Known`.
         usage: Of all turns that came to their end, those that were taken back among them.
     """
 
     messages: tuple[Message, ...] = ()
     turns: tuple[ToldTurn, ...] = ()
     touched: tuple[str, ...] = ()
+    known: tuple[tuple[str, str], ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
@@ -158,6 +167,7 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     turns: dict[int, ToldTurn] = {}
     numbers: dict[str, int] = {}  # the latest of each name
     touched: tuple[str, ...] = ()
+    documents: tuple[tuple[str, str], ...] = ()
     taken: list[Entry] = []
     known = list(entries if until is None else _up_to(entries, until))
     for entry in standing(known):
@@ -169,13 +179,15 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
                 turns[number] = replace(turns[number], state=entry.state)
         elif isinstance(entry, Touched):
             touched = entry.paths
+        elif isinstance(entry, Known):
+            documents = entry.documents
         else:
             taken.append(entry)
     messages = paired(_conversation(taken), UNKNOWN)
     usage = Usage()
     for entry in known:  # what was taken back was paid for all the same
         usage = usage.plus(entry.usage) if isinstance(entry, Over) else usage
-    return Told(messages=messages, turns=tuple(turns.values()), touched=touched, usage=usage)
+    return Told(messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage)
 
 
 def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
