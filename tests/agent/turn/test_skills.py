@@ -170,7 +170,7 @@ async def test_a_skill_is_told_as_the_editor_holds_it(bench: Bench) -> None:
     held = Document(uri=uri, text=Text(RELEASE.replace("version", "book")), version=2, unsaved=True)
 
     class Holding(Disk):
-        async def opened(self) -> tuple[Document, ...]:
+        async def open_documents(self) -> tuple[Document, ...]:
             return (held,)
 
     bench.editor = Holding()
