@@ -130,7 +130,7 @@ def test_a_check_is_read() -> None:
     ("value", "why"),
     [
         ("ruff check {files}", "it must be a list of checks, such as [{"),
-        ([RUFF] * 11, "it has 11 checks, and at most 10 are run"),
+        ([RUFF] * 21, "it has 21 checks, and at most 20 are run"),
         (["ruff check {files}"], 'check 1 must be like {"command": "ruff check'),
         ([RUFF, {"format": "lines"}], "check 2 must have a `command`"),
         ([RUFF | {"command": " "}], "check 1 must have a `command`"),

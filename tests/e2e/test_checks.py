@@ -136,7 +136,8 @@ FAULTY = {
     "echo What a day; exit 1": "ended with exit code 1, and nothing that it printed names a line of a file "
     "(What a day)",
     "false || echo gone.txt:3:1: error: This is gone.; exit 1": "ended with exit code 1, and nothing",
-    "seq 100": "printed much that names no line of a file (1)",
+    "seq 100": "printed something else than problems (1)",
+    "cat blob": "printed something else than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems there",
     "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask",
     "block-me {files}": "was not run: The user's settings do not let this run: block-me poem.txt",
@@ -149,6 +150,7 @@ RULES = [
 
 @contained
 async def test_a_faulty_check_says_nothing_and_that_is_told(stage: Stage) -> None:
+    stage.put("blob", b"\x80\xff\0\xfe" * 9)
     checks = [{"command": line, "format": "lines"} for line in FAULTY]
     log = {"command": "echo '{\"runs\": 3}' ", "format": "sarif"}
     editor = await begin(

@@ -39,6 +39,7 @@ SEVERITIES: Mapping[str, Severity] = {
 }  # all others are errors
 LIMIT_BEGINNINGS = 20  # of JSON in an output, as warnings may look like some
 LIMIT_LINE = 10**9
+NO_TEXT = "\ufffd"  # what stands for bytes that are not text
 QUIET_ROWS = 20  # a check that finds nothing says no more than that
 
 
@@ -75,8 +76,8 @@ def _limit(found: Iterator[Reported]) -> tuple[Reported, ...] | str:
 
 
 def is_quiet(output: str) -> bool:
-    """Whether so little was printed that a check may have found nothing."""
-    return sum(1 for row in output.split("\n") if row.strip()) <= QUIET_ROWS
+    """Whether so little was printed, and only text, that a check may have found nothing."""
+    return NO_TEXT not in output and sum(1 for row in output.split("\n") if row.strip()) <= QUIET_ROWS
 
 
 # ---- Lines --------------------------------------------------------------------------------------------

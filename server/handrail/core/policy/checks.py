@@ -17,7 +17,7 @@ from handrail.core.policy import rules
 
 FILES, FILE = "{files}", "{file}"
 FIELDS = ("command", "format", "files", "stdin")
-LIMIT_CHECKS = 10
+LIMIT_CHECKS = 20
 LIMIT_CHARS = 2_000  # of a command, or a pattern
 LIMIT_PATTERNS = 50
 # A name goes in quotes of ours, so it must be a whole word, or all that follows an `=`.

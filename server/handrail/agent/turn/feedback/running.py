@@ -256,7 +256,7 @@ class _Once:
                     + _said(ran.output)
                 )
             if not reported and not check_output.is_quiet(ran.output):
-                return self.unknown("printed much that names no line of a file" + _said(ran.output))
+                return self.unknown("printed something else than problems" + _said(ran.output))
         return found
 
     def _failed(self, ran: Ran) -> Unknown | None:
@@ -274,6 +274,8 @@ class _Once:
                 return self.unknown(f"was ended by signal {-code if code < 0 else code - SIGNALLED}")
             case End.EXITED:
                 return None
+            case End.UNCOVERED:
+                return self.unknown(f"was ended, as the protected file {ran.uncovered} was replaced")
             case End.STOPPED:
                 return self.unknown("was not done in time")
             case _:
