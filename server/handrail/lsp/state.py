@@ -118,7 +118,7 @@ class State:
         self.review_page = self._review_page()
         self.review = self._review_surface()
         self.model = ""  # that the user has chosen in a conversation, instead of the setting's
-        paths = Paths(listing=partial(self.workspace.files, None, "**"))
+        paths = Paths(listing=partial(self.workspace.files, None, ""))
         self.chats = Chats(served=world.served, page=self._chat_page, paths=paths)
         self.host = Host(
             ports=self._ports,

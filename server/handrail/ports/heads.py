@@ -15,11 +15,11 @@ class Head:
     The beginning of a file.
 
     Attributes:
-        path: As people read it.
+        place: The file.
         text: None if it is not UTF-8.
     """
 
-    path: str
+    place: Place
     text: str | None
 
 

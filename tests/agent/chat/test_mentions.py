@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.agent.chat.mentions import Mention, matches, mentions, unfinished, written
+from handrail.agent.chat.mentions import Mention, mentions, unfinished, written
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,3 @@ def test_a_path_is_read_as_it_is_written(path: str) -> None:
         return
     said = f"Look: {written(path)} there"
     assert any(path in (each.name, each.full) for each in mentions(said))
-
-
-def test_the_nearest_come_first() -> None:
-    paths = ("docs/api.md", "src/api.py", "api/x.py", "src/map.py", "zapier.txt")
-    assert matches(paths, "api", 4) == ["api/x.py", "src/api.py", "docs/api.md", "zapier.txt"]
-    assert matches(paths, "nothing", 4) == []

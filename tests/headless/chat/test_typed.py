@@ -15,7 +15,6 @@ from prompt_toolkit.utils import get_cwidth
 
 from handrail.agent.chat.mentions import mentions
 from handrail.cli.folder import readable_files
-from handrail.headless.chat.files import matches
 from handrail.headless.chat.history import LIMIT_BYTES, MessageHistory
 from handrail.headless.chat.mentions import mention_of, unfinished_mention
 from handrail.headless.chat.questions import QuestionQueue
@@ -104,13 +103,6 @@ def test_what_is_offered_names_the_file(path: str) -> None:
 )
 def test_a_name_that_is_being_typed(before: str, typed: object) -> None:
     assert unfinished_mention(before) == typed
-
-
-def test_the_likeliest_files_come_first() -> None:
-    paths = ["docs/main.md", "src/main.py", "main.py", "src/domain.py", "a.txt"]
-    assert matches(paths, "main") == ["main.py", "src/main.py", "docs/main.md", "src/domain.py"]
-    assert matches(paths, "./SRC/") == ["src/main.py", "src/domain.py"]
-    assert len(matches([f"{number}.txt" for number in range(1000)], "")) == 50
 
 
 def test_files_that_can_be_named_are_not_ignored_and_hold_no_secrets(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.files.files import in_thread, path_of, uri_of
@@ -63,7 +62,7 @@ class Folders:
     def __init__(self, roots: Sequence[Path]) -> None:
         self._roots = tuple(roots)
         self._rules: Callable[[], Sequence[Rule]] = tuple
-        self._heads = HeadReader()
+        self._heads = HeadReader(self.resolve)
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -73,6 +72,7 @@ class Folders:
     def replace(self, roots: Sequence[Path]) -> None:
         """From now on, these are the folders."""
         self._roots = tuple(roots)
+        self._heads.forget()
 
     def set_folders(self, uris: Sequence[str]) -> None:
         """From now on, these are the folders; one that is not on this machine's disk is left out."""
@@ -134,9 +134,7 @@ class Folders:
         )
         if folder is None or root is None:
             return Heads()
-        found = self._heads.heads(folder, name, limit, Ignored(root, self._ground.is_internal))
-        shown = [replace(each, path=f"{within.path}/{each.path}") for each in found.found]
-        return replace(found, found=shown)
+        return self._heads.heads(folder, name, limit, Ignored(root, self._ground.is_internal))
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """The lines that match; see the port."""

@@ -11,11 +11,13 @@ import codecs
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from handrail.adapters.files import setting_file
-from handrail.adapters.workspace.listing import Ignored
+from handrail.core.failure import Failure
+from handrail.core.policy.place import Place
 from handrail.ports.heads import Head, Heads
 
 HEAD_BYTES = 16_000
@@ -23,37 +25,59 @@ LIMIT_KEPT = 1_000  # files whose beginnings are remembered
 Stamp = tuple[int, int, int, int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is remembered of a file, while its stamp is the same."""
+
+    stamp: Stamp
+    head: Head
+
+
 class HeadReader:
-    """Reads the beginnings of files, and remembers them."""
+    """
+    Reads the beginnings of files, and remembers them.
 
-    def __init__(self) -> None:
-        self._kept: dict[Path, tuple[Stamp, str | None]] = {}
+    Args:
+        resolve: Says what a path means; a plain file that no link leads to always means the same.
+    """
 
-    def heads(self, folder: Path, name: str, limit: int, is_ignored: Ignored) -> Heads:
+    def __init__(self, resolve: Callable[[str], Place | Failure]) -> None:
+        self._resolve = resolve
+        self._kept: dict[str, _Kept] = {}
+
+    def forget(self) -> None:
+        """Paths have another meaning from now on."""
+        self._kept.clear()
+
+    def heads(self, folder: Path, name: str, limit: int, is_ignored: Callable[[Path], bool]) -> Heads:
         """The beginnings of the files *name* in at most *limit* folders right below *folder*, by name."""
         try:
             with os.scandir(folder) as entries:
                 below = sorted(each.name for each in entries if each.is_dir(follow_symlinks=False))
         except OSError:
             return Heads()
-        files = (folder / each / name for each in below[:limit])
+        files = (os.path.join(folder, each, name) for each in below[:limit])
         found = [head for file in files if (head := self._head(file, is_ignored)) is not None]
         return Heads(found=found, more=len(below[limit:]))
 
-    def _head(self, file: Path, is_ignored: Callable[[Path], bool]) -> Head | None:
+    def _head(self, file: str, is_ignored: Callable[[Path], bool]) -> Head | None:
         try:
-            status = file.lstat()
-            if not stat.S_ISREG(status.st_mode) or is_ignored(file):
+            status = os.lstat(file)
+            if not stat.S_ISREG(status.st_mode) or is_ignored(Path(file)):
                 return None
             stamp = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             known = self._kept.get(file)
-            if known is None or known[0] != stamp:
-                known = self._kept[file] = stamp, _text(setting_file.read_head(file, HEAD_BYTES))
+            if known is None or known.stamp != stamp:
+                place = self._resolve(file)
+                if isinstance(place, Failure):
+                    return None
+                text = _text(setting_file.read_head(Path(file), HEAD_BYTES))
+                known = self._kept[file] = _Kept(stamp, Head(place=place, text=text))
                 for oldest in list(islice(self._kept, max(0, len(self._kept) - LIMIT_KEPT))):
                     del self._kept[oldest]
         except OSError:
             return None
-        return Head(path=f"{file.parent.name}/{file.name}", text=known[1])
+        return known.head
 
 
 def _text(raw: bytes) -> str | None:

@@ -52,6 +52,7 @@ class Ignored:
     def __init__(self, folder: Path, is_internal: Callable[[str], bool]) -> None:
         self._folder = folder
         self._is_internal = is_internal
+        self._known: dict[str, tuple[_Rules, ...]] = {}  # by folder
 
     def __call__(self, path: Path) -> bool:
         """Whether the walk would not give *path*."""
@@ -62,8 +63,13 @@ class Ignored:
             folder /= name
             if self._is_internal(name) or _is_ignored(os.fspath(folder), rules, is_folder=True):
                 return True
-            rules = (*rules, *_rules(os.fspath(folder)))
+            rules = (*rules, *self._of(os.fspath(folder)))
         return _is_ignored(os.fspath(path), rules, is_folder=False)
+
+    def _of(self, folder: str) -> tuple[_Rules, ...]:
+        if folder not in self._known:
+            self._known[folder] = tuple(_rules(folder))
+        return self._known[folder]
 
     @cached_property
     def _top(self) -> tuple[_Rules, ...]:
@@ -129,7 +135,7 @@ def _above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ..
 
 def _rules(folder: str) -> Iterator[_Rules]:
     for name in IGNORE_FILES:
-        if lines := _lines(Path(folder, name)):
+        if os.path.lexists(f"{folder}/{name}") and (lines := _lines(Path(folder, name))):
             yield _Rules(kind=name, folder=_slash(folder), spec=patterns.spec(lines))
 
 

@@ -50,6 +50,10 @@ def program() -> str | None:
 async def files(rg: str, folder: Path, internal: Sequence[str]) -> list[Path]:
     """Every file below *folder* that is not ignored. Raises NotDoneError, SlowError."""
     raw, _ = await _run([rg, *OPTIONS, *_without(internal), "--files", "--null", "--", "."], folder)
+    return await in_thread(_paths, folder, raw)
+
+
+def _paths(folder: Path, raw: bytes) -> list[Path]:
     return [folder / os.fsdecode(name).removeprefix("./") for name in raw.split(b"\0") if name]
 
 

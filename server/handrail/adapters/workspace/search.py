@@ -84,11 +84,18 @@ async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[s
             paths = await _files(ground, start)
         except scan.SlowError as error:
             return failure.of_search(error)
-        for path in paths:
-            name = path.relative_to(start).as_posix() if path != start else path.name
-            if wanted.takes(name):
-                found.add(shown if path == start else name if shown == "." else f"{shown}/{name}")
-    return tuple(sorted(path.encode("utf-8", "replace").decode("utf-8") for path in found))
+        found |= await in_thread(_shown, paths, start, shown, wanted)
+    return await in_thread(lambda: tuple(sorted(found)))
+
+
+def _shown(paths: Sequence[Path], start: Path, shown: str, wanted: listing.Glob) -> set[str]:
+    """Those of the paths that are wanted, as people read them; *shown* is how they read *start*."""
+    found, below = set[str](), len(os.fspath(start).rstrip(os.sep)) + 1
+    for path in paths:
+        name = path.name if path == start else os.fspath(path)[below:].replace(os.sep, "/")
+        if wanted.takes(name):
+            found.add(shown if path == start else name if shown == "." else f"{shown}/{name}")
+    return {path.encode("utf-8", "replace").decode("utf-8") for path in found}
 
 
 async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:

@@ -99,21 +99,3 @@ def written(path: str) -> str:
         return f"@{path}"
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
     return f'@"{quoted}"'
-
-
-def matches(paths: tuple[str, ...], typed: str, limit: int) -> list[str]:
-    """The paths that may be meant: those that begin so, then those whose name does, then others."""
-    wanted = typed.removeprefix("./").casefold()
-    ranked = ((rank, len(path), path) for path in paths if (rank := _rank(path.casefold(), wanted)) < OTHER)
-    return [path for _, _, path in sorted(ranked)[:limit]]
-
-
-OTHER = 3
-
-
-def _rank(path: str, wanted: str) -> int:
-    if path.startswith(wanted):
-        return 0
-    if path.rpartition("/")[2].startswith(wanted):
-        return 1
-    return 2 if wanted in path else OTHER

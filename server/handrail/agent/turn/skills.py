@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from handrail.core.conversation.prompt import Skill
-from handrail.core.failure import Failure
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
@@ -77,7 +76,7 @@ async def skills(ports: Ports) -> Skills | None:
 async def _find_skills(ports: Ports) -> Skills:
     found, unreadable, more = dict[str, Skill](), list[str](), 0
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
-    held = await _held(ports)
+    held = await _held_texts(ports)
     for name in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
         folder = ports.workspace.resolve(name)
         if not isinstance(folder, Place) or not _is_allowed(LIST, folder, rights):
@@ -85,14 +84,14 @@ async def _find_skills(ports: Ports) -> Skills:
         heads = await ports.workspace.heads(folder, FILE, LIMIT_SKILLS)
         more += heads.more
         for head in heads.found:
-            file = ports.workspace.resolve(head.path)
-            if isinstance(file, Failure) or file.identity in found or not _is_allowed(READ, file, rights):
+            file = head.place
+            if file.identity in found or not _is_allowed(READ, file, rights):
                 continue
             text = held.get(file.identity, head.text)
             if text is None:
-                unreadable.append(head.path)
+                unreadable.append(file.path)
             else:
-                found[file.identity] = _skill(head.path, text[:LIMIT_FRONT_CHARS])
+                found[file.identity] = _skill(file.path, text[:LIMIT_FRONT_CHARS])
     told = tuple(sorted(found.values(), key=lambda skill: skill.path))
     more += len(told[LIMIT_SKILLS:])
     return Skills(told=told[:LIMIT_SKILLS], more=more, unreadable=tuple(dict.fromkeys(unreadable)))
@@ -103,7 +102,7 @@ def _is_allowed(tool: str, place: Place, rights: Rights) -> bool:
     return isinstance(verdict(Request(tool=tool, kind=ToolKind.READ, places=(place,)), rights), Allow)
 
 
-async def _held(ports: Ports) -> dict[str, str]:
+async def _held_texts(ports: Ports) -> dict[str, str]:
     """The texts of skills that the editor holds, by their identities."""
     found = dict[str, str]()
     for document in await ports.editor.open_documents():

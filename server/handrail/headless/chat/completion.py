@@ -6,7 +6,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from handrail.headless.chat import mentions, slash
-from handrail.headless.chat.files import Files, matches
+from handrail.headless.chat.files import Files
 from handrail.headless.show import visible
 
 
@@ -47,5 +47,5 @@ class ChatCompleter(Completer):
         for name in mentions.NAMES:
             if not is_quoted and name.startswith(typed):
                 yield Completion(f"@{name}", -len(typed) - 1)
-        for path in matches(await self._files.paths(), typed):
+        for path in (await self._files.index()).matches(typed):
             yield Completion(mentions.mention_of(path), -len(typed) - 1 - is_quoted, display=visible(path))

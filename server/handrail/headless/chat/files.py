@@ -1,10 +1,53 @@
-"""The files that can be named as `@path`: listed when first needed, and again after each turn."""
+r"""
+The files that can be named as `@path`: listed when first needed, and again after each turn.
+
+Of very many files those that may be meant are found at each keystroke. So the paths stand in one text, the
+shortest first, each on a line: to look there for `\ntyped`, or for `typed` anywhere, takes a few scans of
+that text, which end when enough is found.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 
 LIMIT = 50  # of what is offered at once
+
+
+class FileIndex:
+    """Paths that can be typed: those that have a line end are left out."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = sorted((path for path in paths if "\n" not in path), key=lambda path: (len(path), path))
+        folded = [path.casefold() for path in self.paths]
+        self._text = "\n" + "".join(f"{path}\n" for path in folded)
+        self._starts = list(accumulate((len(path) + 1 for path in folded), initial=1))[:-1]
+
+    def matches(self, typed: str) -> list[str]:
+        """The paths that may be meant: first those that begin so, then those whose name does, then others."""
+        wanted = typed.removeprefix("./").casefold()
+        found = dict[int, None]()
+        for offsets in (self._find(f"\n{wanted}"), self._names(wanted), self._find(wanted)):
+            for offset in offsets:
+                if len(found) == LIMIT:
+                    break
+                found[bisect_right(self._starts, offset) - 1] = None
+        return [self.paths[number] for number in found]
+
+    def _names(self, wanted: str) -> Iterator[int]:
+        """Where the last names begin that begin with *wanted*."""
+        if "/" not in wanted:
+            yield from (each.start() for each in re.finditer(rf"/{re.escape(wanted)}[^/\n]*\n", self._text))
+
+    def _find(self, wanted: str) -> Iterator[int]:
+        """Where the lines have *wanted*, each once; a line end in it is that before the line."""
+        at = self._text.find(wanted) if wanted else -1  # all begin with nothing
+        while 0 <= at < len(self._text) - 1:
+            first = at + wanted.startswith("\n")
+            yield first
+            at = self._text.find(wanted, self._text.index("\n", first))
 
 
 class Files:
@@ -19,13 +62,28 @@ class Files:
     def __init__(self, listing: Callable[[], Sequence[str]], root: Path) -> None:
         self._listing = listing
         self._root = root
-        self._known: asyncio.Task[Sequence[str]] | None = None
+        self._known: FileIndex | None = None
+        self._running: asyncio.Task[None] | None = None
+        self._is_stale = True
+
+    async def index(self) -> FileIndex:
+        """All that is known; it is waited for only the first time, and later listed anew beside."""
+        if self._is_stale and self._running is None:
+            self._running = asyncio.create_task(self._list())
+        if self._known is None and self._running is not None:
+            await asyncio.shield(self._running)
+        return self._known or FileIndex(())
 
     async def paths(self) -> Sequence[str]:
-        """All paths; those who ask at once are answered at once."""
-        if self._known is None:
-            self._known = asyncio.create_task(asyncio.to_thread(self._listing))
-        return await asyncio.shield(self._known)
+        """All paths, as far as they are known."""
+        return (await self.index()).paths
+
+    async def _list(self) -> None:
+        self._is_stale = False
+        try:
+            self._known = await asyncio.to_thread(lambda: FileIndex(self._listing()))
+        finally:
+            self._running = None
 
     def has(self, path: str) -> bool:
         """Whether there is such a file, even one that ignore rules leave out of the list."""
@@ -33,19 +91,4 @@ class Files:
 
     def forget(self) -> None:
         """List them anew when they are needed next."""
-        self._known = None
-
-
-def matches(paths: Sequence[str], typed: str) -> list[str]:
-    """The paths that may be meant: first those that begin so, then those whose name does, then others."""
-    wanted = typed.removeprefix("./").casefold()
-    ranked = sorted((rank, len(path), path) for path in paths if (rank := _rank(path.casefold(), wanted)) < 3)
-    return [path for _, _, path in ranked[:LIMIT]]
-
-
-def _rank(path: str, wanted: str) -> int:
-    if path.startswith(wanted):
-        return 0
-    if path.rpartition("/")[2].startswith(wanted):
-        return 1
-    return 2 if wanted in path else 3
+        self._is_stale = True

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from handrail.agent.chat.path_index import PathIndex
 from handrail.core.failure import Failure
 
-FRESH_S = 5.0  # for so long a list counts as new
+FRESH_S = 5.0  # for so long a list counts as new,
+FRESH_TIMES = 20  # or for so many times as long as it took
 Listing = Callable[[], Awaitable[tuple[str, ...] | Failure]]
 
 
@@ -24,23 +26,26 @@ class Paths:
     """
 
     listing: Listing
-    _known: tuple[str, ...] = ()
-    _listed_at: float = float("-inf")
+    _known: PathIndex = field(default_factory=PathIndex)
+    _stale_at: float = float("-inf")
     _running: asyncio.Task[None] | None = None
 
-    async def all(self) -> tuple[str, ...]:
+    async def index(self) -> PathIndex:
         """All of them, as far as is known."""
         now = asyncio.get_running_loop().time()
-        if self._running is None and now - self._listed_at > FRESH_S:
+        if self._running is None and now > self._stale_at:
             self._running = asyncio.create_task(self._list())
-        if self._running is not None and self._listed_at == float("-inf"):
+        if self._running is not None and self._stale_at == float("-inf"):
             await asyncio.shield(self._running)
         return self._known
 
     async def _list(self) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
             found = await self.listing()
-            self._known = () if isinstance(found, Failure) else found
-            self._listed_at = asyncio.get_running_loop().time()
+            self._known = await asyncio.to_thread(PathIndex, () if isinstance(found, Failure) else found)
+            now = loop.time()
+            self._stale_at = now + max(FRESH_S, FRESH_TIMES * (now - began))
         finally:
             self._running = None

@@ -226,7 +226,7 @@ async def offered(state: State, before: str, *, is_first: bool) -> Offers | None
     if typing is None:
         return None
     typed, size = typing
-    found = mentions.matches(await state.chats.paths.all(), typed, LIMIT_OFFERED)
+    found = (await state.chats.paths.index()).matches(typed, LIMIT_OFFERED)
     sessions = await earlier.offered(state, typed) if typed.startswith(f"{SESSION}:") else []
     return Offers(
         typed=before[len(before) - size :],

@@ -14,6 +14,7 @@ from handrail.lsp.state import State, Wrong
 
 FOLDER = ".agents/commands/"
 LIMIT_CHARS = 100_000
+LIMIT_FILES = 2_000  # of a project's commands, of which those with the shortest paths are known
 
 _WRITTEN = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)(?:\s+(.*))?", re.DOTALL)
 _FRONT = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -42,7 +43,8 @@ async def named(state: State, message: str) -> OwnCommand | None:
         return None
     name, arguments = found[1], (found[2] or "").strip()
     tail = f"{FOLDER}{name.replace(':', '/')}.md"
-    for path in (tail, *(each for each in await state.chats.paths.all() if each.endswith(f"/{tail}"))):
+    known = (await state.chats.paths.index()).matches(tail, LIMIT_FILES)
+    for path in (tail, *(each for each in known if each.endswith(f"/{tail}"))):
         text = await _read(state, path, f"/{name} cannot be used: {path}")
         if text is not None and state.client.untrusted:
             raise Wrong(f"/{name} cannot be used: {path} is in a workspace that you have not trusted.")
@@ -94,5 +96,6 @@ async def names(state: State) -> list[tuple[str, str]]:
     """The commands of the project, each with its file."""
     if state.client.untrusted:
         return []
-    found = ((_FILE.fullmatch(path), path) for path in await state.chats.paths.all())
+    known = (await state.chats.paths.index()).matches(FOLDER, LIMIT_FILES)
+    found = ((_FILE.fullmatch(path), path) for path in known)
     return sorted((match[1].replace("/", ":"), path) for match, path in found if match is not None)
