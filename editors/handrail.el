@@ -1009,10 +1009,12 @@ It returns the range as it is in characters, fast for ranges in order."
   (puthash peer t handrail--reporters)
   (when-let ((buffer (handrail--visiting uri)))
     (with-current-buffer buffer
-      (setf (alist-get peer handrail--reports nil nil #'eq)
-            (make-handrail--report :tick (and (handrail--is-present-p peer version) (buffer-chars-modified-tick))
-                                   :time (float-time)
-                                   :problems (seq-take problems (1+ handrail--most-found)))))))
+      (let ((is-present (handrail--is-present-p peer version)))
+        (unless (and (not is-present) (handrail--has-reported-p peer)) ; a late one on an earlier text
+          (setf (alist-get peer handrail--reports nil nil #'eq)
+                (make-handrail--report :tick (and is-present (buffer-chars-modified-tick))
+                                       :time (float-time)
+                                       :problems (seq-take problems (1+ handrail--most-found)))))))))
 
 (defun handrail--visiting (uri)
   "The buffer of the file URI, or nil."
@@ -1094,6 +1096,7 @@ That takes SECONDS at most."
   "Whether CHECKER has reported on the text of this buffer."
   (and flymake-check-start-time
        (> flymake-check-start-time (handrail--doc-changed handrail--doc))
+       (not (bound-and-true-p flymake--recent-changes)) ; from before the server knew the buffer
        (memq checker (flymake-reporting-backends))))
 
 (defun handrail--is-settled-p (buffer)
@@ -1180,25 +1183,33 @@ This is nil if it cannot be read."
             (and (or (stringp code) (numberp code)) (list :code (format "%s" code))))))
 
 (defun handrail--passed-on-flymake (given range)
-  "GIVEN, a diagnostic of a program that flymake runs, as one that has RANGE."
-  (list :range range
-        :message (handrail--characters (flymake-diagnostic-text given))
-        :severity (pcase (get (flymake-diagnostic-type given) 'flymake-category)
-                    ('flymake-warning 2)
-                    ('flymake-note 3)
-                    (_ 1))
-        :source (symbol-name (or (flymake-diagnostic-backend given) 'flymake))))
+  "GIVEN, a diagnostic of flymake's, as one that has RANGE."
+  (if-let ((reported (ignore-errors (alist-get 'eglot-lsp-diag (flymake-diagnostic-data given)))))
+      (handrail--problem reported range)
+    (list :range range
+          :message (handrail--characters (flymake-diagnostic-text given))
+          :severity (pcase (get (flymake-diagnostic-type given) 'flymake-category)
+                      ('flymake-warning 2)
+                      ('flymake-note 3)
+                      (_ 1))
+          :source (symbol-name (or (flymake-diagnostic-backend given) 'flymake)))))
 
 (defun handrail--all-problems (server)
   "All that is reported on the files of SERVER, as it is known now."
   (append
    (delq nil (mapcar (lambda (buffer)
                        (with-current-buffer buffer
-                         (let ((problems (handrail--problems (handrail--peers) (handrail--checkers))))
+                         (let ((problems (handrail--problems (handrail--peers)
+                                                             (append (handrail--checkers) (handrail--shown-before)))))
                            (unless (seq-empty-p problems)
                              (list :uri (handrail--doc-uri handrail--doc) :diagnostics problems)))))
                      (handrail--buffers server)))
    (handrail--problems-elsewhere server)))
+
+(defun handrail--shown-before ()
+  "Backends of flymake that show what servers reported before this file was loaded."
+  (unless (seq-every-p (lambda (peer) (assq peer handrail--reports)) (handrail--peers))
+    (remq 'handrail-flymake handrail--relays)))
 
 (defun handrail--problems-elsewhere (server)
   "What is reported on files of SERVER that are not open."

@@ -2,8 +2,9 @@
 A language's own server, beside which ours runs: it finds fault with the word BAD, and knows where the words
 of Python files are defined and used. It answers only for documents that are open, as many servers do.
 
-With `--versions` it says which version a report is of. On a text that has the word STALE it then reports the
-text before, and nothing else. With `--pull` it reports when it is asked, with `--silent` never.
+With `--versions` it says which version a report is of, and after each one it sends an empty one of the text
+before. On a text that has the word STALE it only reports the text before. With `--pull` it reports when it is
+asked, with `--silent` never.
 """
 
 from __future__ import annotations
@@ -51,9 +52,13 @@ def look(uri: str) -> None:
         return
     document = server.workspace.get_text_document(uri)
     report = lsp.PublishDiagnosticsParams(uri=uri, diagnostics=faults(uri))
+    is_stale = "STALE" in document.source
     if HAS_VERSIONS and document.version is not None:
-        report.version = document.version - ("STALE" in document.source)
+        report.version = document.version - is_stale
     server.text_document_publish_diagnostics(report)
+    if HAS_VERSIONS and document.version and not is_stale:
+        late = lsp.PublishDiagnosticsParams(uri=uri, diagnostics=[], version=document.version - 1)
+        server.text_document_publish_diagnostics(late)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)

@@ -146,16 +146,23 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     assert found[5] == "The language servers of the editor found nothing."
 
 
-def ask(folder: Path, name: str, flags: list[str], *questions: tuple[str, dict[str, object]]) -> list[Any]:
-    """What handrail.el answers about a file of Python in a folder, beside another server with these flags."""
+def ask(
+    folder: Path, name: str, flags: list[str], *questions: tuple[str, dict[str, object]], late: bool = False
+) -> list[Any]:
+    """
+    What handrail.el answers about a file of Python in a folder, beside another server with these flags.
+
+    It is loaded before that server starts, or (*late*) when that has reported.
+    """
     file, plan = folder / name, folder / "plan.json"
     file.write_text("def total(items):\n    return '😀', sum(items)  # BAD\n")
     asked = [
         {"method": f"handrail/client/{method}", "params": {"uri": file.as_uri(), **params}}
         for method, params in questions
     ]
-    plan.write_text(json.dumps({"server": [*OTHER, *flags], "uri": file.as_uri(), "questions": asked}))
-    arguments = ["--batch", "-l", str(SNIPPET), "-l", str(HERE / "bridge.el")]
+    given = {"server": [*OTHER, *flags], "uri": file.as_uri(), "file": str(file), "client": str(SNIPPET)}
+    plan.write_text(json.dumps({**given, "late": late, "questions": asked}))
+    arguments = ["--batch", "-l", str(HERE / "bridge.el")]
     environment = {**os.environ, "HANDRAIL_BRIDGE": str(plan), "HOME": str(folder)}
     done = subprocess.run(["emacs", *arguments], env=environment, capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stderr
@@ -196,6 +203,15 @@ def test_a_server_that_reports_when_asked_is_asked(tmp_path: Path) -> None:
     assert gone == []
     assert [each["range"]["start"] for each in found] == [total_at]
     assert nothing == []
+
+
+def test_what_was_reported_before_the_file_was_loaded_is_listed(tmp_path: Path) -> None:
+    (answer,) = ask(tmp_path, "shop.py", [], ("diagnostics", {"documents": None, "waitMs": 0}), late=True)
+    (known,) = answer["documents"]
+    start, end = {"line": 1, "character": 30}, {"line": 1, "character": 33}
+    place = {"start": start, "end": end}
+    expected = {"range": place, "message": "This is bad.", "severity": 1, "source": "other"}
+    assert (known["uri"], known["diagnostics"]) == ((tmp_path / "shop.py").as_uri(), [expected])
 
 
 def evaluate(form: str) -> Any:

@@ -1,6 +1,7 @@
 ;;; bridge.el --- What handrail.el answers about other servers, without a server of ours -*- lexical-binding: t; -*-
 
-;; Run in batch mode.  $HANDRAIL_BRIDGE names a JSON file with the questions; the answers are printed.
+;; Run in batch mode.  $HANDRAIL_BRIDGE names a JSON file with the questions; the answers are printed.  If it is to be
+;; late, handrail.el is loaded only when the other server has reported.
 
 (require 'cl-lib)
 (require 'eglot)
@@ -29,8 +30,16 @@
   (bridge-wait (handrail--handle 'ours (intern (plist-get question :method)) (plist-get question :params))))
 
 (add-to-list 'eglot-server-programs `(python-mode . ,(append (plist-get bridge-plan :server) nil)))
+(if (eq (plist-get bridge-plan :late) t)
+    (with-current-buffer (find-file-noselect (plist-get bridge-plan :file))
+      (call-interactively #'eglot)
+      (while (null (flymake-diagnostics))
+        (accept-process-output nil 0.01)
+        (flymake-start)) ; else it waits for the buffer to be shown
+      (load (plist-get bridge-plan :client)))
+  (load (plist-get bridge-plan :client))
+  (with-current-buffer (find-file-noselect (plist-get bridge-plan :file)) (call-interactively #'eglot)))
 (with-current-buffer (bridge-know (plist-get bridge-plan :uri))
-  (call-interactively #'eglot)
   (princ (json-serialize (vconcat (mapcar #'bridge-ask (plist-get bridge-plan :questions)))
                          :null-object nil :false-object :json-false)))
 
