@@ -1713,7 +1713,7 @@ Returns whether the answer is yes."
       (setq handrail--lists server)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (when (seq-empty-p hunks) (insert "Nothing is pending.\n"))
+        (when (seq-empty-p hunks) (insert "No changes are pending.\n"))
         (seq-do (lambda (hunk) (insert (propertize (handrail--change-line server hunk) 'handrail-hunk hunk) "\n")) hunks)
         (goto-char (point-min)))
       (setq next-error-last-buffer (current-buffer))

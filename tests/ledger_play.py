@@ -116,7 +116,7 @@ class Play:
         mutation = self._mutation(name, block, hunk)
         text = self.documents.get(name)
         if text is None:
-            failure = Failure(code=Code.NO_SUCH_FILE, message="There is no such file.")
+            failure = Failure(code=Code.NO_SUCH_FILE, message="The file does not exist.")
             self._enter(Outcome(mutation=mutation, status=Status.FAILED, failure=failure))
             return
         result = plan.plan(text, [hunk])[0].result

@@ -129,7 +129,7 @@ def test_one_json_value_and_nothing_else_on_stdout(desk: Desk) -> None:
 
 def test_what_was_adapted_is_shown_and_told(desk: Desk) -> None:
     (desk.root / "a.txt").write_text("    one\n    two\n", encoding="utf-8")
-    reply, note = block("a.txt", "one", "eins"), "The indentation was fitted to the document."
+    reply, note = block("a.txt", "one", "eins"), "The indentation was adapted to the document."
     ended = desk.apply(reply)
     assert f"a.txt: landed (normalised)\n    {note}\n" in ended.out
     (outcome,) = json.loads(desk.apply(block("a.txt", "two", "zwei"), "--json").out)["outcomes"]
@@ -150,7 +150,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     reply = block(".env", "KEY=1", "KEY=2")
     ended = desk.apply(reply)
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
-    assert ended.err.count("There is no terminal to ask in") == 1
+    assert ended.err.count("there is no terminal in which to ask") == 1
     assert desk.apply(reply, "--yes").code == 0
     assert desk.files()[".env"] == "KEY=2\n"
 

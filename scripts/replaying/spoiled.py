@@ -24,7 +24,7 @@ class Spoiled:
         hunk: The truth: what is right afterwards is `hunk.after`.
         parts: What the patch says.
         hint: The line number that the patch gives, counted from 1.
-        already: Whether the document says so already, so that nothing is to change.
+        already: Whether the document already has this change, so that nothing is to change.
         notations: Those that can say this; one of them is drawn.
     """
 

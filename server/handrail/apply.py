@@ -127,7 +127,7 @@ class _Applying:
         code = exit_code(values.turn_report(_json(report)), turn.superseded)
         if code == ALL_LANDED:
             return code
-        why = "This edit fits, but another one of the reply does not; nothing was changed."
+        why = "This edit fits, but another edit of the reply does not. Nothing was changed."
         for event in turn.events:
             self._tell(_held_back(event, why) if isinstance(event, Outcome) else event)
         outcomes = tuple(_held_back(outcome, why) for outcome in report.outcomes)
@@ -143,7 +143,7 @@ class _Applying:
         self.show.restored(values.restore_report(wire.write(convert.restore_report(restored))))
         if restored.conflicts:
             return report
-        why = "This edit had landed, and was taken back, since another one of the reply did not land."
+        why = "This edit landed, but another edit of the reply did not, so this one was reverted."
         return replace(report, outcomes=tuple(_held_back(outcome, why) for outcome in report.outcomes))
 
     def _end(self, report: TurnReport, code: int) -> int:
@@ -192,7 +192,8 @@ class _Applying:
     async def _asked(self, question: str) -> bool:
         if not terminal.can_ask():
             self.show.note(
-                f"{question} There is no terminal to ask in, so the answer is no; --yes allows it."
+                f"{question} Not allowed, because there is no terminal in which to ask. To allow it, give "
+                f"--yes."
             )
             return False
         self.show.pause()

@@ -86,7 +86,7 @@ async def test_none_begins_after_one_that_did_not_finish(bench: Bench, model: On
         model.go.release()
     reports = [await bench.host.wait(turn.id) for turn in waiting]
     assert [report.state for report in reports] == [State.CANCELLED] * 2
-    assert all("did not begin" in (report.reason or "") for report in reports)
+    assert all("did not start" in (report.reason or "") for report in reports)
     assert [report.answer for report in reports] == ["", ""]
     assert sum(isinstance(event, Ended) for event in bench.events) == 3
     model.fails = False
@@ -101,7 +101,7 @@ async def test_one_that_waits_is_stopped_alone(bench: Bench, model: OneByOne) ->
     second = bench.host.queue("second", first.session)
     await bench.host.cancel(second.id)
     report = await bench.host.wait(second.id)
-    assert (report.state, report.reason) == (State.CANCELLED, "The user stopped the turn before it began.")
+    assert (report.state, report.reason) == (State.CANCELLED, "The user stopped the turn before it started.")
     model.go.release()
     assert (await bench.host.wait(first.id)).state is State.FINISHED
 
@@ -137,7 +137,7 @@ async def test_a_turn_that_waited_counts_as_later_than_all_before_it(bench: Benc
 async def test_a_session_in_which_a_turn_waits_is_not_at_rest(bench: Bench, model: OneByOne) -> None:
     first = bench.host.start("first", None)
     bench.host.queue("second", first.session)
-    with pytest.raises(HandrailError, match="still runs"):
+    with pytest.raises(HandrailError, match="has a running turn"):
         bench.host.start("third", first.session)
     await bench.host.close()
     assert all(turn.task.done() for turn in bench.host.turns.values())
@@ -147,6 +147,6 @@ async def test_no_more_wait_than_anybody_can_want(bench: Bench, model: OneByOne)
     first = bench.host.start("first", None)
     for number in range(LIMIT_WAITING):
         bench.host.queue(f"{number}", first.session)
-    with pytest.raises(HandrailError, match="wait already"):
+    with pytest.raises(HandrailError, match="already waiting"):
         bench.host.queue("one more", first.session)
     await bench.host.close()

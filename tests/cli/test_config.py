@@ -118,7 +118,7 @@ def test_a_wrong_name_ends_with_2_and_writes_nothing(
     argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["config", *argv]) == 2
-    assert capsys.readouterr().err.startswith("handrail: error: There is no setting ")
+    assert capsys.readouterr().err.startswith("handrail: error: ")
     assert not file.exists()
 
 

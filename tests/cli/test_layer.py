@@ -88,7 +88,7 @@ def test_a_target_that_is_no_folder_is_said_so(shell: Shell) -> None:
 def test_without_layers_it_says_so(shell: Shell, tmp_path: Path) -> None:
     other = Shell(tmp_path / "other", shell.state)
     other.root.mkdir()
-    assert "No command has left anything" in other.layer("list")
+    assert "No command has written" in other.layer("list")
     assert json.loads(other.layer("list", "--json")) == []
     (found,) = json.loads(other.layer("list", "--all", "--json"))
     assert found["id"] == ID

@@ -95,11 +95,11 @@ def test_a_value_is_json_or_else_text(name: str, value: str, found: object) -> N
         ("mode", "edti", "must be one of edit, ask, plan, not 'edti'"),
         ("checkpoints.required", "no", "must be true or false, not 'no'"),
         ("approvals", "npm test", "`approvals`: it must be a list of rules"),
-        ("windoww", "1", "There is no setting `windoww` in handrail .* Did you mean `context.window`"),
+        ("windoww", "1", "has no setting `windoww`.* Did you mean `context.window`"),
         ("handrail.sandbx", "1", "Did you mean `sandbox`"),
         ("maxTokens", "1", "Did you mean `output.maxTokens`"),
-        ("", "1", "There is no setting ``"),
-        ("unheard-of", "1", "a newer handrail may know more"),
+        ("", "1", "has no setting ``"),
+        ("unheard-of", "1", "a newer handrail may have more"),
         ("context", "1", "Did you mean `context"),
     ],
 )
@@ -149,11 +149,11 @@ def test_the_name_of_a_key_is_none(value: str) -> None:
         ("context.window = 2026-11-22", "must be a whole number"),
         ("context.window = 1e4", "must be a whole number"),
         ("context.window = nan", "must be a whole number"),
-        ("context = 3", "There is no setting `context`"),
-        ("[model]\nname = 'a'", "There is no setting `model.name`"),
+        ("context = 3", "has no setting `context`"),
+        ("[model]\nname = 'a'", "has no setting `model.name`"),
         (
             "future.setting = 1\nsandbox = 'strict'",
-            "`future.setting` in handrail [^$]*`sandbox` must be",
+            "has no setting `future.setting`[^$]*`sandbox` must be",
         ),
         ("#" * 1_000_001, "more than 1,000,000 bytes"),
     ],
@@ -181,7 +181,7 @@ def test_a_file_may_be_a_link_with_a_byte_order_mark_or_not_be_there(file: Path,
 
 @pytest.mark.parametrize("rule", ["npm test", "", ":x", "terminl:x", "Terminal:x"])
 def test_a_rule_that_names_no_tool_is_said(rule: str) -> None:
-    with pytest.raises(ConfigError, match="names no tool"):
+    with pytest.raises(ConfigError, match="does not name a tool"):
         settings.rule_of(rule)
 
 

@@ -23,7 +23,7 @@ def test_of_a_flood_the_end_is_kept_and_the_rest_is_counted() -> None:
     unread.add("abc")
     unread.add("defgh")
     unread.add("i")
-    assert unread.take() == "[5 earlier characters were not kept]\nfghi"
+    assert unread.take() == "[5 earlier characters were not stored]\nfghi"
     unread.add("jk")
     assert unread.take() == "jk"
 
@@ -34,5 +34,5 @@ def test_kept_and_counted_are_all_that_was_printed(parts: list[str], limit: int)
     for part in parts:
         unread.add(part)
     lost = len(whole) - min(len(whole), limit)
-    said = f"[{lost:,} earlier characters were not kept]\n" if lost else ""
+    said = f"[{lost:,} earlier characters were not stored]\n" if lost else ""
     assert unread.take() == said + whole[lost:]

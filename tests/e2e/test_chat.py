@@ -152,16 +152,16 @@ async def test_what_is_sent_while_a_turn_runs_steers_it(stage: Stage, habits: Ha
     editor, uri, turn = await waiting(stage, habits, answer("In French: fait."))
     write(editor, uri, "In French, please.\n")
     found = await actions(editor, uri, "In French")
-    assert {"Send to the turn that runs", "Stop this turn"} <= set(found)
-    assert (await editor.choose(found["Send to the turn that runs"]))["turn"] == turn
-    await shows(editor, uri, "> You said this while the turn ran", "> In French, please.\n")
+    assert {"Send to the running turn", "Stop this turn"} <= set(found)
+    assert (await editor.choose(found["Send to the running turn"]))["turn"] == turn
+    await shows(editor, uri, "> You sent this while the turn ran", "> In French, please.\n")
     assert editor.desk[uri].endswith("## You\n\n")
     (asked,) = await editor.request("approval.list")
     await editor.request("approval.answer", approval=asked["id"], choice="allow")
     await editor.request("turn.wait", turn=turn)
     text = await shows(editor, uri, "In French: fait.")
-    assert "> While this turn ran, the model was told:\n>\n> In French, please.\n" in text
-    assert "You said this while" not in text
+    assert "> While this turn was running, the model was told:\n>\n> In French, please.\n" in text
+    assert "You sent this while" not in text
 
 
 @every_editor
@@ -534,7 +534,7 @@ async def test_what_a_stopped_turn_did_not_read_is_a_draft_again(stage: Stage, h
     await editor.choose((await actions(editor, uri, "## You"))["Stop this turn"])
     await editor.until(lambda: editor.desk[uri].endswith("In French, please.\n") or None)
     text = await shows(editor, uri, "*The turn was cancelled")
-    assert "You said this while" not in text
+    assert "You sent this while" not in text
     assert text.partition("*The turn was cancelled")[2].count("In French, please.") == 1
 
 
@@ -614,7 +614,7 @@ async def test_a_message_stays_changed_while_other_things_happen(stage: Stage, h
     assert "## You\n\nHello.\nWith less.\n\n## handrail" in text
     write(editor, uri, "Then.\n")
     if habits.has_extension:
-        with refused(INVALID_PARAMS, "an earlier message was changed"):
+        with refused(INVALID_PARAMS, "you changed an earlier message"):
             await editor.request("chat.send", uri=uri)
     else:  # of a command, the user is asked what to do
         assert await editor.request("chat.send", uri=uri) is None

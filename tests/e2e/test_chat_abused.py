@@ -88,7 +88,7 @@ async def test_two_windows_show_the_same(stage: Stage, habits: Habits) -> None:
 
 
 REQUEST_FAILED = -32803
-ELSEWHERE = "*Another window or process runs this turn."
+ELSEWHERE = "*Another window or process is running this turn."
 
 
 @vscode

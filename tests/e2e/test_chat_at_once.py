@@ -214,7 +214,7 @@ async def test_a_message_and_a_summary_are_asked_for_at_once(stage: Stage, habit
         editor.request("chat.send", uri=uri),
         return_exceptions=True,
     )
-    assert isinstance(said, dict) or "a turn that still runs" in str(said)
+    assert isinstance(said, dict) or "a running turn" in str(said)
     assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "finished"
     text = await shows(editor, uri, "## You\n\nAnd now?\n\n## handrail\n\nA long answer.")
     assert text.count("And now?") == 1

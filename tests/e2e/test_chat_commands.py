@@ -205,7 +205,7 @@ async def test_the_last_turn_is_taken_back(stage: Stage, habits: Habits) -> None
     await shows(editor, uri, "Done.")
     assert editor.desk[a] == "ONE\n"
     await command(editor, uri, "/undo\n")
-    text = await shows(editor, uri, "The last turn is taken back: 1 document restored.")
+    text = await shows(editor, uri, "The last turn was undone: 1 document restored.")
     assert editor.desk[a] == "one\n"
     assert "Done." not in text
 
@@ -217,11 +217,13 @@ async def test_a_conversation_is_summarised(stage: Stage, habits: Habits) -> Non
     editor = await stage.start(habits, settings=model)
     uri = await opened(editor)
     await command(editor, uri, "/compact\n")
-    await shows(editor, uri, "There is too little to summarise yet.")
+    await shows(editor, uri, "The conversation is still too short to summarise.")
     for number in range(6):
         await says(editor, uri, f"Question {number}?\n")
     await command(editor, uri, "/compact\n")
-    text = await shows(editor, uri, "The conversation is summarised for the model: from about", "Question 0?")
+    text = await shows(
+        editor, uri, "The conversation was summarised for the model: from about", "Question 0?"
+    )
     before, after = map(int, re.search(r"about ([\d,]+) tokens to ([\d,]+)", text.replace(",", "")).groups())
     assert after < before
     write(editor, uri, "And now?\n")
@@ -241,9 +243,9 @@ async def test_other_commands(stage: Stage, habits: Habits) -> None:
     await command(editor, uri, "/mode\n")
     await shows(editor, uri, "The mode is edit.")
     await command(editor, uri, "/undo\n")
-    await shows(editor, uri, "No turn is left to take back.")
+    await shows(editor, uri, "There is nothing to undo.")
     await command(editor, uri, "/stop\n")
-    await shows(editor, uri, "Nothing runs.")
+    await shows(editor, uri, "No turn is running.")
     await command(editor, uri, "/review\n")
     await editor.until(lambda: any(each.endswith("review.md") for each in editor.documents_opened))
     await command(editor, uri, "/new\n")
@@ -301,7 +303,7 @@ async def test_a_command_of_the_projects_is_what_its_file_says(stage: Stage, hab
     assert pointed_at(stage, "12 now") == [
         ("src/a.py", "x = 1\n"),
         (
-            "What /fix:issue stands for (.agents/commands/fix/issue.md)",
+            "Contents of /fix:issue (.agents/commands/fix/issue.md)",
             "Heal 12 as @src/a.py does; all of: 12 now. It costs $10.\n",
         ),
     ]
@@ -395,14 +397,14 @@ async def test_a_command_that_a_turn_waits_for_is_stopped_alone(stage: Stage, ha
     report = await editor.request("turn.wait", turn=begun["turn"])
     assert report["state"] == "finished"
     assert [each["uri"].rpartition("/")[2] for each in report["outcomes"]] == ["made.txt"], "it is known"
-    await shows(editor, uri, "The user stopped this command;", "I go on.")
+    await shows(editor, uri, "The user stopped this command,", "I go on.")
     assert "Stop this command" not in await actions(editor, uri, "- `Run")
 
 
 @vscode
 async def test_a_command_that_does_not_run_cannot_be_stopped(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script())
-    with refused(REQUEST_FAILED, "No command of call 'c1' runs"):
+    with refused(REQUEST_FAILED, "Call 'c1' has no running command"):
         await editor.request("command.interrupt", session="s1", call="c1")
 
 
@@ -467,7 +469,7 @@ async def test_mode_and_model_are_chosen_and_it_is_compacted_by_actions(stage: S
     await editor.choose(found["Choose the model…"])
     await shows(editor, uri, "The model is scripted:")
     await editor.choose((await actions(editor, uri, "# First."))["Compact this conversation"])
-    await shows(editor, uri, "There is too little to summarise yet.")
+    await shows(editor, uri, "The conversation is still too short to summarise.")
 
 
 @every_editor
@@ -493,18 +495,18 @@ async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -
     uri = await opened(editor)
     await says(editor, uri, "First.\n")
     await shows(editor, uri, "One.")
-    assert "Try this turn again" not in await actions(editor, uri, "First."), "it has finished"
+    assert "Retry this turn" not in await actions(editor, uri, "First."), "it has finished"
     await says(editor, uri, "Second.\n")  # the script has no more answers
     await shows(editor, uri, "*The turn failed")
     before = await actions(editor, uri, "Second.")
     write(editor, uri, "A draft.\n")
     stage.script(answer("Two."), answer("Three."), answer("Four."))
-    begun = await editor.choose(before["Try this turn again"])
+    begun = await editor.choose(before["Retry this turn"])
     await editor.request("turn.wait", turn=begun["turn"])
     text = await shows(editor, uri, "## You\n\nSecond.\n\n## handrail\n\n")
     assert text.count("## You\n\nSecond.\n") == 2
     assert text.endswith("## You\n\nA draft.\n")
     fork = (await actions(editor, uri, "First."))["Fork the conversation here"]
     (first,) = fork["command"]["arguments"]
-    with refused(INVALID_PARAMS, "only the last turn can be tried again"):
+    with refused(INVALID_PARAMS, "only the last turn can be retried"):
         await editor.request("chat.retry", uri=uri, turn=first["turn"])

@@ -60,7 +60,7 @@ async def test_the_diff_of_one_document_is_shown_as_one(stage: Stage, habits: Ha
     found = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"], uri=uri)
     assert found["text"] == f"--- a/{name}\n+++ b/{name}\n@@ -1,1 +1,1 @@\n-one\n+ONE\n"
     assert await opened(editor, found["uri"]) == found["text"]
-    with refused(-32602, "is not a document of handrail"):
+    with refused(-32602, "is not one of handrail's documents"):
         await opened(editor, found["uri"].partition("?")[0] + "?against=now")
 
 

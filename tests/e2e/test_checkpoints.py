@@ -252,7 +252,7 @@ async def test_a_document_that_the_checkpoint_does_not_have_is_said_so(stage: St
     report = await editor.turn(block("a.txt", "one", "1"))
     uri = (stage.root / "b.txt").as_uri()
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], uris=[uri])
-    assert restored["conflicts"] == [{"uri": uri, "reason": "The checkpoint does not have this document."}]
+    assert restored["conflicts"] == [{"uri": uri, "reason": "This document is not in the checkpoint."}]
     assert restored["checkpoint"] is None
     assert restored["restored"] == restored["unchanged"] == restored["deleted"] == []
 
@@ -433,7 +433,7 @@ async def test_a_restore_that_takes_long_is_shown_and_can_be_stopped(stage: Stag
     assert [Path(uri).name for uri in stopped["restored"]] == ["a.txt"]
     assert [Path(each["uri"]).name for each in stopped["conflicts"]] == ["b.txt", "c.txt"]
     assert {each["reason"] for each in stopped["conflicts"]} == {
-        "The restore was stopped before it reached this document, which is unchanged."
+        "The restore was stopped before it reached this document. The document is unchanged."
     }
     assert "conversation" not in stopped, "the session stays"
     await editor.until(lambda: slow(editor, "end"))

@@ -77,7 +77,7 @@ async def test_what_a_command_makes_is_its_own_though_git_ignores_it(stage: Stag
         ("git commit -qm x", "change the repository"),
         ("curl -s http://127.0.0.1:9/ || true", "the network"),
         ("python3 -m pip install nothing", "the network"),
-        ("docker ps", "all your rights"),
+        ("docker ps", "all your permissions"),
         ("cat .env > copy", ".env"),
         ("echo x > AGENTS.md", "AGENTS.md"),
     ],

@@ -234,7 +234,7 @@ async def test_a_fix_can_be_used_once(editor: Editor, uri: str, shown: Json) -> 
     fixed, *_ = await editor.quick_fixes(uri, shown["range"])
     await editor.choose(fixed)
     after = editor.desk[uri]
-    with refused(-32803, "no open failure"):
+    with refused(-32803, "is not open"):
         await editor.choose(fixed)
     assert editor.desk[uri] == after
 

@@ -289,7 +289,7 @@ async def test_the_tool_lists_problems_and_is_there_only_with_a_bridge(stage: St
     )
     await without.turn("Look.")
     told = next(text for text in results(stage) if "unknown-tool" in text)
-    assert "There is no tool 'problems'; there are read_file," in told
+    assert "The tool 'problems' does not exist. Available tools: read_file," in told
     assert "problems," not in told
 
 

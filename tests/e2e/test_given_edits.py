@@ -68,5 +68,5 @@ async def test_an_untrusted_workspace_is_not_edited(stage: Stage) -> None:
     editor = await stage.start(VSCODE, options=opting_in("save", untrusted=True))
     given = await editor.request("turn.apply", edits=PATCH)
     assert given["report"]["checkpoint"] is None
-    assert "nothing may be changed" in given["text"]
+    assert "may only read" in given["text"]
     assert (stage.root / "a.txt").read_text() == "one\ntwo\n"

@@ -140,7 +140,7 @@ async def test_places_that_the_model_may_not_read_are_named_and_not_shown(
     assert "hidden" not in told
     shown, _, hidden = told.partition("\nNot shown:\n")
     assert shown == (
-        "2 lines in 2 files.\nprices.py\n  100|(the document has no such line now)\nshop.py\n  1|# Ä😀"
+        "2 lines in 2 files.\nprices.py\n  100|(the document no longer has this line)\nshop.py\n  1|# Ä😀"
     )
     rows = hidden.splitlines()
     assert rows[0] == ("  .env:1 (The file holds keys, or settings of an editor, an agent or a CI system.)")
@@ -181,7 +181,7 @@ async def test_an_answer_that_cannot_be_used_is_said_to_be_missing(
     report = await editor.turn("Look.")
     assert report["state"] == "finished"
     assert results(stage) == [
-        "Not known: no answer of the editor came in time. Call the tool again, or use search."
+        "Unknown: the editor did not answer in time. Call the tool again, or use search."
     ]
 
 
@@ -236,9 +236,9 @@ async def test_no_answer_and_no_place_differ(stage: Stage, habits: Habits) -> No
     )
     await editor.turn("Look.")
     unwatched, none, no_symbols = results(stage)
-    assert unwatched == "Not known: no language server of the editor answers for shop.py. Use search."
-    assert none == "The language servers of the editor found nothing."
-    assert no_symbols == "Not known: no language server of the editor answers that. Use search."
+    assert unwatched == "Unknown: no language server in the editor covers shop.py. Use search."
+    assert none == "The editor's language servers found nothing."
+    assert no_symbols == "Unknown: no language server in the editor offers this. Use search."
 
 
 @one_editor
@@ -248,5 +248,5 @@ async def test_a_tool_is_there_only_if_the_client_offers_its_service(stage: Stag
     await editor.turn("Look.")
     definition, references = results(stage)
     assert "1|def total" in definition
-    assert "There is no tool 'references'" in references
+    assert "The tool 'references' does not exist" in references
     assert "symbols" not in references

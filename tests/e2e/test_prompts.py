@@ -326,9 +326,9 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
         assert await titles(editor, uri, 0) == []
         if "codeLens" in habits.capabilities["textDocument"]:
             assert await lenses(editor, uri) == []
-        with refused(INVALID_PARAMS, name, "nothing of it is sent"):
+        with refused(INVALID_PARAMS, name, "its text is not sent"):
             await editor.request("prompt.send", uri=uri, line=0)
-        with refused(INVALID_PARAMS, name, "nothing of it is sent"):
+        with refused(INVALID_PARAMS, name, "its text is not sent"):
             await editor.request("prompt.fix", uri=uri, range=at(0), diagnostics=[diagnostic])
     assert prompts(stage) == []
 
@@ -494,6 +494,6 @@ async def test_a_second_click_sends_nothing(stage: Stage, habits: Habits) -> Non
     editor.answers = [None]
     uri = editor.desk.open(stage.put("a.py", CODE))
     await editor.request("prompt.send", uri=uri, line=1)
-    with refused(INVALID_PARAMS, "was sent already"):
+    with refused(INVALID_PARAMS, "was already sent"):
         await editor.request("prompt.send", uri=uri, line=1)
     assert len(prompts(stage)) == 1

@@ -189,7 +189,7 @@ async def test_the_user_is_told_whose_fault_an_unreadable_message_is(editor: Edi
     writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
     assert await editor.request("failure.list") == []
     (message,) = editor.messages
-    assert "the editor sent a message that cannot be read" in message.message
+    assert "the editor sent an invalid message" in message.message
     assert "internal error" not in message.message
 
 

@@ -117,7 +117,7 @@ async def test_the_first_valid_answer_counts(stage: Stage, habits: Habits) -> No
     for params in ({"approval": name}, {"approval": name, "choice": None}, {"choice": "allow"}):
         with refused(INVALID_PARAMS):
             await editor.request("approval.answer", **params)
-    with refused(REQUEST_FAILED, "There is no open question 'q-9'"):
+    with refused(REQUEST_FAILED, "Question 'q-9' is not open"):
         await editor.request("approval.answer", approval="q-9", choice="allow")
     first = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="deny"))
     second = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="allow"))
@@ -481,7 +481,7 @@ async def test_rules_are_listed_in_words_and_removed(stage: Stage, habits: Habit
     await editor.turn("Again.", session=first["session"])
     assert [each["subject"] for each in editor.questions[2:]] == ["touch made.txt"]
     await editor.request("rules.remove", rule=of_session["id"])
-    with refused(REQUEST_FAILED, "There is no rule"):
+    with refused(REQUEST_FAILED, "does not exist"):
         await editor.request("rules.remove", rule=of_session["id"])
     other = await stage.start(habits, settings=settings, options=OWN)
     assert await other.request("rules.list") == []
@@ -508,7 +508,7 @@ async def test_the_end_of_a_server_is_no_yes(stage: Stage, habits: Habits, end: 
     await editor.ended_quietly()
     after = await stage.start(habits, settings=settings, options=STANDARD)
     assert await after.request("approval.list") == []
-    with refused(REQUEST_FAILED, "There is no open question"):
+    with refused(REQUEST_FAILED, "is not open"):
         await after.request("approval.answer", approval=question["id"], choice="allow")
     if uri not in after.desk.documents and Path(uri.removeprefix("file://")).exists():
         after.desk.open(uri)
@@ -528,7 +528,9 @@ async def test_a_client_that_cannot_ask_at_all(stage: Stage, habits: Habits) -> 
     editor = await stage.start(habits, settings=command(stage, "touch made.txt"), options=opting_in())
     editor.handle("window/showMessageRequest", unknown)
     turn, (question,) = await asked(editor)
-    await editor.until(lambda: any("A question waits for you" in each.message for each in editor.messages))
+    await editor.until(
+        lambda: any("handrail has a question for you" in each.message for each in editor.messages)
+    )
     uri, _ = await shown(editor, question["id"])
     await editor.choose(await editor.choice_in(uri, "allow"))
     await editor.request("turn.wait", turn=turn)

@@ -98,7 +98,7 @@ async def test_its_actions_keep_and_undo_and_it_follows(editor: Editor, stage: S
     await editor.until(lambda: editor.desk[a] == EDITED.replace("TWO", "two"))
     await editor.until(lambda: headings(editor.desk[uri]) == ["# Review", "## `a.txt`", HUNKS[1]])
     await editor.choose((await actions(editor, uri, "- `Make"))["Keep the changes of this turn"])
-    await shows(editor, uri, "Nothing is pending.")
+    await shows(editor, uri, "No changes are pending.")
     assert editor.desk[a] == EDITED.replace("TWO", "two")
     assert await editor.request("review.list") == []
 
@@ -123,7 +123,7 @@ async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
         "## 1. a.txt, line 2\n\nYour change:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nWhy so" in prompt
     )
     assert "My comment on the line `+FOUR`:\n\nA constant, please." in prompt
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -159,13 +159,13 @@ async def test_an_undo_in_the_editor_writes_no_comment(editor: Editor) -> None:
     uri = await opened(editor)
     before = editor.desk[uri]
     await editor.request("review.keep", all=True)
-    await shows(editor, uri, "Nothing is pending.")
+    await shows(editor, uri, "No changes are pending.")
     while editor.desk[uri] != before:
         editor.desk.undo(uri)
     editor.desk.tell()
     assert not [title for title in await actions(editor, uri, "# Review") if title.startswith("Send")]
     await editor.request("review.open")
-    assert headings(await shows(editor, uri, "Nothing is pending.")) == ["# Review"]
+    assert headings(await shows(editor, uri, "No changes are pending.")) == ["# Review"]
 
 
 @every_editor
@@ -244,7 +244,7 @@ async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
     editor.desk.close(uri)
     text = editor.desk[await opened(editor)]
     assert headings(text) == ["# Review"]
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -307,7 +307,7 @@ async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(editor: Ed
     await editor.request("review.open")
     text = await shows(editor, uri, "> Why?")
     assert "\nWhy?\n" not in text
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -321,7 +321,7 @@ async def test_an_undo_in_the_editor_sends_nothing_again(editor: Editor) -> None
     while "> Why?" in editor.desk[uri]:
         editor.desk.undo(uri)
     editor.desk.tell()
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -333,7 +333,7 @@ async def test_a_saved_comment_is_not_sent_again(editor: Editor) -> None:
     editor.desk.save(uri)
     await sent(editor)
     editor.desk.close(uri)
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -428,7 +428,7 @@ async def test_lines_outside_the_workspace_are_not_sent(editor: Editor, stage: S
     outside = stage.folder / "outside.txt"
     outside.write_text("secret\n")
     place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 6}}
-    with refused(-32803, "not a document of the workspace"):
+    with refused(-32803, "outside the workspace"):
         await editor.request("review.comment", uri=outside.as_uri(), range=place, text="Why?")
 
 
@@ -470,5 +470,5 @@ async def test_wrong_calls_are_told(editor: Editor) -> None:
         await editor.request("review.comment", text="Why?")
     with refused(-32803, "No change 'h-1' is pending"):
         await editor.request("review.comment", hunk="h-1", text="Why?")
-    with refused(INVALID_PARAMS, "no comment is written"):
+    with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")

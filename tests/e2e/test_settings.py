@@ -145,7 +145,7 @@ async def fail(params: object) -> list[object]:
 
 def is_waiting(editor: Editor) -> bool:
     told = (*editor.progressed, *({"message": each.message} for each in editor.messages))
-    return any("Waiting for the settings" in str(each.get("message")) for each in told)
+    return any("Waiting for the editor's settings" in str(each.get("message")) for each in told)
 
 
 @pytest.mark.parametrize("late_s", [7, 60])

@@ -707,5 +707,5 @@ def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     )
     assert "  4|def total(items):  [function module.total]" in symbols.splitlines()
     assert all_symbols == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
-    assert nothing == "The language servers of the editor found nothing."
+    assert nothing == "The editor's language servers found nothing."
     assert disk(seen["written"])["shop.py"] == shop.encode()

@@ -76,7 +76,7 @@ def test_every_action(shell: Shell) -> None:
     shell.run("checkpoint", "restore", first, "--following", "--file", "a.txt")
     assert snapshot(shell.root) == {"a.txt": b"one\ntwo\n", "b.txt": b"B\n"}
 
-    assert "say yes, or give --yes" in shell.run("checkpoint", "prune", first, code=2)
+    assert "answer y or give --yes" in shell.run("checkpoint", "prune", first, code=2)
     assert shell.json("prune", first, "--yes")["removed"] == [first]
     assert shell.json("prune")["removed"] == []
     assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"
@@ -106,7 +106,7 @@ def test_a_checkpoint_of_another_root_is_refused(shell: Shell, tmp_path: Path) -
     lay_out(tmp_path / "other", {"a.txt": b"ONE\ntwo\n"})
     other = Shell(tmp_path / "other", shell.state)
     said = other.run("checkpoint", "restore", turn, code=2)
-    assert f"There is no checkpoint `{turn}`. Those that exist: none yet." in said
+    assert f"Checkpoint `{turn}` does not exist. Those that exist: none yet." in said
     assert snapshot(other.root) == {"a.txt": b"ONE\ntwo\n"}
 
 
@@ -120,7 +120,7 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
     (shell.root / "a.txt").write_bytes(b"mine\ntwo\n")
     assert "    -mine\n    +one\n" in shell.run("checkpoint", "restore", turn, code=1)
     for wrong in ("2-1", "0-1", "first"):
-        assert f"{wrong!r} names no lines" in shell.run(*command, wrong, code=2)
+        assert f"{wrong!r} is not a line or a range of lines" in shell.run(*command, wrong, code=2)
 
 
 def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
@@ -132,7 +132,7 @@ def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     assert undo[-1] == "--conversation"
     found = json.loads(shell.run(*undo, "--json"))
     assert [turn["turn"] for turn in found["conversation"]["turns"]] == [first]
-    assert "only be false with" in shell.run("checkpoint", "restore", first, "--no-files", code=2)
+    assert "be false only with" in shell.run("checkpoint", "restore", first, "--no-files", code=2)
 
 
 @pytest.mark.damage

@@ -243,7 +243,7 @@ def test_files_are_created_renamed_and_deleted(held: Held) -> None:
         ({"textDocument": {"uri": "../outside.txt"}, "edits": []}, "not inside the workspace"),
         ({"textDocument": {"uri": "link/outside.txt"}, "edits": []}, "not inside the workspace"),
         ({"textDocument": {"uri": "none.txt"}, "edits": []}, "does not exist"),
-        ({"textDocument": {"uri": "full"}, "edits": []}, "is not a plain file"),
+        ({"textDocument": {"uri": "full"}, "edits": []}, "is not a regular file"),
         ({"textDocument": {"uri": "latin.txt"}, "edits": []}, "is not valid UTF-8 .byte 3"),
         ({"textDocument": {"uri": "a.txt", "version": 1}, "edits": []}, "is not open"),
         ({"textDocument": {"uri": "a.txt"}, "edits": [{"newText": ""}]}, "has no `range`"),
@@ -308,7 +308,7 @@ def test_what_somebody_else_wrote_is_not_overwritten(held: Held) -> None:
     path.write_bytes(b"theirs, and longer\n")
     assert held.save("a.txt") == []
     (unsaved,) = held.save_all()
-    assert "someone else changed" in unsaved.reason
+    assert "another program changed" in unsaved.reason
     assert path.read_bytes() == b"theirs, and longer\n"
 
 
@@ -386,10 +386,10 @@ def test_nothing_is_changed_in_a_folder_that_somebody_keeps_locked(
         ):
             result = held.apply(change)
             assert result["applied"] is False
-            assert f"process {holder} has kept its folder locked" in result["failureReason"]
+            assert f"process {holder} has had its folder locked" in result["failureReason"]
         assert held.save("a.txt") == []
         (unsaved,) = held.save_all()
-        assert f"process {holder} has kept its folder locked" in unsaved.reason
+        assert f"process {holder} has had its folder locked" in unsaved.reason
     assert snapshot(held.root) == before
     assert held.save_all() == ()
     assert (held.root / "a.txt").read_bytes() == b"ours\n"
@@ -401,7 +401,7 @@ def test_a_file_that_somebody_else_changed_is_not_deleted(held: Held) -> None:
     held.apply(held.edit("a.txt", replacing(0, 0, 3, "ours")))
     path.write_bytes(b"theirs\n")
     result = held.apply({"kind": "delete", "uri": held.uri("a.txt")})
-    assert "was changed by someone else" in result["failureReason"]
+    assert "has been changed by another program" in result["failureReason"]
     assert path.read_bytes() == b"theirs\n"
 
 

@@ -60,7 +60,7 @@ async def test_each_half_keeps_out_the_other(names: tuple[Path, Path], state: Pa
         with pytest.raises(of_server.HeldError), of_server.held(second, state):
             pass
     with of_server.held(first, state):
-        with pytest.raises(EditRefusedError, match="has kept its folder locked"):
+        with pytest.raises(EditRefusedError, match="has had its folder locked"):
             async with of_client.held([second]):
                 pass
         async with of_client.held([first.parent.parent / "c"]):

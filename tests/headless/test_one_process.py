@@ -96,7 +96,7 @@ def test_a_server_that_ends_says_why(tmp_path: Path) -> None:
     ended = run(tmp_path, "ends")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "The server ended (" in ended.stderr
-    assert "Its last words:\nERROR x: I have had enough\n" in ended.stderr
+    assert "Its last output:\nERROR x: I have had enough\n" in ended.stderr
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda stop: stop.name)

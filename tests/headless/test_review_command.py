@@ -55,9 +55,9 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_the_changes_of_a_turn_are_listed_shown_kept_and_undone(shell: Shell) -> None:
-    assert shell.handrail("review", "list") == "Nothing is pending.\n"
+    assert shell.handrail("review", "list") == "No changes are pending.\n"
     said = shell.handrail("run", REPLY)
-    assert "or look at its changes (2) one by one with: handrail review list --turn t-" in said
+    assert "or review its changes (2) one by one with: handrail review list --turn t-" in said
     first, second = shell.listed()
     lines = shell.handrail("review", "list").splitlines()
     (turn,) = first["turns"]
@@ -86,7 +86,7 @@ def test_what_was_typed_in_a_change_is_a_conflict_with_both_texts(shell: Shell) 
     shell.handrail("run", REPLY)
     (shell.root / "a.txt").write_text(EDITED.replace("TWO", "TWO, typed"))
     said = shell.handrail("review", "undo", "--all", code=1)
-    assert "You changed lines that the agent wrote" in said
+    assert "You edited lines that the agent wrote" in said
     assert "-TWO, typed\n+two\n" in said
     assert shell.text == "one\nTWO, typed\nthree\nfour\nfive\n"
     (left,) = shell.listed()

@@ -263,7 +263,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
     )
     assert result in [message["result"] for message in stage.received if "result" in message]
     assert ("Allow patch on .env? It is a key. There is no terminal to ask in" in ended.err) is not yes
-    assert ("--yes allows it" in ended.err) is not yes
+    assert ("To allow it, give --yes" in ended.err) is not yes
 
 
 LEAVE = ["deny", "allow", "session", "always"]
@@ -398,7 +398,7 @@ def test_a_checkpoint_is_restored_and_conflicts_end_with_1(stage: Stage) -> None
     ended = stage.run(
         [INITIALIZE, ["answer", ["handrail/checkpoint/restore", {"result": nothing}]]], checkpoint="t-1"
     )
-    assert (ended.code, "there was nothing to restore" in ended.out) == (0, True)
+    assert (ended.code, "nothing to restore" in ended.out) == (0, True)
     assert "undo this" not in ended.out
 
 
@@ -406,4 +406,4 @@ def test_an_unknown_checkpoint_is_answered_with_those_that_exist(stage: Stage) -
     refused = ["answer", ["handrail/checkpoint/restore", {"error": {"code": -32803, "message": "unknown"}}]]
     ended = stage.run([INITIALIZE, refused, LISTED], checkpoint="t-9")
     assert ended.code == 2
-    assert "There is no checkpoint `t-9`. Those that exist: t-1." in ended.err
+    assert "Checkpoint `t-9` does not exist. Those that exist: t-1." in ended.err

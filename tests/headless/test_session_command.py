@@ -93,8 +93,8 @@ def test_what_is_wrong_is_said_before_anything_is_done(shell: Shell) -> None:
         (("run", "x", "--set", "windoww=1"), "Did you mean `context.window`"),
         (("run", "x", "--set", "context.window"), "NAME=VALUE"),
         (("run", "x", "--set", "context.window=x"), "must be a whole number"),
-        (("session", "resume", "s-1", "x", "--approve", "npm test"), "names no tool"),
-        (("session", "list", "--limit", "0"), "not a number from 1 on"),
+        (("session", "resume", "s-1", "x", "--approve", "npm test"), "does not name a tool"),
+        (("session", "list", "--limit", "0"), "not a number of 1 or more"),
     ):
         assert said in shell.run(*argv, code=2)
     (shell.folder / "config" / "handrail" / "config.toml").write_text("mode = ")

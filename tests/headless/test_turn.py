@@ -230,13 +230,13 @@ def test_modules_in_the_workspace_are_not_run(folder: Folder) -> None:
 
 def test_an_unknown_checkpoint_is_answered_with_those_that_exist(folder: Folder) -> None:
     assert (
-        "There is no checkpoint `t-9`. Those that exist: none yet."
+        "Checkpoint `t-9` does not exist. Those that exist: none yet."
         in folder.handrail("checkpoint", "restore", "t-9").err
     )
     folder.handrail("run", "-", prompt=UNIFIED)
     ended = folder.handrail("checkpoint", "restore", "t-9")
     assert ended.code == 2
-    assert "There is no checkpoint `t-9`. Those that exist: t-" in ended.err
+    assert "Checkpoint `t-9` does not exist. Those that exist: t-" in ended.err
 
 
 def test_input_that_no_file_can_hold_is_refused_by_a_real_server(folder: Folder) -> None:
@@ -263,7 +263,7 @@ def test_what_nobody_allows_is_listed_as_denied_and_ends_with_1(folder: Folder) 
     reply = ".env\n<<<<<<< SEARCH\nKEY=one\n=======\nKEY=two\n>>>>>>> REPLACE\n"
     ended = folder.handrail("run", "-", prompt=SEARCH_REPLACE + reply)
     assert ended.code == 1
-    assert "  .env: denied: No user was there to allow this: .env." in ended.out
+    assert "  .env: denied: No user was available to allow this: .env." in ended.out
     assert "finished: 3 landed, 0 failed, 1 denied" in ended.out
     assert "warning[" not in ended.out
     assert (folder.root / ".env").read_text() == "KEY=one\n"

@@ -79,7 +79,7 @@ class Parser:
             elif not self._read_row():
                 return None
             if self._size == 0:
-                logger.warning("The client sent an empty message, which was passed over.")
+                logger.warning("The client sent an empty message, which was ignored.")
                 self._size = None
         if len(self._bytes) < self._size:
             return None
@@ -108,9 +108,11 @@ class Parser:
     def end(self) -> None:
         """Checks that the stream ends between two messages."""
         if self._size is not None:
-            raise UnsoundError(f"it left after {len(self._bytes):,} of {self._size:,} bytes of a message")
+            raise UnsoundError(
+                f"it disconnected after {len(self._bytes):,} of {self._size:,} bytes of a message"
+            )
         if self._header or self._bytes.strip():
-            raise UnsoundError("it left within the header of a message")
+            raise UnsoundError("it disconnected inside the header of a message")
 
 
 class Messages:
@@ -204,7 +206,7 @@ class Messages:
                 self._parser.end()
                 self._finish()
         except UnsoundError as error:
-            logger.error("The server cannot read what the client sends and ends: %s", error)
+            logger.error("The server cannot read the client's messages and is shutting down: %s", error)
             self._finish()
             return False
         if body is None:
@@ -215,13 +217,13 @@ class Messages:
             if not self._over.done():
                 self._over.set_exception(error)
         except Exception:
-            logger.exception("A message of the client could not be handled.")
+            logger.exception("A message from the client could not be handled.")
         if self._stopped() and not self._over.done():
             self._over.set_result(None)
         return True
 
     def _fail(self, error: Exception) -> None:
-        logger.warning("The client cannot be read: %s", error)
+        logger.warning("Reading from the client failed: %s", error)
         self._finish()
 
     def _finish(self) -> None:
@@ -240,12 +242,14 @@ def _length(header: bytes) -> int:
     if not said:
         raise UnsoundError(f"a header has no Content-Length: {_shown(header)}")
     if len(said) > 1:
-        raise UnsoundError(f"a header has several lengths: {_shown(header)}")
+        raise UnsoundError(f"a header has more than one Content-Length: {_shown(header)}")
     (size,) = said
     if not re.fullmatch(rb"[0-9]{1,18}", size):
         raise UnsoundError(f"a Content-Length is not a number: {_shown(size)}")
     if int(size) > LIMIT_BODY_BYTES:
-        raise UnsoundError(f"a message of {int(size):,} bytes is announced, {LIMIT_BODY_BYTES:,} are read")
+        raise UnsoundError(
+            f"a message of {int(size):,} bytes was announced; the limit is {LIMIT_BODY_BYTES:,}"
+        )
     return int(size)
 
 
@@ -290,7 +294,7 @@ class Hangup:
                     left()
                     return
         except OSError as error:
-            logger.warning("The server cannot see whether the client leaves: %s", error)
+            logger.warning("The server cannot detect whether the client disconnects: %s", error)
         finally:
             os.close(descriptor)
             os.close(closed)
@@ -315,7 +319,7 @@ class Watchdog:
 
 
 def _end() -> None:
-    logger.error("The client has left and something is still at work; it is ended.")
+    logger.error("The client has disconnected while work is still running; stopping it.")
     end_at_once(1)
 
 

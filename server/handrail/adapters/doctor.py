@@ -25,7 +25,7 @@ TIMEOUT_S = 10.0
 GIT = "git"  # started in one place
 # Programs that features use, and what is missing without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    (GIT, "looking into checkpoints with git's own commands"),
+    (GIT, "inspecting checkpoints with git's own commands"),
     ("rg", "fast search in large workspaces (a slower one is built in)"),
 )
 
@@ -63,7 +63,7 @@ def report(
         f"{_mark(usable)} state folder: {folder}",
         _contained(containment),
         "",
-        "Settings (defaults, until an editor gives others):",
+        "Settings (defaults, until an editor sends its own):",
     ]
     lines += [f"   {name} = {value!r}" for name, value in settings.items()]
     lines += [
@@ -74,11 +74,14 @@ def report(
 
 def _contained(found: Available) -> str:
     if not found.by:
-        return f"-  commands are not contained: {found.why_not}; those that may change files are asked about"
+        return (
+            f"-  commands are not contained: {found.why_not}; handrail asks before commands that may "
+            f"change files"
+        )
     if not found.works:
-        more = ", but in this folder only those that read"
+        more = ", but in this folder only commands that only read"
     else:
-        more = ", and asked about if they may change files" if found.is_weak else ""
+        more = ", and handrail asks before those that may change files" if found.is_weak else ""
     why = f": {found.why_not}" if found.why_not else ""
     return f"{_mark(True)} commands are contained by {found.by}{more}{why}"
 
@@ -125,4 +128,4 @@ def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
         there = there.parent
     if there.is_dir() and os.access(there, os.W_OK):
         return str(folder), True
-    return f"{folder} (cannot be written: checkpoints, and so edits, will be refused)", False
+    return f"{folder} (not writable: no checkpoints can be taken, so edits will be refused)", False

@@ -51,5 +51,5 @@ def _answered(line: bytes, answer: Answer) -> dict[str, object]:
         return answer(line)
     except Exception as error:  # our own fault must not end a harness's run
         logger.exception("A request could not be answered")
-        why = f"handrail itself failed: {type(error).__name__}: {error}. Nothing was changed."
+        why = f"Internal error in handrail: {type(error).__name__}: {error}. Nothing was changed."
         return jsonl.refusal(why, code=Code.TOOL_FAILED.value)

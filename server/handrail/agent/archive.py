@@ -144,7 +144,7 @@ class Archive:
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
             raise UnknownSession(
-                f"Session {session!r} knows nothing of {wanted.before!r}; only documents can be taken back."
+                f"Session {session!r} has no record of {wanted.before!r}, so only documents can be restored."
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
@@ -164,7 +164,7 @@ class Archive:
         if await self.changes(session, wanted):
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
-                raise UnknownSession(f"Session {session!r} stays as it is: its journal cannot be written.")
+                raise UnknownSession(f"Session {session!r} was not changed: its journal cannot be written.")
         return await self.resumed(session, ports)
 
     async def forked(self, session: str, turn: str, name: str, ports: Ports) -> Session:
@@ -193,7 +193,7 @@ class Archive:
         release = self.claimed(session)
         try:
             if not await self.journals.remove(session):
-                raise UnknownSession(f"Session {session!r} stays: its journal cannot be removed.")
+                raise UnknownSession(f"Session {session!r} was not deleted: its journal cannot be removed.")
             self._written.pop(session, None)
             self._known.pop(session, None)
         finally:
@@ -217,7 +217,7 @@ class Archive:
     async def _entries(self, session: str) -> tuple[Entry, ...]:
         entries = await self.journals.load(session)
         if entries is None:
-            raise UnknownSession(f"There is no session {session!r}.")
+            raise UnknownSession(f"Session {session!r} does not exist.")
         return entries
 
 
@@ -272,16 +272,16 @@ async def _looked_for(call: ToolCall, ports: Ports) -> ToolResult:
             return unknown
         places[path] = place
     planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call))
-    lines = ["handrail ended while this call ran. The documents show what it did:"]
+    lines = ["handrail ended while this call was running. The documents show what it did:"]
     for file in await planner.plan(replace(action, partial=True)):
         there = all(isinstance(part.planned, PlannedHunk) and not part.planned.edits for part in file.parts)
         open_still = all(isinstance(part.planned, PlannedHunk) for part in file.parts)
         if there and not file.changes:
-            lines.append(f"{file.path}: the edit is there.")
+            lines.append(f"{file.path}: the edit landed.")
         elif open_still:
-            lines.append(f"{file.path}: the edit is not there, or only in part.")
+            lines.append(f"{file.path}: the edit did not land, or only in part.")
         else:
-            lines.append(f"{file.path}: the document has changed; read it.")
+            lines.append(f"{file.path}: the document has changed since; read it.")
     return ToolResult(call=call.id, text="\n".join(lines))
 
 

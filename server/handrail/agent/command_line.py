@@ -110,10 +110,10 @@ async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str
             continue
         place = ports.workspace.resolve(uri_in(stage.folder, each.path))
         if isinstance(place, Failure):
-            return f"{each.path!r} cannot be a path."
+            return f"{each.path!r} is not a valid path."
         below = await ports.workspace.reached(place, each.below)
         if below is None:
-            return f"{place.path} holds too many files to tell whether protected ones are among them."
+            return f"{place.path} has too many files to check whether any of them are protected."
         seen.places.append(place)
         seen.beneath += below
     return ""
@@ -127,15 +127,15 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     if isinstance(found, Failure):
         return found.message
     if found is None:  # git says so, unless it can compare files without a repository
-        return "There is no git repository." if named and command.names else ()
+        return "This is not in a git repository." if named and command.names else ()
     if programs := git.programs(found.settings):
-        return f"The repository's settings let git run a program, or work elsewhere: {', '.join(programs)}."
+        return f"The repository's settings make git run a program or work elsewhere: {', '.join(programs)}."
     if command.shows_addresses and found.has_password:
-        return "The address of a remote may hold a password."
+        return "The address of a remote may contain a password."
     if found.other:
         return f"It shows an object that is neither a commit nor a file: {', '.join(found.other)}."
     if len(found.names) > LIMIT_NAMES:
-        return "It shows more files than can be judged."
+        return "It shows more files than handrail can check."
     if command.names and any(_is_beyond(each, stage.folder, found.top, ports) for each in named):
         return "It may compare files outside the repository."
     paths = [path for each in named for path in _in_tree(each)]

@@ -36,7 +36,9 @@ def output(messages: Iterable[Message], call: str | None) -> Output:
                 if result.call in lines and call in (None, result.call):
                     found = Output(line=lines[result.call], text=result.text)
     if found is None:
-        raise NoOutputError("No command has ended." if call is None else f"Call {call!r} has no output here.")
+        raise NoOutputError(
+            "No command has ended yet." if call is None else f"This server has no output of call {call!r}."
+        )
     return found
 
 

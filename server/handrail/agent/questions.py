@@ -93,7 +93,7 @@ class Questions:
         if not asked.takes(choice):
             choices = ", ".join(map(repr, asked.choices))
             raise NotOpenError(
-                f"Question {question!r} cannot be answered with {choice!r}, but with {choices}."
+                f"Question {question!r} cannot be answered with {choice!r}. Choose one of {choices}."
             )
         answer = self._answers[question]
         if answer.done():
@@ -138,10 +138,10 @@ class Questions:
 def _not_open(question: str, end: QuestionEnd | None) -> str:
     match end:
         case None:
-            return f"There is no open question {question!r}."
+            return f"Question {question!r} is not open."
         case QuestionEnd.ANSWERED:
             return f"Question {question!r} has been answered already."
         case QuestionEnd.TIMED_OUT:
-            return f"The time of question {question!r} is over, which was a no."
+            return f"Question {question!r} timed out, so the answer was no."
         case QuestionEnd.WITHDRAWN:
             return f"Question {question!r} was withdrawn."

@@ -26,7 +26,7 @@ def last(turns: Turns, session: str | None) -> Turn | None:
     """The one that a new turn of *session* waits for. Raises HandrailError if too many wait already."""
     running = turns.running(session)
     if len(running) > LIMIT_WAITING:
-        raise HandrailError(f"{LIMIT_WAITING} turns of this session wait already. Stop one, or wait.")
+        raise HandrailError(f"{LIMIT_WAITING} turns of this session are already waiting. Stop one, or wait.")
     return running[-1] if running else None
 
 
@@ -67,11 +67,11 @@ class Waiting:
             ended = await self.before.report()
             if ended.state is State.FINISHED:
                 return await self.begin()
-            reason = f"It did not begin, since the turn before it did not finish ({ended.state})."
+            reason = f"It did not start because the turn before it did not finish ({ended.state})."
         except asyncio.CancelledError:
-            reason = "The user stopped the turn before it began."
+            reason = "The user stopped the turn before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written
-            reason = f"It did not begin: {error}"
+            reason = f"It did not start: {error}"
         observe(Ended(state=State.CANCELLED, reason=reason))
         return TurnReport(
             session=self.before.session,

@@ -77,7 +77,7 @@ async def _look_at_reviews(host: Host) -> None:
     try:
         await host.reviews.restored()
     except Exception:
-        logger.exception("What a restore has taken back is not looked at")
+        logger.exception("The documents that a restore changed could not be checked")
 
 
 async def foresee(host: Host, wish: Wish) -> RestoreReport:
@@ -114,9 +114,11 @@ async def redo(host: Host, wanted: Redo) -> Wish:
 def _restore_named(known: Sequence[Checkpoint], name: str) -> Checkpoint:
     found = next((each for each in known if each.id == name), None)
     if found is None:
-        raise CheckpointError(f"There is no checkpoint {name!r}.")
+        raise CheckpointError(f"Checkpoint {name!r} does not exist.")
     if found.origin not in (Origin.RESTORE, Origin.REDO):
-        raise CheckpointError(f"Checkpoint {name} was not made by a restore. Restore it instead.")
+        raise CheckpointError(
+            f"Checkpoint {name} was not made by a restore, so it cannot be redone. Restore it instead."
+        )
     return found
 
 
@@ -130,7 +132,7 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
             redone -= 1
         elif each.origin is Origin.RESTORE:
             return each
-    raise CheckpointError("There is no restore left to redo.")
+    raise CheckpointError("Nothing to redo.")
 
 
 async def _way(host: Host, wish: Wish, checkpoint: str) -> Way:

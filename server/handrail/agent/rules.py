@@ -45,7 +45,7 @@ async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -
     """Removes a rule. Raises UnknownRuleError."""
     found = next((each for each in await added(granted, grants) if each.id == rule), None)
     if found is None:
-        raise UnknownRuleError(f"There is no rule {rule!r}; handrail.rules.list has them all.")
+        raise UnknownRuleError(f"Rule {rule!r} does not exist. handrail.rules.list lists all rules.")
     if found.session is not None:
         granted[found.session].discard(found.grant)
         return
@@ -53,7 +53,7 @@ async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -
     for of_session in granted.values():
         of_session.discard(found.grant)
     if found.grant in await grants.load():
-        raise UnknownRuleError(f"The rule {rule!r} could not be removed; the server's log says why.")
+        raise UnknownRuleError(f"Rule {rule!r} could not be removed. See the server's log.")
 
 
 def _sorted(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:

@@ -78,8 +78,8 @@ class Turns(dict[str, Turn]):
     def known(self, turn: str) -> Turn:
         """The turn of that id. Raises UnknownId."""
         if turn not in self:
-            kept = f"of those that ended, the last {KEPT_TURNS} are kept"
-            raise UnknownId(f"There is no turn {turn!r} in this server; {kept}.")
+            kept = f"of the turns that ended, only the last {KEPT_TURNS} are kept"
+            raise UnknownId(f"This server has no turn {turn!r}; {kept}.")
         return self[turn]
 
     def running(self, session: str | None) -> list[Turn]:
@@ -110,8 +110,8 @@ def corrections(found: Sequence[Outcome]) -> list[str]:
             texts += [f"Of the edit of {each.mutation.path}{hunk}: {note}" for note in copies]
             continue
         has_landed = each.status is Status.LANDED
-        now = "has landed after all" if has_landed else "is not in the document after all"
-        texts.append(f"Correction: the edit of {each.mutation.path}{hunk} that was reported otherwise {now}.")
+        now = "did land after all" if has_landed else "is not in the document after all"
+        texts.append(f"Correction: the edit of {each.mutation.path}{hunk} was reported wrongly: it {now}.")
     return texts
 
 

@@ -37,7 +37,7 @@ def _layer(options: argparse.Namespace) -> int:
         return _list(listed, options.workspace, as_json=options.json)
     chosen = next((each for each in found if each.id == options.id), None)
     if chosen is None:
-        raise ConfigError(f"There is no layer {options.id!r}; `handrail layer list` shows the existing ones.")
+        raise ConfigError(f"Layer {options.id!r} does not exist. `handrail layer list` shows the layers.")
     target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
     if not options.yes and not _agreed(list(changes(chosen.lies_in, target)), target):
         _ask("Nothing was copied.\n")
@@ -58,13 +58,13 @@ def _list(found: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
         print(json.dumps([_json(each, held[each.id]) for each in found]))
         return 0
     if not found:
-        print(_path(f"No command has left anything in a layer of {workspace}."))
+        print(_path(f"No command has written to a layer of {workspace}."))
     for each in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
         print(_path(each.id))
         print(_path(f"  {_counted(held[each.id])} in {each.folder}, {when}"))
         command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(workspace)])
-        print(_path(f"  take it over with: {command}"))
+        print(_path(f"  copy it with: {command}"))
     return 0
 
 
@@ -97,7 +97,8 @@ def _agreed(held: Sequence[Taken], target: Path) -> bool:
     _ask("".join(f"{row}\n" for row in rows))
     if not terminal.can_ask():
         raise ConfigError(
-            f"There is no terminal to ask whether to do that in {_path(str(target))}; --yes allows it."
+            f"Nothing was copied to {_path(str(target))}, because there is no terminal in which to ask. To "
+            f"allow it, give --yes."
         )
     _ask(f"Do that in {_path(str(target))}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -39,34 +39,34 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     server = commands.add_parser("serve", help="serve one editor on standard input and output")
-    server.add_argument("--stdio", action="store_true", help="the default, and the only way")
+    server.add_argument("--stdio", action="store_true", help="the default and only transport")
     server.add_argument(
         "--answer-timeout",
         type=float,
         default=ANSWER_TIMEOUT_S,
         metavar="SECONDS",
-        help="how long to wait for the editor to answer an edit (10)",
+        help="seconds to wait for the editor to answer an edit (default: 10)",
     )
     server.add_argument(
         "--command-timeout",
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="after how long an editing command is answered with null and goes on, since some editors stand "
-        "still until then (0.5)",
+        help="seconds after which a command that edits is answered with null and continues, because some "
+        "editors block until it is answered (default: 0.5)",
     )
     server.add_argument(
         "--clock",
         type=Path,
         metavar="FILE",
-        help="for tests: the time of questions stands still but for the seconds in FILE",
+        help="for tests: freeze the clock of questions, except for the seconds in FILE",
     )
 
     run = _with_exit_codes(commands, "run", "run one turn without an editor")
     run.add_argument("--session", metavar="ID", help="continue this session; the last turn printed its id")
     _turn(run)
 
-    chat = commands.add_parser("chat", help="talk with the agent in the terminal, turn after turn")
+    chat = commands.add_parser("chat", help="talk with the agent in the terminal")
     chat.add_argument("--session", metavar="ID", help="continue this session; the last chat printed its id")
     _settings(chat)
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
@@ -95,27 +95,29 @@ def parser() -> argparse.ArgumentParser:
 def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     checkpoint = commands.add_parser("checkpoint", help="list, show, compare, restore or remove checkpoints")
     actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
-    named = "as `handrail checkpoint list` shows it"
-    actions.add_parser("list", help="all checkpoints of a workspace, newest first")
-    actions.add_parser("show", help="what a turn or a step changed").add_argument(
+    named = "an id from `handrail checkpoint list`"
+    actions.add_parser("list", help="list the checkpoints of a workspace, newest first")
+    actions.add_parser("show", help="show what a turn or a step changed").add_argument(
         "id", metavar="ID", help=named
     )
-    diff = actions.add_parser("diff", help="a turn or a step as a unified diff")
+    diff = actions.add_parser("diff", help="show a turn or a step as a unified diff")
     diff.add_argument("id", metavar="ID", help=named)
     diff.add_argument(
-        "--against", metavar="ID", help="end before that checkpoint, or at `now`; not at what the turn left"
+        "--against",
+        metavar="ID",
+        help="compare with that checkpoint, or with `now`, instead of with what the turn left",
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
-    restore = actions.add_parser("restore", help="restore what was there before a turn or a step")
+    restore = actions.add_parser("restore", help="undo a turn or a step")
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="and all later turns")
     restore.add_argument(
         "--conversation",
         action="store_true",
-        help="rewind its conversation to before it, too",
+        help="also rewind its conversation to before it",
     )
     restore.add_argument(
-        "--no-files", dest="files", action="store_false", help="leave the files; with --conversation"
+        "--no-files", dest="files", action="store_false", help="leave the files alone (with --conversation)"
     )
     restore.add_argument(
         "--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated"
@@ -123,9 +125,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     restore.add_argument(
         "--lines", type=_lines, metavar="A-B", help="only what it changed in these lines of the one --file"
     )
-    prune = actions.add_parser("prune", help="remove checkpoints, or those beyond the limits")
+    prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
     prune.add_argument("ids", nargs="*", metavar="ID", help=named)
-    actions.add_parser("verify", help="check that everything kept can be read")
+    actions.add_parser("verify", help="check that every checkpoint can be read")
     for action in actions.choices.values():
         _common(action)
 
@@ -134,18 +136,18 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     review = commands.add_parser("review", help="list, show, keep or undo the agent's changes, one by one")
     actions = review.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="pending changes")
-    shown = actions.add_parser("show", help="changes with their lines")
+    shown = actions.add_parser("show", help="show changes with their lines")
     keep = actions.add_parser("keep", help="accept changes as yours")
     undo = actions.add_parser("undo", help="undo changes; text that you typed in them stays")
     for action in (shown, keep, undo):
-        action.add_argument("hunks", nargs="*", metavar="HUNK", help="as `handrail review list` shows it")
+        action.add_argument("hunks", nargs="*", metavar="HUNK", help="an id from `handrail review list`")
     for action in actions.choices.values():
-        action.add_argument("--file", type=Path, metavar="FILE", help="those of this file")
-        action.add_argument("--turn", metavar="TURN", help="those of this turn")
+        action.add_argument("--file", type=Path, metavar="FILE", help="all changes in this file")
+        action.add_argument("--turn", metavar="TURN", help="all changes of this turn")
     for action in (keep, undo):
         action.add_argument("--all", action="store_true", help="all of them")
     undo.add_argument(
-        "--typed", action="store_true", help="undo what you typed in them, too; the checkpoint keeps it"
+        "--typed", action="store_true", help="also undo what you typed in them; the checkpoint keeps it"
     )
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
@@ -155,14 +157,14 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
 def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     session = commands.add_parser("session", help="list, show, resume, fork, rename or delete sessions")
     actions = session.add_subparsers(dest="action", required=True, metavar="ACTION")
-    named = "as `handrail session list` shows it"
-    listing = actions.add_parser("list", help="the sessions of a workspace, newest first")
+    named = "an id from `handrail session list`"
+    listing = actions.add_parser("list", help="list the sessions of a workspace, newest first")
     many = listing.add_mutually_exclusive_group()
     many.add_argument(
-        "--limit", type=_count, default=LISTED, metavar="N", help=f"how many at most ({LISTED})"
+        "--limit", type=_count, default=LISTED, metavar="N", help=f"list at most N (default: {LISTED})"
     )
     many.add_argument("--all", dest="limit", action="store_const", const=None, help="all of them")
-    actions.add_parser("show", help="the turns of a session").add_argument(
+    actions.add_parser("show", help="show the turns of a session").add_argument(
         "session", metavar="ID", help=named
     )
     resume = _with_exit_codes(
@@ -170,17 +172,17 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     )
     resume.add_argument("session", metavar="ID", help=named)
     _turn(resume)
-    fork = actions.add_parser("fork", help="start a session with the conversation of another one")
+    fork = actions.add_parser("fork", help="start a session with the conversation of an existing one")
     fork.add_argument("session", metavar="ID", help=named)
     fork.add_argument(
         "turn",
         nargs="?",
         metavar="TURN",
-        help="up to the end of this turn, as `session show` names it (the last)",
+        help="up to the end of this turn, an id from `session show` (default: the last turn)",
     )
     rename = actions.add_parser("rename", help="give a session another title")
     rename.add_argument("session", metavar="ID", help=named)
-    rename.add_argument("title", metavar="TITLE", help="as lists are to show it")
+    rename.add_argument("title", metavar="TITLE", help="the new title")
     delete = actions.add_parser("delete", help="remove sessions for good; checkpoints of their turns stay")
     delete.add_argument("sessions", nargs="+", metavar="ID", help=named)
     for name, action in actions.choices.items():
@@ -191,24 +193,24 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     config = commands.add_parser("config", help="show or change your settings for the terminal")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    name = "a setting, as docs/settings.md has it, such as model or context.window"
-    listing = actions.add_parser("list", help="all settings and their values")
-    get = actions.add_parser("get", help="the value of one setting")
+    name = "the name of a setting in docs/settings.md, such as model or context.window"
+    listing = actions.add_parser("list", help="list all settings and their values")
+    get = actions.add_parser("get", help="show the value of one setting")
     get.add_argument("name", metavar="NAME", help=name)
     for action in (listing, get):
         action.add_argument("--json", action="store_true", help="print one JSON value")
     change = actions.add_parser("set", help="change one setting in config.toml, and nothing else")
     change.add_argument("name", metavar="NAME", help=name)
-    change.add_argument("value", metavar="VALUE", help="JSON, else text")
-    actions.add_parser("path", help="the path of config.toml")
+    change.add_argument("value", metavar="VALUE", help="JSON or plain text")
+    actions.add_parser("path", help="show the path of config.toml")
 
 
 def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    rules = commands.add_parser("rules", help="list or remove the rules that answers of *always* added")
+    rules = commands.add_parser("rules", help='list or remove the rules that you added by answering "always"')
     actions = rules.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="the rules that your answers added to a workspace")
+    actions.add_parser("list", help="list the rules that your answers added to a workspace")
     remove = actions.add_parser("remove", help="remove rules, so that handrail asks again")
-    remove.add_argument("ids", nargs="+", metavar="ID", help="as `handrail rules list` shows it")
+    remove.add_argument("ids", nargs="+", metavar="ID", help="an id from `handrail rules list`")
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
         action.add_argument("--json", action="store_true", help="print one JSON value")
@@ -217,12 +219,14 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     layers = commands.add_parser("layer", help="list or copy what commands wrote outside the checkpoints")
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = actions.add_parser("list", help="the layers of a workspace, newest first")
-    listing.add_argument("--all", action="store_true", help="those of other folders, too, such as caches")
+    listing = actions.add_parser("list", help="list the layers of a workspace, newest first")
+    listing.add_argument(
+        "--all", action="store_true", help="also list layers of other folders, such as caches"
+    )
     copy = actions.add_parser("copy", help="copy the contents of a layer into the folder that it covered")
-    copy.add_argument("id", metavar="ID", help="as `handrail layer list` shows it")
-    copy.add_argument("--to", type=Path, metavar="DIR", help="into this folder instead")
-    copy.add_argument("--yes", action="store_true", help="without a question")
+    copy.add_argument("id", metavar="ID", help="an id from `handrail layer list`")
+    copy.add_argument("--to", type=Path, metavar="DIR", help="copy into this folder instead")
+    copy.add_argument("--yes", action="store_true", help="do not ask")
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
         action.add_argument("--json", action="store_true", help="print one JSON value")
@@ -283,7 +287,7 @@ def _with_exit_codes(
 
 def _count(given: str) -> int:
     if not given.isascii() or not given.isdigit() or not int(given[:9]) > 0:
-        raise argparse.ArgumentTypeError(f"{given!r} is not a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{given!r} is not a number of 1 or more")
     return int(given[:9])
 
 
@@ -303,6 +307,6 @@ def _lines(given: str) -> dict[str, dict[str, int]]:
     begin, end = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
     if end < begin:
         raise argparse.ArgumentTypeError(
-            f"{given!r} names no lines: give a number from 1 on, or two as in 3-7"
+            f"{given!r} is not a line or a range of lines: give a number of 1 or more, or a range such as 3-7"
         )
     return {"start": {"line": begin - 1, "character": 0}, "end": {"line": end, "character": 0}}

@@ -149,7 +149,7 @@ def log_without(secrets: Callable[[], Sequence[str]], handler: logging.Handler) 
 def _log_failed_thread(failed: threading.ExceptHookArgs) -> None:
     name = failed.thread.name if failed.thread is not None else "?"
     told = (failed.exc_type, failed.exc_value or failed.exc_type(), failed.exc_traceback)
-    logger.error("The thread %s has failed.", name, exc_info=told)
+    logger.error("The thread %s failed.", name, exc_info=told)
 
 
 def _verifier() -> bool | None:

@@ -33,9 +33,9 @@ KEY = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|gsk|xai|hf|gh[opsu]|glpat)[-_]|AIza|AKIA)(?=\S*\d)[\w-]{16,}"
 )
 NO_KEYS = (
-    "Keys are kept out of settings, where they could be read. Put the key into an environment variable such "
-    "as OPENAI_API_KEY, or into the system's keyring (`keyring set handrail OPENAI_API_KEY`); the setting "
-    "`keyName` takes its name."
+    "Settings cannot hold keys, because others could read them there. Put the key in an environment variable "
+    "such as OPENAI_API_KEY, or in the system's keyring (`keyring set handrail OPENAI_API_KEY`), and give "
+    "its name in the setting `keyName`."
 )
 LIKE, NEARLY = 0.6, 0.8  # of difflib: worth to be named, and most likely meant
 
@@ -92,7 +92,7 @@ def options_of(given: Iterable[tuple[str, str]], approved: Iterable[str]) -> tup
 
 
 def value_of(name: str, text: str) -> object:
-    """A value as it is typed: JSON, else text; for a setting that is text, the text. Raises ConfigError."""
+    """A typed value: JSON or plain text; for a text setting, the text itself. Raises ConfigError."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError):
@@ -107,7 +107,7 @@ def checked(name: str, value: object) -> Setting:
     """The setting of that name, which takes that value. Raises ConfigError."""
     setting = setting_named(name)
     if any(KEY.search(text) or LOGIN.search(text) for text in _texts(value)):
-        raise ConfigError(f"`{setting.name}` holds what looks like a key or a password. {NO_KEYS}")
+        raise ConfigError(f"`{setting.name}` seems to contain a key or a password. {NO_KEYS}")
     found = settings.read(setting, value)
     if isinstance(found, Wrong):
         joined = ": " if setting.reads is not None else " "
@@ -123,10 +123,10 @@ def setting_named(name: str) -> Setting:
     near = _near(plain)
     is_key = KEY_NAME.search(re.sub(r"(?<=[a-z])(?=[A-Z])|[.-]", "_", plain)) is not None
     if is_key and not any(_likeness(plain, each) >= NEARLY for name in near for each in _spellings(name)):
-        raise ConfigError(f"There is no setting `{plain}`. {NO_KEYS}")
+        raise ConfigError(f"`{plain}` is not a setting. {NO_KEYS}")
     hint = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
-    known = "`handrail config list` names those that there are; a newer handrail may know more."
-    raise ConfigError(f"There is no setting `{plain}` in handrail {__version__}.{hint or ' ' + known}")
+    known = "`handrail config list` lists the settings; a newer handrail may have more."
+    raise ConfigError(f"handrail {__version__} has no setting `{plain}`.{hint or ' ' + known}")
 
 
 def rule_of(given: str) -> dict[str, str]:
@@ -138,7 +138,8 @@ def rule_of(given: str) -> dict[str, str]:
         near = difflib.get_close_matches(tool, known, 1, LIKE)
         hint = f"did you mean `{near[0]}`" if near else f"tools are {', '.join(sorted(known))}"
         raise ConfigError(
-            f"--approve {given!r} names no tool: {hint}? Write it like 'terminal:npm test' or 'edit:docs/**'."
+            f"--approve {given!r} does not name a tool: {hint}? Write it like 'terminal:npm test' or "
+            f"'edit:docs/**'."
         )
     return {"tool": tool, "match": pattern or "*", "verdict": "allow"}
 

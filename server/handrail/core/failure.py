@@ -74,9 +74,9 @@ class Code(StrEnum):
     )
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
-        "The path leads out of the workspace folders, directly or through `..` or a link, and no user "
-        "was there to ask. Nothing was read or changed. Add the folder to the "
-        "workspace, use a path inside it, or allow it in the setting `handrail.approvals`.",
+        "The path leads out of the workspace folders, directly or through `..` or a link, and no user was "
+        "there to ask. Nothing was read or changed. Add the folder to the workspace, use a path inside it, "
+        "or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
@@ -101,14 +101,14 @@ class Code(StrEnum):
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
-        "After the edit, the document does not hold what was asked for: the editor applied only some of "
-        "it, or reported an edit that it had not made. Look at the document; the checkpoint has what it held "
+        "After the edit, the document does not hold what was asked for: the editor applied only some of it, "
+        "or reported an edit that it had not made. Look at the document; the checkpoint has what it held "
         "before.",
     )
     BUSY = (
         "busy",
-        "Something else holds what the call needs: another program keeps writing the file, or has "
-        "kept its folder locked for two seconds (the message names it if the system does). Nothing "
+        "Something else holds what the call needs: another program keeps writing the file, or has had its "
+        "folder locked for two seconds (the message names it if the system does). Nothing "
         "was changed. Try again.",
     )
     # The call.

@@ -50,7 +50,7 @@ class Connection:
         self._gone: ServerGoneError | None = None
         self._ended = asyncio.Event()
         self._receiving = asyncio.create_task(self._receive())
-        self._receiving.add_done_callback(lambda _: self._fail("The connection to the server is closed"))
+        self._receiving.add_done_callback(lambda _: self._fail("The connection to the server was closed"))
         self.on("$/cancelRequest", self._cancel)
 
     @classmethod
@@ -141,8 +141,8 @@ class Connection:
             is_idle = step_s <= LEAST_SHARE * pause_s and not self._server.is_runnable()
             idle = idle + 1 if is_idle else 0
             if idle == LOOKS:
-                return f"{timeout_s:g} seconds, in which it did nothing"
-        return f"{worked_s:.0f} seconds of work, and seems to be stuck"
+                return f"{timeout_s:g} seconds without activity"
+        return f"{worked_s:.0f} seconds of work; it seems to be stuck"
 
     def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Tell the server; when it is gone, nobody."""
@@ -171,7 +171,7 @@ class Connection:
             while (message := await self._read()) is not None:
                 await self._dispatch(message)
         except (_GarbageError, jsonrpc_base.ProtocolError) as error:
-            fault = f"The server wrote something that is not a message ({error})"
+            fault = f"The server sent invalid data ({error})"
         await self._server.end(DRAIN_TIMEOUT_S)  # it may be about to say why
         await self._server.fall_silent(LOG_TIMEOUT_S)
         self._fail(fault or f"The server ended ({self._server.ending})")
@@ -236,7 +236,7 @@ class Connection:
         if self._gone is not None:
             return
         said = self._server.said
-        words = f"Its last words:\n{said}\n" if said else ""
+        words = f"Its last output:\n{said}\n" if said else ""
         self._gone = ServerGoneError(f"{what}.\n{words}{self._next_step()}")
         self._ended.set()
         for reply in self._pending.values():

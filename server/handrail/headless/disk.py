@@ -22,7 +22,7 @@ def path_of(uri: str) -> Path:
     Give the absolute path that a `file` URI names; nothing is resolved.
 
     Raises:
-        EditRefusedError: The URI names no file on this machine.
+        EditRefusedError: The URI does not name a file on this machine.
     """
     try:
         parts = urlsplit(uri)
@@ -54,7 +54,7 @@ def entry_path(root: Path, uri: str) -> Path:
     """Give the path of what is created, moved or removed: a symbolic link here means the link itself."""
     path = path_of(uri)
     if path.name in ("", ".."):
-        raise EditRefusedError(f"{uri} names no file")
+        raise EditRefusedError(f"{uri} does not name a file")
     return _inside(root, Path(os.path.realpath(path.parent)) / path.name, uri)
 
 
@@ -73,7 +73,7 @@ def read(path: Path) -> bytes:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe or device would block or never end
-            raise EditRefusedError(f"{path} is not a plain file")
+            raise EditRefusedError(f"{path} is not a regular file")
         return path.read_bytes()
     except FileNotFoundError as error:
         raise EditRefusedError(f"{path} does not exist") from error

@@ -59,8 +59,12 @@ class Question:
     @property
     def unanswered(self) -> str:
         """What is said where nobody can be asked."""
-        no = "which is a no; --yes allows it." if self.asks_leave else "so it is not answered."
-        return f"{self.text} There is no terminal to ask in, {no}"
+        no = (
+            "so it was not allowed. To allow it, give --yes."
+            if self.asks_leave
+            else "so it stays unanswered."
+        )
+        return f"{self.text} There is no terminal in which to ask, {no}"
 
     @property
     def prompt(self) -> str:
@@ -82,7 +86,7 @@ class Question:
         """What else there is to know of what is to be done."""
         folder = f"It runs in the folder {self.folder}."
         notes = [folder] if self.asks_leave and self.folder not in ("", ".") else []
-        return (*notes, *(f"s and a add the rule: {rule}" for rule in self.rules if self.more))
+        return (*notes, *(f"s and a add this rule: {rule}" for rule in self.rules if self.more))
 
     @property
     def more(self) -> str:

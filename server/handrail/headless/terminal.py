@@ -100,7 +100,9 @@ def require_screen(command: str) -> None:
     if not all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout)):
         raise HeadlessError(f"`{command}` needs a terminal on standard input and output. {instead}")
     if os.environ.get("TERM", "") == "dumb":
-        raise HeadlessError(f"`{command}` needs a terminal whose cursor moves; TERM is dumb. {instead}")
+        raise HeadlessError(
+            f"`{command}` needs a terminal that can move its cursor, but TERM is `dumb`. {instead}"
+        )
 
 
 async def ask(prompt: str) -> str:

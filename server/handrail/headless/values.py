@@ -363,5 +363,6 @@ class _Fields:
 
     def missing(self, name: str) -> ServerGarbledError:
         return ServerGarbledError(
-            f"The server's {self._what} has no usable `{name}`. Are client and server of one version?"
+            f"The server's {self._what} has no valid `{name}`. Check that client and server have the same "
+            f"version."
         )

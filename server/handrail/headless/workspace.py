@@ -265,7 +265,7 @@ class Workspace:
     def _remove(self, path: Path, *, recursive: bool) -> None:
         document = self._open.get(path)
         if document is not None and disk.read(path) != document.on_disk:
-            raise EditRefusedError(f"{path} was changed by someone else since it was opened")
+            raise EditRefusedError(f"{path} has been changed by another program since it was opened")
         if not path.is_dir() or path.is_symlink():
             path.unlink()
         elif recursive:
@@ -291,14 +291,14 @@ class Workspace:
             if (document := self._open.get(path)) is None or not document.is_dirty:
                 return  # closed, or saved, while somebody else held the lock
             if disk.document_path(self.root, path.as_uri()) != path:
-                raise EditRefusedError("a symbolic link took the place of the file since it was opened")
+                raise EditRefusedError("the file has been replaced by a symbolic link since it was opened")
             found = disk.read(path)
             if found not in (document.content, document.on_disk):
                 document = self._join(document, found)
             if found != document.content:
                 disk.write(path, document.content)
                 if disk.read(path) != document.content:
-                    raise EditRefusedError("the file was changed by someone else as soon as it was written")
+                    raise EditRefusedError("another program changed the file right after it was written")
             self._open[path] = document.after_save()
         if self.sync.saves:
             self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})
@@ -309,7 +309,7 @@ class Workspace:
         _, base = decode(document.path, document.on_disk)
         splice = text.carry(base, document.text, theirs)
         if splice is None or has_bom != document.has_bom:
-            raise EditRefusedError("someone else changed the same lines of the file")
+            raise EditRefusedError("another program changed the same lines of the file")
         self._change(replace(document, on_disk=found), [splice])
         return self._open[document.path]
 

@@ -136,7 +136,7 @@ class Converter:
         return [
             lsp.DiagnosticRelatedInformation(
                 location=lsp.Location(uri=self.spelled(known.uri), range=self._range(known.text, other.span)),
-                message=f"Or was line {other.line + 1} meant? ({other.score:.0%} alike)",
+                message=f"Did you mean line {other.line + 1}? ({other.score:.0%} similar)",
             )
             for other in others
         ]

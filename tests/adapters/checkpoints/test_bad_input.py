@@ -191,7 +191,7 @@ async def test_what_was_ignored_is_not_new_because_it_is_ignored_no_more(
     (root / "build" / "made").write_bytes(b"of the command")
     effects = await repo.after_command(step(), snapshot)
     assert kinds(effects) == {".gitignore": Kind.DELETED}
-    unknown = "changed by the command; its earlier text is not known"
+    unknown = "changed by the command; its earlier text is unknown"
     assert reasons(effects) == {"build": unknown, "large": unknown}
     assert list(await plan(repo)) == [uri_of(root / ".gitignore")], "taking it back removes nothing"
 
@@ -306,7 +306,9 @@ async def test_what_another_project_keeps_is_not_ours(repo: ShadowRepo, state: P
     commit = git(theirs, "rev-parse", "refs/handrail/turns/t-2").strip()
     own = git(repo, "rev-parse", "refs/handrail/turns/t-1").strip()
     for name in ("t-2", "t-2.1", commit, own, "refs/handrail/turns/t-2", "../t-2"):
-        with pytest.raises(CheckpointError, match=r"There is no checkpoint .*\. The newest are: t-1\."):
+        with pytest.raises(
+            CheckpointError, match=r"This workspace has no checkpoint .*\. The newest are: t-1\."
+        ):
             await repo.restore_plan(name)
     assert (root / "a").read_bytes() == (other / "a").read_bytes() == b"b"
 

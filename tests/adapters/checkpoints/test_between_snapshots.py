@@ -70,7 +70,7 @@ async def test_what_a_call_has_edited_is_not_the_commands_and_is_named(kept: Sha
     meanwhile = Meanwhile(edited=[uri_of(root / "a")])
     effects = await kept.after_command(step(number=1), snapshot, meanwhile)
     assert changed(effects) == {"b": Kind.CHANGED}
-    assert "edited by a call" in left_out(effects)["a"]
+    assert "edited by another call" in left_out(effects)["a"]
 
 
 async def test_a_store_that_is_gone_in_between_is_made_anew(

@@ -47,7 +47,9 @@ async def test_a_nested_repository_is_removed(repo: ShadowRepo, tree: Path, nest
 
     effects = await during(repo, act)
     assert changed(effects) == {"a": Kind.CHANGED, "nested/n": Kind.DELETED, "nested/m": Kind.DELETED}
-    assert left_out(effects)["nested/.git"] == "removed by the command, and no checkpoint has a repository"
+    assert (
+        left_out(effects)["nested/.git"] == "removed by the command; checkpoints do not include repositories"
+    )
     assert raws((await plan(repo))[uri_of(nested / "m")]) == (b"m", None)
 
 

@@ -95,7 +95,7 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
     repo.set_limits(Limits())
     await keep(repo, root, step(turn="t-1"), 1000)
     repo.set_limits(Limits(max_bytes=900_000))
-    with pytest.raises(CheckpointError, match=r"1,0\d\d,\d{3} more are needed, and the limit is 900,000"):
+    with pytest.raises(CheckpointError, match=r"1,0\d\d,\d{3} more are needed, but the limit is 900,000"):
         await keep(repo, root, step(turn="t-2"), 1_000_000)
 
 
@@ -292,7 +292,7 @@ async def test_who_waits_in_vain_is_told_for_whom(
     await keep(repo, root, step(turn="t-1"), 10)
     monkeypatch.setattr(lock, "WAIT_S", 0.1)
     with holder(repo.folder.parent / "lock") as process:
-        with pytest.raises(CheckpointError, match=f"in use by process {process.pid} since"):
+        with pytest.raises(CheckpointError, match=f"being used by process {process.pid} since"):
             await repo.ensure(step(turn="t-2"), targets(root / "a"))
         assert process.stdin is not None
         process.stdin.close()

@@ -146,11 +146,11 @@ async def test_any_string_can_name_a_turn(repo: ShadowRepo, root: Path, turn: st
 @pytest.mark.parametrize("name", ["t-9", "t-1.2", "t-1.x", "", ".", ".1", "../HEAD"])
 async def test_an_unknown_id_tells_the_known_ones(repo: ShadowRepo, root: Path, name: str) -> None:
     (root / "a").write_bytes(b"a")
-    with pytest.raises(CheckpointError, match="none yet"):
+    with pytest.raises(CheckpointError, match="no checkpoints yet"):
         await repo.restore_plan(name)
     for number in range(1, 8):
         await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
-    expected = f"There is no checkpoint {name} in this workspace. The newest are: t-7, t-6, t-5, t-4, t-3."
+    expected = f"This workspace has no checkpoint {name}. The newest are: t-7, t-6, t-5, t-4, t-3."
     with pytest.raises(CheckpointError, match=re.escape(expected)):
         await repo.restore_plan(name)
 
@@ -229,7 +229,7 @@ async def test_a_workspace_has_its_own_checkpoints(state: Path, tmp_path: Path) 
         (folder / "a").write_bytes(b"")
     await shadow(state, one).ensure(step(), targets(one / "a"))
     assert await shadow(state, other).list() == ()
-    with pytest.raises(CheckpointError, match="no checkpoint t-1 in this workspace"):
+    with pytest.raises(CheckpointError, match="This workspace has no checkpoint t-1"):
         await shadow(state, other).restore_plan("t-1")
     (tmp_path / "link").symlink_to(one)
     assert len(await shadow(state, tmp_path / "link").list()) == 1, "by the folder's real path"

@@ -207,7 +207,7 @@ async def test_of_very_long_output_head_and_tail_are_kept(
     ran = await run(tmp_path, "seq 100000")
     assert ran.output.startswith("1\n2\n")
     assert ran.output.endswith("\n99999\n100000\n")
-    assert "characters of this output were not kept]" in ran.output
+    assert "characters of this output were not stored]" in ran.output
     assert len(ran.output) < 250_000
 
 

@@ -96,7 +96,7 @@ def test_the_one_that_is_installed_holds(place: Path, port: int) -> None:
         (AFTER_THE_ARGUMENTS, "never hides files and never keeps folders"),
         ("exit 1", "does not run here: without a word"),
         ("echo no permission >&2; exit 1", "does not run here: no permission"),
-        ("echo '{}'", "says nothing of what it holds"),
+        ("echo '{}'", "its self-test gave no answer"),
     ],
 )
 def test_one_that_does_not_hold_is_not_used(

@@ -74,11 +74,11 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     os.mkfifo(tmp_path / "pipe")
     large(tmp_path / "large", 60_000_000)
     expected = {
-        "missing": (Code.NO_SUCH_FILE, "There is no file missing."),
+        "missing": (Code.NO_SUCH_FILE, "The file missing does not exist."),
         "plain/below": (Code.NO_SUCH_FILE, "There is no file below."),
         "folder": (Code.BAD_ARGUMENTS, "folder is a folder, not a file."),
-        "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, a socket or a device, not a file."),
-        "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links lead in a circle."),
+        "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, socket or device, not a file."),
+        "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links form a loop."),
         "x" * 300: (Code.NO_SUCH_FILE, "x" * 300 + " cannot be read: the name is too long."),
         "large": (Code.TOO_LARGE, "The file has 60,000,000 bytes; the limit for editing is 50,000,000."),
     }
@@ -201,7 +201,7 @@ async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_pat
     landing = await one(disk, update(path, base, ("two", "zwei")))
     assert code(landing) is Code.STALE_DOCUMENT
     assert isinstance(landing, Rejected)
-    assert "They read 'two' and now read 'TWO'" in landing.failure.message
+    assert "They read 'two' before and 'TWO' now" in landing.failure.message
     assert path.read_bytes() == b"one\nTWO\n"
     assert stamp(path) == before
 
@@ -284,7 +284,7 @@ async def test_a_full_disk_leaves_the_file_as_it_was(disk: Editor, tmp_path: Pat
         landing = await one(disk, update(path, Text("short"), ("short", "long" * 1000)))
     assert code(landing) is Code.EDIT_REJECTED
     assert isinstance(landing, Rejected)
-    assert landing.failure.message == "a cannot be changed: the file would be too large. It is as it was."
+    assert landing.failure.message == "a cannot be changed: the file would be too large. Nothing was changed."
     assert path.read_bytes() == b"short"
     assert names(tmp_path) == (["a", "b"] if linked else ["a"])
 

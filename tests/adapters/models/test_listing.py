@@ -74,7 +74,7 @@ async def test_what_has_no_server_has_no_list(model: str) -> None:
 @pytest.mark.parametrize(
     ("page", "says"),
     [
-        (told({}, 401), "127.0.0.1 does not list its models: it answers HTTP 401. It does not take the key."),
+        (told({}, 401), "127.0.0.1 does not list its models: it answers HTTP 401. It rejects the key."),
         (told({}, 500), "127.0.0.1 does not list its models: it answers HTTP 500."),
         (told({"models": []}), "127.0.0.1 does not list its models: its answer has no list under 'data'."),
         (Raw(200, b"<html>"), "127.0.0.1 does not list its models: "),

@@ -61,7 +61,7 @@ READ = ToolOffer(
     description="Reads.",
     schema='{"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}',
 )
-MISSING = Failure(code=Code.NO_SUCH_FILE, message="There is no such file.")
+MISSING = Failure(code=Code.NO_SUCH_FILE, message="The file does not exist.")
 each_format = pytest.mark.parametrize("kind", FORMATS)
 LONG = Say(text="one two three four five six seven", calls=(Call(),), finish="tools")
 
@@ -360,7 +360,7 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
 async def test_an_answer_that_breaks_off_is_called_so(kind: str, cut: Say) -> None:
     """Its server could be reached: that is not what went wrong."""
     async with model_server(cut) as server:
-        with pytest.raises(ProviderDown, match=r"^The model's answer broke off before its end\."):
+        with pytest.raises(ProviderDown, match=r"^The model's answer broke off before it was complete\."):
             await ask(server, kind)
 
 
@@ -372,9 +372,9 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         async for _ in remote.complete(HELLO, []):
             pass
     assert str(told.value) == (
-        f"The key for {kind}:m is missing. Set the environment variable {name}_API_KEY, put it into the "
-        f"system's keyring (service handrail, user name {name}_API_KEY), "
-        "or in VS Code run “Handrail: Set Key…”."
+        f"No key for {kind}:m was found. Set the environment variable {name}_API_KEY, store it in the "
+        f"system's keyring (service handrail, user name {name}_API_KEY), or in VS Code run “Handrail: Set "
+        "Key…”."
     )
 
 
@@ -444,7 +444,7 @@ async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_tur
         preparing.append(threading.current_thread())
         raise ZeroDivisionError
 
-    with pytest.raises(ProviderError, match="log says why"):
+    with pytest.raises(ProviderError, match="See handrail's log"):
         await anext(Remote(address).complete(HELLO, []))
     preparing[0].join()
     assert [each.exc_type for each in logged] == [ZeroDivisionError]

@@ -108,7 +108,7 @@ async def test_a_folder_of_somebody_else_is_not_touched(
     folder = served(tmp_path, root)
     path, note = await written(folder)
     assert path.is_relative_to(tmp_path / "state")
-    assert note.startswith("Documents of handrail are written to")
+    assert note.startswith("handrail writes its documents to")
     assert (await written(folder, "question-2.md"))[1] == "", "it is said once"
     after = sorted(
         (path, path.is_file() and path.read_bytes())

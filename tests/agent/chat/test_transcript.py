@@ -121,7 +121,7 @@ def test_the_code_of_a_failure_is_said_once(text: str) -> None:
     ("end", "choice", "said"),
     [
         (QuestionEnd.ANSWERED, "allow", "was answered: Allow once"),
-        (QuestionEnd.TIMED_OUT, "deny", "was not answered in time, which is a no"),
+        (QuestionEnd.TIMED_OUT, "deny", "was not answered in time, so the answer is no"),
         (QuestionEnd.WITHDRAWN, "deny", "was withdrawn"),
     ],
 )

@@ -140,7 +140,7 @@ async def test_a_running_turn_is_not_taken_from_under_its_feet(kept: Bench) -> N
     first, *_ = await turns(kept, 1)
     kept.provider = type(kept)(kept.root, kept.state).provider  # one that does not answer
     running = kept.host.start("Go on.", "s-1")
-    with pytest.raises(UnknownId, match="still runs"):
+    with pytest.raises(UnknownId, match="has a running turn"):
         await kept.restore(first, conversation=True)
     assert snapshot(kept.root) == {"a.txt": b"1.2\n"}
     await kept.host.cancel(running.id)
@@ -156,7 +156,7 @@ async def test_no_turn_begins_while_its_session_goes_back(kept: Bench) -> None:
         """Begins a turn whenever a document is changed."""
 
         async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-            with pytest.raises(UnknownId, match="going back"):
+            with pytest.raises(UnknownId, match="being rewound"):
                 kept.host.start("Go on.", "s-1")
             refused.append(label)
             return await super().apply(changes, label)
@@ -170,11 +170,11 @@ async def test_no_turn_begins_while_its_session_goes_back(kept: Bench) -> None:
 async def test_what_has_no_conversation_is_refused_before_anything_is_touched(kept: Bench) -> None:
     step = StepId(session="", turn="q-7", number=1, label="A quick fix")
     await kept.repo.after_command(step, await changed(kept, step))
-    with pytest.raises(CheckpointError, match="belongs to no conversation"):
+    with pytest.raises(CheckpointError, match="does not belong to a conversation"):
         await kept.restore("q-7", conversation=True)
     step = StepId(session="s-9", turn="t-7", number=1, label="Of another journal")
     await kept.repo.after_command(step, await changed(kept, step))
-    with pytest.raises(UnknownSession, match=r"s-9.*; only documents can be taken back"):
+    with pytest.raises(UnknownSession, match=r"s-9.* only documents can be restored"):
         await kept.restore("t-7", conversation=True)
     with pytest.raises(CheckpointError, match="no checkpoint t-8"):
         await kept.restore("t-8", conversation=True)

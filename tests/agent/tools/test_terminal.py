@@ -56,7 +56,7 @@ async def test_what_a_command_changes_is_listed_and_can_be_taken_back(bench: Ben
     assert text == "\n".join(
         (
             "Exit code 0.",
-            "Files that changed while it ran: a.txt (changed), c.txt (created), sub/b.txt (deleted).",
+            "Files that changed while it was running: a.txt (changed), c.txt (created), sub/b.txt (deleted).",
         )
     )
     assert report.checkpoint is not None
@@ -119,7 +119,7 @@ async def test_a_command_that_takes_too_long_is_told_so(bench: Bench) -> None:
     bench.terms = Terms(timeout_s=1.5)
     (text,) = await run(bench, "echo begun; touch made.txt; sleep 60")
     assert text.startswith("[TOOL_ERROR] timed-out: The command took longer than 1.5 s")
-    assert "\nIt had printed:\nbegun\nFiles that changed while it ran: made.txt (created)." in text
+    assert "\nIt had printed:\nbegun\nFiles that changed while it was running: made.txt (created)." in text
     assert codes(bench, "s-1") == ["timed-out"]
 
 
@@ -157,7 +157,7 @@ async def test_long_output_is_kept_aside_without_keys(bench: Bench) -> None:
     bench.terms = Terms(output_chars=2_000)
     bench.secrets = ("sk-very-secret",)
     (text,) = await run(bench, "seq 5000; echo sk-very-'secret'")
-    assert "Where <<cut-1>> stands" in text
+    assert "are left out at <<cut-1>>" in text
     assert text.endswith("4999\n5000\n[key removed by handrail]\n")
     spill = text.partition('{"output": "')[2].partition('"')[0]
     page = await bench.spills.page(spill, 0, 1_000_000)

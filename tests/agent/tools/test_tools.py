@@ -44,7 +44,7 @@ WRITTEN = {
         b"\xef\xbb\xbfa:\n  b\n  c:\n    d\n",
         "4 lines, utf-8 with byte order mark, LF, indented by 2 spaces",
     ),
-    "mixed": (b"a\r\nb\nc\r\n", "3 lines, utf-8, mixed line ends, most CRLF"),
+    "mixed": (b"a\r\nb\nc\r\n", "3 lines, utf-8, mixed line endings, mostly CRLF"),
     "UTF-16": (
         b"\xff\xfe" + "a\n    b\n".encode("utf-16-le"),
         "2 lines, utf-16-le with byte order mark, LF, indented by 4 spaces",
@@ -105,7 +105,7 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
 @pytest.mark.parametrize(
     ("sees", "size", "says"),
     [
-        (False, 100, "a.png is an image (PNG), and you are not known to see pictures."),
+        (False, 100, "a.png is an image (PNG), and handrail does not know whether you can see pictures."),
         (True, LIMIT_PICTURE_BYTES, "pictures may have 3,500,000"),
     ],
 )
@@ -127,7 +127,7 @@ async def test_at_most_2000_lines_are_read_at_once(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"".join(b"%d\n" % n for n in range(1, 2501))})
     _, *lines, rest = (await result(bench, "read_file", path="a.txt")).split("\n")
     assert (lines[0], lines[-1], len(lines)) == ("1|1", "2000|2000", 2000)
-    assert rest == "Lines 2001 to 2500 are not shown; read on with start_line=2001."
+    assert rest == "Lines 2001 to 2500 are not shown; continue with start_line=2001."
     _, *lines = (await result(bench, "read_file", path="a.txt", start_line=2001)).split("\n")
     assert (lines[0], lines[-1]) == ("2001|2001", "2500|2500")
 
@@ -137,7 +137,7 @@ async def test_at_most_as_many_characters_are_read_as_the_limit_says(bench: Benc
     lay_out(bench.root, {"a.txt": b"0123456789\n" * 1000})
     text = await result(bench, "read_file", path="a.txt")
     assert len(text) <= 2_000
-    assert text.endswith("read on with start_line=124.")
+    assert text.endswith("continue with start_line=124.")
     assert "<<cut" not in text
 
 
@@ -146,14 +146,14 @@ async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"x" * 5000 + b"\nnext\n"})
     text = await result(bench, "read_file", path="a.txt")
     assert "Line 1 is too long: its last 3,2" in text
-    assert text.endswith("Lines 2 to 2 are not shown; read on with start_line=2.")
+    assert text.endswith("Lines 2 to 2 are not shown; continue with start_line=2.")
     assert len(text) <= 2_000
 
 
 async def test_lines_that_are_not_there(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
     text = await result(bench, "read_file", path="a.txt", start_line=7)
-    assert text.endswith("There are no lines 7 to the end in it.")
+    assert text.endswith("It has no lines 7 to the end.")
 
 
 # ---- read_output ------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ async def test_a_long_result_is_kept_aside_and_can_be_read_page_by_page(bench: B
     lay_out(bench.root, {"a.txt": b"".join(b"line %d\n" % n for n in range(200))})
     blocks = "".join(f"<<<<<<< SEARCH\nline {n}\n=======\nLINE {n}\n>>>>>>> REPLACE\n" for n in range(200))
     text = await result(bench, "patch", mode="search_replace", path="a.txt", patch=blocks)
-    assert "Where <<cut-1>> stands" in text
+    assert "are left out at <<cut-1>>" in text
     assert len(text) < 2_300
     spill = text.partition('{"output": "')[2].partition('"')[0]
     whole, offset = "", 0
@@ -192,13 +192,15 @@ async def test_an_output_is_searched_by_a_regular_expression(bench: Bench) -> No
     found = await result(bench, "read_output", output=spill, pattern="two", ignore_case=True)
     assert found.split("\n")[1:] == ["2|5|Two three", "4|23|four two"]
     assert await result(bench, "read_output", output=spill, pattern="five") == "No line matches."
-    assert "not a regular expression" in await result(bench, "read_output", output=spill, pattern="(")
+    assert "not a valid regular expression" in await result(bench, "read_output", output=spill, pattern="(")
 
 
 @pytest.mark.parametrize("spill", ["o-0000000000000000", "../../etc/passwd", "", "o-0", "nonsense"])
 async def test_an_unknown_output_is_said_so(bench: Bench, spill: str) -> None:
-    assert "There is no output" in await result(bench, "read_output", output=spill)
-    assert "There is no output" in await result(bench, "read_output", output=spill, pattern="x")
+    assert "does not exist, or is no longer stored" in await result(bench, "read_output", output=spill)
+    assert "does not exist, or is no longer stored" in await result(
+        bench, "read_output", output=spill, pattern="x"
+    )
 
 
 async def test_keys_are_in_no_result(bench: Bench) -> None:

@@ -137,7 +137,7 @@ async def test_an_edit_that_names_no_file_is_asked_for_once(bench: Bench) -> Non
     report = await played(bench, BLOCK, BLOCK)
     assert report.state is State.FINISHED
     assert len(nudges(bench)) == 1
-    assert notices(bench) == ["The model wrote an edit as text that names no file; it was not made."]
+    assert notices(bench) == ["The model wrote an edit as text without naming a file, so it was not made."]
 
 
 PROMISES = (
@@ -164,7 +164,7 @@ async def test_a_promise_is_asked_for_once_and_then_told_of(bench: Bench) -> Non
     report = await played(bench, PROMISES[0], PROMISES[2])
     assert (report.state, report.answer) == (State.FINISHED, PROMISES[2])
     assert len(nudges(bench)) == 1
-    assert notices(bench) == ["The model said that it would call a tool, and did not."]
+    assert notices(bench) == ["The model said that it would call a tool, but did not."]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ async def test_text_before_the_last_result_is_no_answer(bench: Bench) -> None:
     assert (report.state, report.answer) == (State.FINISHED, "It says one.")
     bench.says(look, answer(""), answer(""))
     report = await bench.turn()
-    assert (report.state, report.reason) == (State.STOPPED, "The model answered with nothing twice in a row.")
+    assert (report.state, report.reason) == (State.STOPPED, "The model's answer was empty twice in a row.")
 
 
 async def test_a_turn_that_finishes_without_anything_done_is_told_of(bench: Bench) -> None:

@@ -61,7 +61,7 @@ async def test_it_is_asked_about_and_contained_and_taken_back(bench: Contained) 
     await turn(bench, begin(f"{reaches}; echo two > a.txt; {WAITS}; rm go; touch made"))
     (asked,) = bench.approver.asked
     assert "runs in the background" in asked.detail
-    assert "Nothing contains it" not in asked.detail
+    assert "without a sandbox" not in asked.detail
     assert asked.choices == (DENY, ALLOW)
     (bench.root / "go").touch()
     await ended(bench)
@@ -90,7 +90,7 @@ async def test_what_runs_later_and_appears_is_set_aside_before_another_command(
     assert "obey" in appeared[0].diff
     assert (bench.root / "AGENTS.md").exists() is (stays == ALLOW)
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert ("did not allow it: AGENTS.md" in stopped) is (stays == DENY)
+    assert ("moved away again: AGENTS.md" in stopped) is (stays == DENY)
     assert len([each for each in bench.approver.asked if each.kind is Kind.APPEARED]) == 1
 
 
@@ -102,7 +102,7 @@ async def test_of_many_commands_that_look_at_once_one_asks(bench: Contained) -> 
     assert not any("AGENTS.md" in text for text in texts)
     assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND, Kind.APPEARED]
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "could not be taken away" not in stopped
+    assert "could not be moved away" not in stopped
 
 
 async def test_it_is_set_aside_at_the_end_of_a_turn(bench: Contained) -> None:

@@ -54,7 +54,9 @@ async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench
     bench.says(answer("", call("shell", line="echo ONE > a.txt; rm b.txt; echo > c.txt")), answer("Done."))
     report = await bench.turn()
     (text,) = bench.texts()
-    assert text == "Files that changed while it ran: a.txt (changed), b.txt (deleted), c.txt (created)."
+    assert text == (
+        "Files that changed while it was running: a.txt (changed), b.txt (deleted), c.txt (created)."
+    )
     assert [(each.mutation.path, each.status) for each in report.outcomes] == [
         ("a.txt", Status.LANDED),
         ("b.txt", Status.LANDED),
@@ -122,11 +124,11 @@ async def test_without_a_snapshot_it_runs_if_the_user_has_set_so(bench: Bench) -
     (outcome,) = report.outcomes
     assert outcome.uncovered is not None
     edited, ran = bench.texts()
-    assert edited == f"Landed: a.txt. It cannot be taken back: {outcome.uncovered}"
-    assert "Nothing that the command changes can be taken back: The checkpoints in" in ran
+    assert edited == f"Landed: a.txt. It cannot be undone: {outcome.uncovered}"
+    assert "The command's changes cannot be undone: The checkpoints in" in ran
     told = [event for event in bench.events if isinstance(event, Notice)]
     assert [each.is_warning for each in told] == [True, True]
-    assert "a.txt is changed although that cannot be taken back" in told[0].text
+    assert "a.txt was changed although the change cannot be undone" in told[0].text
     # What can be kept is.
     bench.state.unlink()
     bench.says(answer("", call("write_file", path="a.txt", content="three\n")), answer("Done."))

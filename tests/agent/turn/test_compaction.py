@@ -220,7 +220,7 @@ async def test_a_prompt_that_is_too_large_is_refused_and_the_session_lives(bench
     report = await turn(bench, model, "y" * 100_000, first.session)
     assert (report.state, len(model.asked)) == (State.STOPPED, 1)
     assert report.reason is not None
-    assert "The prompt has about" in report.reason
+    assert "The prompt, with everything that it mentions, has about" in report.reason
     assert "handrail.context.window" in report.reason
     report = await turn(bench, model, "Another question.", first.session)
     assert (report.state, report.answer) == (State.FINISHED, "Done.")
@@ -252,7 +252,7 @@ async def test_a_server_that_always_says_that_it_is_full_ends_the_turn_with_a_wa
     report = await turn(bench, model, "Go on.", first.session)
     assert report.state is State.STOPPED
     assert report.reason is not None
-    assert "begin a new session" in report.reason
+    assert "start a new session" in report.reason
     model.full = 0
     assert (await turn(bench, model, "Go on.", first.session)).state is State.FINISHED
 
@@ -263,7 +263,7 @@ async def test_the_latest_result_is_shortened_if_it_alone_is_too_large(bench: Be
     report = await turn(bench, model)
     assert report.state is State.FINISHED
     assert all(len(text_of(request)) <= 4 * model.window for request in model.asked)
-    assert "were taken out here" in text_of(model.asked[1])
+    assert "were removed here" in text_of(model.asked[1])
 
 
 async def test_the_reserve_is_kept_for_the_answer(bench: Bench) -> None:

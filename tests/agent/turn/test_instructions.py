@@ -90,7 +90,7 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
         await bench.turn()
     (notice,) = [event for event in bench.events if isinstance(event, Notice)]
     assert notice.is_warning
-    assert notice.text.startswith("AGENTS.md, which leads to .env, is not read and not sent to the model.")
+    assert notice.text.startswith("AGENTS.md, which leads to .env, is neither read nor sent to the model.")
 
 
 async def test_a_link_to_another_file_of_the_workspace_is_read(bench: Bench) -> None:

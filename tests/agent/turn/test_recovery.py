@@ -104,7 +104,7 @@ async def test_text_that_was_cut_is_one_answer(bench: Bench) -> None:
 async def test_two_empty_answers_end_the_turn(bench: Bench) -> None:
     bench.provider = Told([said(""), said("")])
     report = await bench.turn()
-    assert (report.state, report.reason) == (State.STOPPED, "The model answered with nothing twice in a row.")
+    assert (report.state, report.reason) == (State.STOPPED, "The model's answer was empty twice in a row.")
 
 
 async def test_ids_that_are_missing_or_come_twice_do_not_mix_results_up(bench: Bench) -> None:
@@ -167,7 +167,7 @@ async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_wit
     lay_out(bench.root, {"a.txt": b"one\n"})
     bench.provider = Told([calls(read("a.txt")), *[ProviderDown("503")] * 6])
     report = await bench.turn()
-    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503. It was asked 6 times.", 5)
+    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503. It was tried 6 times.", 5)
     bench.provider = told = Told([said("Done.")])
     await bench.turn(report.session)
     assert [type(message).__name__ for message in told.asked[0][0]] == [
@@ -183,7 +183,7 @@ async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_agai
     bench.provider = Told([ProviderDown("HTTP 429: Slow down.", 600.0)])
     report = await bench.turn()
     assert (report.state, bench.pauses) == (State.FAILED, [])
-    assert report.reason == "HTTP 429: Slow down. It asks for a pause of 10 minutes: begin a turn again then."
+    assert report.reason == "HTTP 429: Slow down. It asks for a pause of 10 minutes. Start a turn again then."
 
 
 async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> None:
@@ -232,7 +232,7 @@ async def test_only_so_many_calls_of_one_answer_are_run(count: int, bench: Bench
     assert len({name for name, _ in results}) == count
     assert [code for _, code in results] == [""] * min(count, 200) + ["cut-short"] * max(count - 200, 0)
     told = [event.text for event in bench.events if isinstance(event, Notice)]
-    assert told == [f"{count - 200:,} calls of the answer were too many."] * (count > 200)
+    assert told == [f"{count - 200:,} calls of the answer were over the limit."] * (count > 200)
     assert all("Only the first 200 calls" in text for text in bench.texts()[200:])
 
 
@@ -258,7 +258,7 @@ async def test_a_call_of_no_tool_is_shown(bench: Bench) -> None:
     ]
     assert shown == [
         ("a", "str_replace_editor", "str_replace_editor: not a tool"),
-        ("b", "patch", "patch: a call that cannot be read"),
+        ("b", "patch", "patch: an unreadable call"),
     ]
 
 

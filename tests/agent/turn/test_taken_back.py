@@ -237,7 +237,7 @@ async def test_each_thing_that_is_opened_has_a_question_of_its_own(
     assert opened == (
         ["network", "network"] if refused == "network" else ["network", "repository", "repository"]
     )
-    assert all("The model says why: It does." in each.detail for each in says.asked)
+    assert all("The model's reason: It does." in each.detail for each in says.asked)
     assert list((contained.root / ".git/refs/tags").iterdir()) == []
 
 
@@ -265,7 +265,7 @@ async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
     report = await bench.turn()
     bench.containment.close()
     (asked,) = bench.approver.asked
-    assert "It runs contained by Landlock" in asked.detail
+    assert "It runs in Landlock" in asked.detail
     (said,) = bench.texts()
     assert "1 passed" in said
     assert "cache could not write" not in said
@@ -372,7 +372,7 @@ async def test_pipes_and_sockets_that_a_command_leaves_are_moved_away(
     before = state(contained.root)
     contained.says(answer("", call("terminal", command=line)), answer("Done."))
     report = await contained.turn()
-    assert "Nothing uses these pipes and sockets any more" in contained.texts()[0]
+    assert "These pipes and sockets are no longer in use" in contained.texts()[0]
     kinds = {stat.S_IFMT(path.lstat().st_mode) for path in contained.root.iterdir()}
     assert kinds <= {stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK}
     if report.checkpoint is not None:

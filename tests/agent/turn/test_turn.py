@@ -270,7 +270,7 @@ async def test_what_landed_of_a_call_that_fails_half_way_is_taken_back(bench: Be
     report = await bench.turn()
     codes = [outcome.failure.code for outcome in report.outcomes if outcome.failure is not None]
     assert codes == [Code.BAD_PATCH] * 3 + [Code.EDIT_REJECTED]
-    assert "taken back" in str(report.outcomes[0].failure)
+    assert "reverted" in str(report.outcomes[0].failure)
     assert snapshot(bench.root) == before
     assert not (bench.root / "new").exists()
     assert (bench.root / "gone.txt").stat().st_mode & 0o777 == 0o750

@@ -47,13 +47,13 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         assert place.file("a.txt") == "one\nzwei\n"
         await talk.say("/checkpoints", "change it")
         await talk.say("and now?", "Again.")
-        await talk.say("/undo", "Taken back: and now?")
+        await talk.say("/undo", "Undone: and now?")
         await talk.until("rewound; 1 turn remains")
         assert place.file("a.txt") == "one\nzwei\n"
-        await talk.say("/undo", "Taken back: change it")
+        await talk.say("/undo", "Undone: change it")
         await talk.until("rewound; 0 turns remain")
         assert place.file("a.txt") == "one\ntwo\n"
-        await talk.say("/undo", "no turn left")
+        await talk.say("/undo", "nothing to undo")
         assert await talk.leave() == 0
         assert "handrail chat --session s-" in talk.shown
         assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
@@ -66,17 +66,17 @@ async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> 
         await talk.say("start it", "[y/N]")
         await talk.say("y", "It runs.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
-        await talk.say("/undo", "still runs in the background")
+        await talk.say("/undo", "still running in the background")
         await talk.say("/stop b2", "no background command 'b2'")
         await talk.say("/stop b1", "It was stopped")
-        await talk.say("/undo", "Taken back: start it")
+        await talk.say("/undo", "Undone: start it")
         assert await talk.leave() == 0
 
 
 async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused = {"error": {"code": -32803, "message": "There is no session 's-0'."}}
+    refused = {"error": {"code": -32803, "message": "Session 's-0' does not exist."}}
     play = [INITIALIZE, ["answer", ["handrail/session/resume", refused]]]
     server = (sys.executable, "-c", STAND_IN, json.dumps(play), os.devnull)
     with pytest.raises(AssertionError, match="the chat is over"):
@@ -92,13 +92,13 @@ async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_on
     async with place.chat(*answers) as talk:
         await talk.say("begin", "First.")
         await talk.until("/help")  # it has ended
-        await talk.say("/cost", "no tokens")
+        await talk.say("/cost", "not reported any tokens")
         await talk.leave()
         session = talk.shown.rpartition("--session ")[2].split()[0]
     assert [json.loads(line) for line in place.history.read_text().splitlines()] == ["begin"]
     assert stat.S_IMODE(place.history.stat().st_mode) == 0o600
     async with place.chat(*answers, session=session) as talk:
-        assert "turns so far: 1" in talk.shown
+        assert "turns: 1" in talk.shown
         assert "  begin" in talk.shown
         talk.type(UP)
         await talk.until("begin")
@@ -119,7 +119,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.say("", "deny")
         await talk.until("Allow patch on .env?")
         await talk.until(QUESTION)
-        await talk.say("sure", "That does not answer")
+        await talk.say("sure", "That is not one of the answers")
         assert place.file(".env") == "KEY=1\n"
         await talk.say("y", "allow: ")
         await talk.until("Done.")
@@ -187,7 +187,7 @@ async def test_what_a_turn_no_longer_takes_is_the_next_message(place: Place, tmp
     server = (sys.executable, "-c", STAND_IN, json.dumps(play), str(log))
     async with place.chat(server=server) as talk:
         await talk.say("go", "Working")
-        await talk.say("and then", "this is sent next")
+        await talk.say("and then", "this message is sent next")
         await talk.until("One.")
         await talk.until("Again")
         await talk.say("quickly", "reads this at its next step")
@@ -225,7 +225,7 @@ async def test_commands_say_what_they_do(place: Place) -> None:
     async with place.chat(answer("One."), answer("Two.")) as talk:
         await talk.say("/modle", "Did you mean /mode or /model?")
         await talk.say("/undo", "No message has been sent")
-        await talk.say("/cost", "Nothing is known yet")
+        await talk.say("/cost", "No turn has ended")
         await talk.say("/mode plam", "Did you mean plan?")
         await talk.say("/mode ask", "mode ask")
         await talk.say("/help extra", "takes nothing")
@@ -241,8 +241,8 @@ async def test_commands_say_what_they_do(place: Place) -> None:
 async def test_a_server_that_ends_is_started_again_with_the_session(place: Place) -> None:
     pids = place.root.parent / "pids"
     starts = (
-        "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n');"
-        "os.execv(sys.executable, [sys.executable, '-P', '-m', 'handrail', 'serve'])"
+        "import os, sys; open(sys.argv[1], 'a').write(f'{os.getpid()}\\n"
+        "');os.execv(sys.executable, [sys.executable, '-P', '-m', 'handrail', 'serve'])"
     )
     server = (sys.executable, "-P", "-c", starts, str(pids))
     async with place.chat(KEY, answer("Second."), answer("Third."), server=server) as talk:
@@ -250,13 +250,13 @@ async def test_a_server_that_ends_is_started_again_with_the_session(place: Place
         os.kill(int(pids.read_text().split()[-1]), 9)
         await talk.until("The server ended")
         await talk.until("continues the session")
-        await talk.say("again", "starting the server again")
+        await talk.say("again", "restarting the server")
         await talk.until("Second.")
         await talk.until("/help")  # the turn has ended
         os.kill(int(pids.read_text().split()[-1]), 9)
         await talk.until("The server ended")
         await talk.say("once more", "Third.")
-        assert talk.shown.count("starting the server again") == talk.shown.count("The server ended") == 2
+        assert talk.shown.count("restarting the server") == talk.shown.count("The server ended") == 2
 
 
 async def test_two_chats_on_one_session(place: Place) -> None:

@@ -31,13 +31,13 @@ from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 EDITS = ".edits"  # beside a note
-NO_GIT = "git is not installed, and the folder is too large to copy: a command's changes are not recorded"
+NO_GIT = "git is not installed and the folder is too large to copy, so changes by commands are not recorded"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
-TOO_MANY = "it has too many files for changes of their permissions alone to be seen"
-GONE = "removed by the command, and no checkpoint has a repository"
-SAVED = "saved in the editor while the command ran, so it stays as it is"
-EDITED = "also edited by a call while the command ran, so it stays with that call"
-UNKNOWN = "changed by the command; its earlier text is not known"
+TOO_MANY = "it has too many files to detect changes of permissions alone"
+GONE = "removed by the command; checkpoints do not include repositories"
+SAVED = "saved in the editor while the command ran, so it is left unchanged"
+EDITED = "also edited by another call while the command ran, so the change counts as that call's"
+UNKNOWN = "changed by the command; its earlier text is unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,9 @@ class Commands:
     ) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
         if after is None:
-            raise CheckpointError("Without git, a folder this large cannot be compared with its past.")
+            raise CheckpointError(
+                "Without git, a folder this large cannot be compared with its earlier state."
+            )
         left_out.update(after.left_out)
         new = frozenset(after.folders() - before.folders())
         for path in sorted({**before.files, **after.files}):

@@ -132,9 +132,9 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
         store.repack()
         if room.measure() + need.size_bytes > limits.max_bytes:
             raise CheckpointError(
-                f"The checkpoints take {room.used:,} bytes, {need.size_bytes:,} more are needed, and the "
-                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize, or remove some with "
-                "`handrail checkpoint prune`."
+                f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
+                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize, or remove old "
+                f"checkpoints with `handrail checkpoint prune`."
             )
     return [turn.name for turn in gone]
 

@@ -124,7 +124,7 @@ def listed(pack: Path) -> Listed:
     raw = pack.with_suffix(".idx").read_bytes()
     try:
         if not raw.startswith(INDEX_MAGIC):
-            raise ValueError("The index is of an unknown kind.")
+            raise ValueError("The index has an unknown format.")
         at = len(INDEX_MAGIC)
         count = FAN_OUT.unpack_from(raw, at)[-1]
         at += FAN_OUT.size
@@ -136,7 +136,7 @@ def listed(pack: Path) -> Listed:
         large = struct.unpack(f">{(len(raw) - at - 40) // 8}Q", raw[at : len(raw) - 40])
         starts = tuple(offset if offset < LARGE else large[offset - LARGE] for offset in short)
     except (struct.error, IndexError) as error:
-        raise ValueError("The index is cut short.") from error
+        raise ValueError("The index is truncated.") from error
     ascending = [*sorted(starts), pack.stat().st_size - TRAILER_BYTES]
     follows = dict(pairwise(ascending))
     return Listed(
@@ -154,7 +154,7 @@ def read(pack: Path) -> list[Entry]:
     for name, start, end, checksum in zip(there.names, there.starts, there.ends, there.sums, strict=True):
         entry = Entry(name=name, raw=raw[start:end])
         if not entry.raw or zlib.crc32(entry.raw) != checksum or entry.raw[0] >> 4 & 7 not in WHOLE:
-            raise ValueError(f"{pack.name} is damaged, or has deltas.")
+            raise ValueError(f"{pack.name} is damaged, or contains deltas.")
         entries.append(entry)
     return entries
 
@@ -168,7 +168,7 @@ def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, byte
     while raw[at : at + 1] and raw[at] & 0x80:
         at += 1
     if not raw or raw[0] >> 4 & 7 not in WHOLE:
-        raise ValueError(f"{pack.name} has deltas.")
+        raise ValueError(f"{pack.name} contains deltas.")
     kind = raw[0] >> 4 & 7
     try:
         found = zlib.decompress(raw[at + 1 :])

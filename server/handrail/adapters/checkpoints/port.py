@@ -85,7 +85,7 @@ class ShadowRepo:
             try:
                 return await stopping.in_thread(stop, self._vault().before_command, step, since)
             except stopping.StoppedError as error:
-                raise CheckpointError("The snapshot was stopped before it was whole") from error
+                raise CheckpointError("The snapshot was stopped before it was complete") from error
 
     async def after_command(
         self,

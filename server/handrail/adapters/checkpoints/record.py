@@ -313,7 +313,7 @@ def from_json(raw: bytes) -> Step:
         given = json.loads(raw)
         if given["schema"] > SCHEMA:
             raise CheckpointError(
-                "The checkpoint was made by a later version of handrail; use that to read it."
+                "The checkpoint was made by a newer version of handrail. Use that version to read it."
             )
         return Step(
             id=StepId(

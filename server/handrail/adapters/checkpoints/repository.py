@@ -122,7 +122,7 @@ class Vault:
             names: dict[str, str] = {}
             for spot, image in images.images_of(images.spots_of(targets, self.roots)):
                 if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
-                    raise CheckpointError(f"{spot.path} was not kept before it was changed.")
+                    raise CheckpointError(f"{spot.path} was changed before a checkpoint was taken.")
                 before = growing.entries[growing.last[identity]]
                 after, made = images.keep_after(spot, image, before.before)
                 blobs += made
@@ -206,7 +206,7 @@ class Vault:
                 with self._open() as store:
                     self._ended(store, step_id, (name, ""), Meanwhile(edited=commands.edited(name)))
             except CheckpointError as error:
-                logger.warning("What a command changed before a crash is not known: %s", error)
+                logger.warning("The changes that a command made before a crash are unknown: %s", error)
                 commands.forget(name)
 
     # ---- What is kept -----------------------------------------------------------------------------
@@ -373,7 +373,7 @@ class Vault:
         except OSError as error:
             words, step = reason(error)
             raise CheckpointError(
-                f"The checkpoints in {store.folder} are out of reach: {words}. {step}"
+                f"The checkpoints in {store.folder} cannot be reached: {words}. {step}"
             ) from error
         finally:
             store.close()
@@ -383,8 +383,8 @@ class Vault:
         for root in self.roots:
             if store.is_relative_to(os.path.realpath(root)):
                 raise CheckpointError(
-                    f"Checkpoints cannot be kept: their folder {store} lies inside the workspace folder "
-                    f"{root}. Set XDG_STATE_HOME to a folder outside."
+                    f"Checkpoints cannot be stored: their folder {store} is inside the workspace folder "
+                    f"{root}. Set XDG_STATE_HOME to a folder outside it."
                 )
 
 

@@ -261,7 +261,9 @@ class Store:
                 f"The checkpoint is damaged: the refs of {self.folder} cannot be read."
             ) from error
         if found is not None and not OBJECT_ID.fullmatch(found):
-            raise CheckpointError(f"The checkpoint is damaged: {ref} of {self.folder} names no commit.")
+            raise CheckpointError(
+                f"The checkpoint is damaged: {ref} of {self.folder} does not name a commit."
+            )
         return None if found is None else ObjectID(found)
 
     def names(self, base: str) -> Sequence[str]:

@@ -124,7 +124,7 @@ class Turns:
         if not found and (names := self.store.names(REFS)):
             raise CheckpointError(
                 f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
-                "`handrail checkpoint verify` says how; bring the folder back from a backup, or remove it."
+                "`handrail checkpoint verify` says how; restore the folder from a backup, or remove it."
             )
         return found
 
@@ -139,7 +139,7 @@ class Turns:
             if newest is not None:
                 return 1 + (self._known.get(newest) or self._chain(newest)).steps[0].serial
         except CheckpointError:
-            logger.warning("The newest checkpoint is damaged; the others are looked through.")
+            logger.warning("The newest checkpoint is damaged; searching the others.")
         return 1 + max((turn.steps[0].serial for turn in self.all()), default=0)
 
     def _newest(self) -> ObjectID | None:
@@ -260,5 +260,5 @@ def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def unknown(known: Sequence[str], name: str) -> CheckpointError:
     """The error for an id that means nothing; *known* are those that do, the newest first."""
     some = ", ".join(known[:KNOWN_SHOWN])
-    those = f"The newest are: {some}." if known else "This workspace has none yet."
-    return CheckpointError(f"There is no checkpoint {name} in this workspace. {those}")
+    those = f"The newest are: {some}." if known else "It has no checkpoints yet."
+    return CheckpointError(f"This workspace has no checkpoint {name}. {those}")

@@ -48,7 +48,7 @@ class Output:
 
     def text(self) -> str:
         """All that is kept."""
-        lost = f"\n[{self.lost:,} characters of this output were not kept]\n" if self.lost else ""
+        lost = f"\n[{self.lost:,} characters of this output were not stored]\n" if self.lost else ""
         return "".join(self.head) + lost + "".join(self.tail)
 
 

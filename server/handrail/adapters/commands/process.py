@@ -35,7 +35,7 @@ PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 LOOK_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
-GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in is not there.")
+GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder in which to run the command does not exist.")
 
 
 class Processes:
@@ -271,8 +271,8 @@ async def _uncovers(holding: Holding | None) -> None:
 def _uncontained(why: str) -> Failure:
     return Failure(
         code=Code.TOOL_FAILED,
-        message=f"The command was not run, as it could not be contained: {why}.",
-        steps=("Go on without it.", "Or ask for it with needs: machine, which the user is asked about."),
+        message=f"The command was not run because it could not be contained: {why}.",
+        steps=("Continue without it.", "Or request it with needs: machine; the user is then asked."),
     )
 
 

@@ -64,7 +64,7 @@ def _parse(line: str) -> ParsedCommand:
     if len(line) > LIMIT_CHARS:
         return ParsedCommand(line=line, unclear=f"it has more than {LIMIT_CHARS:,} characters.")
     if any(not character.isprintable() and character not in "\n\t" for character in line):
-        return ParsedCommand(line=line, unclear="it has characters that cannot be seen.")
+        return ParsedCommand(line=line, unclear="it has invisible characters.")
     raw = line.encode("utf-8", "replace")
     tree = _parser().parse(raw)
     if tree.root_node.has_error:
@@ -75,7 +75,7 @@ def _parse(line: str) -> ParsedCommand:
         return ParsedCommand(line=line, unclear="it is nested too deeply.")
     unclear = next((f"it has a {node.type.replace('_', ' ')}." for node in nodes if not _is_known(node)), "")
     if not unclear and not _is_all(raw, nodes):
-        unclear = "some of it is nothing that is known."
+        unclear = "part of it is not understood."
     return ParsedCommand(
         line=line,
         parts=tuple(part for node in nodes for part in _parts(node)),

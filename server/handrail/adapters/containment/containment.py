@@ -100,7 +100,7 @@ class Containment:
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
         if not why and not found.overlays:
-            return Available(by=by, works=True, why_not="without layers, ignored folders are not written")
+            return Available(by=by, works=True, why_not="without layers, ignored folders are read-only")
         return Available(by=by, works=not why, why_not=why)
 
     def _by(self) -> tuple[Bubblewrap | Landlock | None, str]:
@@ -132,12 +132,12 @@ class Containment:
         """Why nothing may be written in the workspace unasked."""
         home = self.environ.get("HOME", "")
         if not os.path.isabs(home):
-            return "HOME is not set, so it is not known what to hide"
+            return "HOME is not set, so handrail cannot tell what to hide"
         real = Path(os.path.realpath(home))
         for root in self.roots():
             top = Path(os.path.realpath(root))
             if top == Path(top.anchor) or real.is_relative_to(top):
-                return f"the workspace folder {root} is, or holds, the home folder"
+                return f"the workspace folder {root} is or contains the home folder"
         return "" if self.roots() else "no folder is open"
 
     # ---- One command -------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class Containment:
         if above := self._above(contained, roots):
             if not works:  # it only reads, and the user has said yes to this
                 return None
-            raise CannotContainError(f"{above} holds the workspace or the home folder")
+            raise CannotContainError(f"{above} contains the workspace or the home folder")
         if works and isinstance(found, Landlock) and found.why_no_work:
             raise CannotContainError(found.why_no_work)
         try:
@@ -166,10 +166,10 @@ class Containment:
                 return self._locked(contained, found, roots, is_work=works)
             return self._held(contained, found, roots, is_work=works)
         except TooLargeError as error:
-            raise CannotContainError("the workspace has too many folders to look through") from error
+            raise CannotContainError("the workspace has too many folders to search") from error
         except TooManyError as error:
             raise CannotContainError(
-                f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or kept"
+                f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or protected"
             ) from error
         except (OSError, CheckpointError) as error:
             raise CannotContainError(f"the state folder cannot be used: {error}") from error
@@ -280,7 +280,7 @@ class Containment:
             paths = [Path(path) for path in (*taken, *holding.new_git_runs()) if os.path.lexists(path)]
             folder = self._taken_away.folder() if paths or left else Path()
         except TooLargeError:
-            return TakenFrom(unsearched="the workspace has too many folders to look through")
+            return TakenFrom(unsearched="the workspace has too many folders to search")
         except (OSError, CheckpointError) as error:
             return TakenFrom(unsearched=f"the state folder cannot be used: {error}")
         found = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]

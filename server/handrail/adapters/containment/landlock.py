@@ -39,8 +39,8 @@ CACHES = {
     "CCACHE_DIR": "cache/ccache",
 }
 STARTS_GATE = (
-    "import sys; sys.path.append(sys.argv.pop(1)); "
-    "from handrail.adapters.containment import gate; gate.main()"
+    "import sys; sys.path.append(sys.argv.pop(1)); from handrail.adapters.containment import gate; "
+    "gate.main()"
 )
 PACKAGES = os.fspath(Path(handrail.__file__).parent.parent)
 DEVICES = (("/dev/null", enter.READ_FILE | enter.WRITE_FILE), *(
@@ -140,12 +140,12 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Landlock | Non
     if not (has := enter.version()):
         return None, "the kernel has no Landlock"
     if not enter.is_known():
-        return None, "Landlock is not used on this processor"
+        return None, "handrail does not support Landlock on this processor"
     found = Landlock(version=has)
     if why := _why_not(found, roots, folder, port, works=False):
         return None, why
     if has < KEEPS_SIZES:
-        return replace(found, why_no_work=f"Landlock of version {KEEPS_SIZES} or later is needed"), ""
+        return replace(found, why_no_work=f"Landlock version {KEEPS_SIZES} or later is needed"), ""
     return replace(found, why_no_work=_why_not(found, roots, folder, port, works=True)), ""
 
 

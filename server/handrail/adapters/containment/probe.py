@@ -105,7 +105,7 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Bubblewrap | N
         port: Of this machine, where somebody listens.
     """
     if not sys.platform.startswith("linux"):
-        return None, f"nothing contains commands on {sys.platform}"
+        return None, f"handrail cannot contain commands on {sys.platform}"
     reasons: list[str] = []
     for program in dict.fromkeys(candidates()):
         found = _try(program, roots, folder, port)
@@ -127,7 +127,7 @@ def _try(program: str, roots: Sequence[Path], folder: Path, port: int) -> Bubble
     is_untouched = not (folder / "layer" / "old").read_text()
     has_layers = bool(result.pop("has layers", False)) and version >= (0, 11) and is_untouched
     if not result:
-        return "does not run here: it says nothing of what it holds"
+        return "does not run here: its self-test gave no answer"
     broken = [name for name, holds in result.items() if not holds]
     if broken:
         return f"does not hold: it never {' and never '.join(broken)}"

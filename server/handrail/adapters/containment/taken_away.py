@@ -88,7 +88,7 @@ class TakenAway:
             path.unlink()
         if beside is None or os.path.lexists(path):
             return Failure(
-                code=Code.STALE_DOCUMENT, message=f"{path} is there already, or is not kept any more."
+                code=Code.STALE_DOCUMENT, message=f"{path} already exists, or is no longer stored."
             )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ class Rehearsal:
             return await self._editor.read(uri)
         text = self._made[uri]
         if text is None:
-            return Failure(code=Code.NO_SUCH_FILE, uri=uri, message="An earlier edit has removed the file.")
+            return Failure(code=Code.NO_SUCH_FILE, uri=uri, message="An earlier edit removed the file.")
         return Document(uri=uri, text=text)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:

@@ -18,17 +18,17 @@ from handrail.core.failure import Code, Failure
 REASONS: dict[int, tuple[str, str]] = {
     errno.EACCES: ("permission is denied", "Give this user the right to do so."),
     errno.EPERM: ("the system does not permit it", "Check the file's owner and attributes."),
-    errno.EROFS: ("the file system is read-only", "Work in a folder that can be written."),
+    errno.EROFS: ("the file system is read-only", "Use a folder that you can write to."),
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space and try again."),
     errno.EFBIG: ("the file would be too large", "Raise the limit for file sizes, or write less."),
     errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter name."),
-    errno.ENOTDIR: ("a part of its path is a file, not a folder", "Choose another path."),
-    errno.EISDIR: ("it is a folder", "Name a file in it."),
-    errno.ELOOP: ("its symbolic links lead in a circle", "Repair the links."),
-    errno.EBUSY: ("another program holds it", "Try again when that program is done."),
-    errno.ETXTBSY: ("it is a program that is running", "Try again when it has ended."),
-    errno.EIO: ("the device reports an error", "Check the disk."),
+    errno.ENOTDIR: ("part of its path is a file, not a folder", "Choose another path."),
+    errno.EISDIR: ("it is a folder", "Name a file in that folder."),
+    errno.ELOOP: ("its symbolic links form a loop", "Fix the links."),
+    errno.EBUSY: ("another program is using it", "Try again when that program has finished."),
+    errno.ETXTBSY: ("it is a running program", "Try again when it has ended."),
+    errno.EIO: ("the device reported an error", "Check the disk."),
 }
 
 
@@ -42,8 +42,8 @@ def not_on_disk() -> Failure:
     """The URI names nothing that a disk could hold."""
     return Failure(
         code=Code.NO_SUCH_FILE,
-        message="It is not a file on this machine, and no editor has it open.",
-        steps=("Name a file by its path.",),
+        message="This is not a file on this machine, and it is not open in the editor.",
+        steps=("Give the path of a file.",),
     )
 
 
@@ -52,15 +52,15 @@ def unreadable(path: Path, error: OSError) -> Failure:
     name = files.shown(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
-            message, step = f"There is no file {name}.", "Check the path; list the folder."
+            message, step = f"The file {name} does not exist.", "Check the path, or list the folder."
         case IsADirectoryError():
             return Failure(
                 code=Code.BAD_ARGUMENTS,
                 message=f"{name} is a folder, not a file.",
-                steps=("Name a file in it.",),
+                steps=("Name a file in that folder.",),
             )
         case files.NotPlainError():
-            message, step = f"{name} is a pipe, a socket or a device, not a file.", "Name another file."
+            message, step = f"{name} is a pipe, socket or device, not a file.", "Name another file."
         case files.TooLargeError():
             return Failure(
                 code=Code.TOO_LARGE,
@@ -79,11 +79,11 @@ def unwritable(path: Path, error: OSError) -> Failure:
         return _locked(path, error)
     words, step = reason(error)
     if isinstance(error, lock.NoLockError):
-        words = f"its folder cannot be locked, and neither can a file in the state folder ({words})"
-        step = "Set XDG_STATE_HOME to a folder that can be written, on a disk of this machine."
+        words = f"neither its folder nor a file in the state folder can be locked ({words})"
+        step = "Set XDG_STATE_HOME to a writable folder on a local disk."
     return Failure(
         code=Code.EDIT_REJECTED,
-        message=f"{files.shown(path)} cannot be changed: {words}. It is as it was.",
+        message=f"{files.shown(path)} cannot be changed: {words}. Nothing was changed.",
         steps=(step,),
     )
 
@@ -93,10 +93,10 @@ def _locked(path: Path, error: lock.HeldError) -> Failure:
     return Failure(
         code=Code.BUSY,
         message=(
-            f"{files.shown(path)} cannot be changed now: {who} has kept its folder locked "
-            f"for {lock.WAIT_S:g} seconds. It is as it was."
+            f"{files.shown(path)} cannot be changed now: {who} has had its folder locked "
+            f"for {lock.WAIT_S:g} seconds. Nothing was changed."
         ),
-        steps=("Try again.", f"If that fails too, see what {who} does, and end it if it hangs."),
+        steps=("Try again.", f"If that fails too, check what {who} is doing, and stop it if it hangs."),
     )
 
 
@@ -104,7 +104,7 @@ def read_only(path: Path) -> Failure:
     """Someone has marked the file read-only."""
     return Failure(
         code=Code.EDIT_REJECTED,
-        message=f"{files.shown(path)} cannot be changed: the file is read-only. It is as it was.",
+        message=f"{files.shown(path)} cannot be changed: the file is read-only. Nothing was changed.",
         steps=("Make it writable.", "Or leave it as it is."),
     )
 
@@ -113,7 +113,7 @@ def exists(path: Path) -> Failure:
     """A new file was to be made where something is."""
     return Failure(
         code=Code.FILE_EXISTS,
-        message=f"{files.shown(path)} is there already. It was left as it is.",
+        message=f"{files.shown(path)} already exists. It was left unchanged.",
         steps=("Read it, then edit it.", "Or choose another name."),
     )
 
@@ -122,8 +122,8 @@ def not_deleted(path: Path) -> Failure:
     """The file to be deleted is not the one that was judged."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} changed in the meantime, so it was not deleted.",
-        steps=("Read the document again.", "Then delete it if that is still right."),
+        message=f"{files.shown(path)} has changed since you read it, so it was not deleted.",
+        steps=("Read the document again.", "Then delete it if you still want to."),
     )
 
 
@@ -132,7 +132,7 @@ def busy(path: Path) -> Failure:
     return Failure(
         code=Code.BUSY,
         message=f"Another program keeps writing {files.shown(path)}. Nothing was changed.",
-        steps=("Try again when that program is done.",),
+        steps=("Try again when that program has finished.",),
     )
 
 
@@ -140,8 +140,8 @@ def changed(path: Path) -> Failure:
     """What was to be written was decided on something that the file does not hold any more."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} changed in the meantime, so it was left as it is.",
-        steps=("Read it again.", "Then try again if that is still right."),
+        message=f"{files.shown(path)} has changed since you read it, so it was left unchanged.",
+        steps=("Read it again.", "Then try again if you still want to."),
     )
 
 
@@ -149,7 +149,7 @@ def altered(path: Path) -> Failure:
     """What was written is not what is there."""
     return Failure(
         code=Code.NOT_AS_WRITTEN,
-        message=f"{files.shown(path)} was written, but holds something else now: another program changed it.",
+        message=f"{files.shown(path)} was written, but another program has changed it since.",
         steps=("Read the document again.", "Then send what is missing."),
     )
 
@@ -159,13 +159,13 @@ def of_search(error: Exception) -> Failure:
     if isinstance(error, scan.PatternError):
         return Failure(
             code=Code.BAD_ARGUMENTS,
-            message=f"The pattern is not a regular expression: {error}.",
-            steps=("Escape characters that are meant as they are.",),
+            message=f"The pattern is not a valid regular expression: {error}.",
+            steps=("Escape characters that you mean literally.",),
         )
     if isinstance(error, scan.SlowError):
         return Failure(
             code=Code.TIMED_OUT,
             message=str(error),
-            steps=("Use a simpler pattern.", "Or search less at once."),
+            steps=("Use a simpler pattern.", "Or search fewer files."),
         )
     return Failure(code=Code.TOOL_FAILED, message=f"The search could not be run: {error}.")

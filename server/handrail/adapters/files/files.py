@@ -141,7 +141,7 @@ def check_plain(mode: int) -> None:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "It is a folder")
     if not stat.S_ISREG(mode):
-        raise NotPlainError(errno.EINVAL, "It is not a plain file")
+        raise NotPlainError(errno.EINVAL, "It is not a regular file")
 
 
 def _stamp(status: os.stat_result) -> Stamp:

@@ -98,13 +98,13 @@ async def find(
         async with asyncio.timeout(timeout_s):
             answer, _ = await process.communicate(json.dumps(order).encode("ascii"))
     except TimeoutError as error:
-        raise SlowError(f"The search did not end within {timeout_s:g} s.") from error
+        raise SlowError(f"The search did not finish within {timeout_s:g} s.") from error
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
-        raise SlowError("The search ended without an answer; the pattern may need too much memory.")
+        raise SlowError("The search stopped without a result; the pattern may need too much memory.")
     found = json.loads(answer)
     if "wrong" in found:
         raise PatternError(found["wrong"])

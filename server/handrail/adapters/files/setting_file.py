@@ -20,7 +20,7 @@ def read_all(path: Path, limit: int = LIMIT_BYTES) -> bytes:
     """
     All bytes of a file.
 
-    Raises OSError for what is not a plain file or has more than *limit* bytes, and for a link.
+    Raises OSError for what is not a regular file or has more than *limit* bytes, and for a link.
     """
     if stat.S_ISLNK(os.lstat(path).st_mode):
         raise OSError(errno.ELOOP, "It is a link")

@@ -61,14 +61,14 @@ def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
         if ".git" in folders:
             folders.remove(".git")
             if why := obstacle(Path(at)):
-                return f"{why}, and git would wait for it"
+                return f"{why}, and git would block on it"
     return ""
 
 
 def of_patterns(path: Path) -> str:
     """Why git would wait for a file of patterns without end; empty if it would not."""
     why = _why_not(path, OF_PATTERNS_BYTES)
-    return f"{why}, and git would wait for it" if why else ""
+    return f"{why}, and git would block on it" if why else ""
 
 
 def _objects(objects: Path) -> Iterator[os.DirEntry[str]]:

@@ -31,10 +31,10 @@ UNREADABLE = (  # what dulwich says of files that are damaged, or not as it know
     UnsupportedIndexFormat,
 )
 UNREAD = (
-    "Staging or committing in {top} keeps none of the agent's changes, since handrail cannot read git's "
-    "files there: {why}. Keep the changes where they are shown."
+    "handrail cannot read git's files in {top}: {why}. Staging or committing there does not mark "
+    "changes as kept, so keep them yourself."
 )
-NOT_PLAIN = "the index may be split or sparse, the hash another one than SHA-1, or a file damaged"
+NOT_PLAIN = "the index may be split or sparse, the repository may not use SHA-1, or a file may be damaged"
 Blobs = tuple[str, str]
 
 logger = logging.getLogger(__name__)
@@ -85,7 +85,7 @@ class GitRecords:
                 found |= self._of(top, files, again)
             except UNREADABLE as error:
                 if self._unread.setdefault(top, NOT_PLAIN) is NOT_PLAIN and top not in self._told:
-                    logger.warning("What git has on record in %s cannot be read: %r", top, error)
+                    logger.warning("Git's index or HEAD in %s cannot be read: %r", top, error)
         return found
 
     def _uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:

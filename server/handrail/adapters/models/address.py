@@ -78,7 +78,7 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
     if not found.key and not found.base_url and format_of(found.kind) is not None:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
-            f"The key for {choice.model} is missing. Set the environment variable {name}, put it into the "
+            f"No key for {choice.model} was found. Set the environment variable {name}, store it in the "
             f"system's keyring (service {SERVICE}, user name {name}), or in VS Code run “Handrail: Set Key…”."
         )
     return found

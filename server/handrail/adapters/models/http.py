@@ -45,7 +45,9 @@ class Client(httpx2.AsyncClient):
         encoding = response.headers.pop("Content-Encoding", "").strip().lower()
         if encoding not in PLAIN and encoding not in WINDOWS:
             await response.aclose()
-            raise httpx2.DecodingError(f"The answer is encoded as {encoding[:40]!r}.", request=request)
+            raise httpx2.DecodingError(
+                f"The answer has an unsupported encoding, {encoding[:40]!r}.", request=request
+            )
         response.headers.pop("Content-Length", None)
         if not isinstance(response.stream, httpx2.AsyncByteStream):
             return response
@@ -83,7 +85,7 @@ class Bounded(httpx2.AsyncByteStream):
             left -= len(piece)
             row = len(piece) - piece.rfind(b"\n") - 1 if b"\n" in piece else row + len(piece)
             if row > LIMIT_ROW_BYTES and not is_error:
-                raise httpx2.ReadError(f"A row of the answer has more than {LIMIT_ROW_BYTES:,} bytes.")
+                raise httpx2.ReadError(f"A line of the answer has more than {LIMIT_ROW_BYTES:,} bytes.")
             if left <= 0 and is_error:
                 return
             if left < 0:
@@ -134,9 +136,9 @@ def no_answer(said: str) -> NoAnswer:
 
 def _what(body: bytes) -> str:
     """What came, for people."""
-    kind = "A web page" if body.startswith(b"<") else "Something that is not streamed"
+    kind = "A web page" if body.startswith(b"<") else "A response that is not a stream"
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
-    return f"{kind} came in place of an answer: {said!r}. Is the address right (handrail.baseUrl)?"
+    return f"{kind} came instead of an answer: {said!r}. Check the address (handrail.baseUrl)."
 
 
 def client(base_url: str) -> Client:

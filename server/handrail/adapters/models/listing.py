@@ -41,14 +41,14 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     form = format_of(address.kind)
     base = (address.base_url or (form.home if form is not None else "")).rstrip("/")
     if not base:
-        raise ProviderError(f"handrail does not know where the models of {kind!r} are listed. Name one.")
+        raise ProviderError(f"handrail cannot list the models of {kind!r}. Enter a model's name.")
     where = urlsplit(base).hostname or "The model's server"
     listing = form.listing if form is not None else Listing()
     try:
         found = await asyncio.wait_for(_entries(address, base, listing), PATIENCE_S)
     except (TimeoutError, httpx2.TransportError) as error:
         raise ProviderError(
-            f"{where} does not answer, so its models are not known. Is it running?"
+            f"{where} does not answer, so its models cannot be listed. Check that it is running."
         ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
         reason = redact.redact(str(error), keys.secrets(choice.key_name))
@@ -68,7 +68,7 @@ async def _entries(address: Address, base: str, listing: Listing) -> list[object
 async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
     response = await http.get(url)
     if not response.is_success:
-        hint = " It does not take the key." if response.status_code in (401, 403) else ""
+        hint = " It rejects the key." if response.status_code in (401, 403) else ""
         raise ValueError(f"it answers HTTP {response.status_code}.{hint}")
     found = response.json()
     entries = found.get(under) if isinstance(found, dict) else found

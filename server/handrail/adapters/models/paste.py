@@ -24,9 +24,9 @@ from handrail.core.conversation.message import (
 from handrail.core.patches import reply
 
 NO_BLOCKS = """\
-This prompt has no edit block, and no model is set that could answer it.
+This prompt has no edit block, and no model is configured to answer it.
 
-The setting handrail.model is "paste": handrail then reads a reply copied from any chat, in these forms:
+The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
 - *** Begin Patch ... *** End Patch (V4A)
 - <<<<<<< SEARCH ... ======= ... >>>>>>> REPLACE, with the file's name on the line above
 - a unified diff (--- a/file, +++ b/file, @@)

@@ -66,7 +66,7 @@ def provider(choice: ModelChoice, keys: Keys, apart: Apart | None = None) -> Pro
             lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), apart=apart
         )
     raise ProviderError(
-        f"The setting handrail.model is {model!r}, which is not known here; it can be 'paste', 'editor', "
+        f"The setting handrail.model is {model!r}, which is not valid. Use 'paste', 'editor', "
         "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
         "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."
     )

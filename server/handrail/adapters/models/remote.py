@@ -115,7 +115,7 @@ async def _in_thread(found_out: Callable[[], T]) -> T:
     opened: asyncio.Future[T] = loop.create_future()
 
     def work() -> None:
-        found: T | ProviderError = ProviderError("The model cannot be prepared; handrail's log says why.")
+        found: T | ProviderError = ProviderError("The model could not be set up. See handrail's log.")
         try:
             found = found_out()
         except ProviderError as error:

@@ -51,7 +51,7 @@ NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
 LOOKS = 3  # as often a server that is not there is asked how much its model reads
 END = object()
-BROKEN_OFF = "The model's answer broke off before its end."
+BROKEN_OFF = "The model's answer broke off before it was complete."
 STOPS = {
     "stop": StopReason.FINISH,
     "length": StopReason.LENGTH,
@@ -156,7 +156,7 @@ class Engine:
             async with asyncio.timeout(self._silence_s):
                 return await coming
         except TimeoutError as error:
-            raise ProviderDown(f"The model has said nothing for {self._silence_s:g} seconds.") from error
+            raise ProviderDown(f"The model has sent nothing for {self._silence_s:g} seconds.") from error
 
     def _response(self, streamed: StreamedResponse) -> Response:
         raw = (streamed.provider_details or {}).get("finish_reason")
@@ -231,7 +231,7 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
     if known is None:
         return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
     if known.needs_key and key is None:
-        raise exceptions.UserError(f"The key is missing: set {known.key_name}.")
+        raise exceptions.UserError(f"No key was found: set {known.key_name}.")
     return known.make(address, there)
 
 

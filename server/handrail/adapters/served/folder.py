@@ -97,7 +97,7 @@ class ServedFolder:
             if self._is_ours(state):
                 write(state, NOTE.format(name), note)
         except OSError as error:
-            logger.warning("The record of %s could not be kept: %s", name, error)
+            logger.warning("The record of %s could not be stored: %s", name, error)
 
     async def kept(self, name: str) -> str | None:
         """The note about a document."""
@@ -128,7 +128,7 @@ class ServedFolder:
 
     def _write(self, name: str, text: str) -> Written:
         if self._is_closed:
-            raise ServedError(f"The document {name} is not written any more: handrail is ending.")
+            raise ServedError(f"The document {name} is no longer written: handrail is shutting down.")
         try:
             folder, note = self._folder()
             if read(folder, name, LIMIT_BYTES) != text:
@@ -174,7 +174,7 @@ class ServedFolder:
         if foreign.why in self._noted:
             return ""
         self._noted.add(foreign.why)
-        return f"Documents of handrail are written to {folder}, since {foreign.why}."
+        return f"handrail writes its documents to {folder} because {foreign.why}."
 
 
 def _private(folder: Path) -> Path:

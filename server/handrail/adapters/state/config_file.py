@@ -64,9 +64,13 @@ def _found(file: Path) -> files.Found | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except files.TooLargeError as error:
-        raise ConfigError(f"{file} has more than {LIMIT_BYTES:,} bytes: it holds no settings.") from error
+        raise ConfigError(
+            f"{file} has more than {LIMIT_BYTES:,} bytes, so it cannot be a settings file."
+        ) from error
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror or 'it is not a plain file'}.") from error
+        raise ConfigError(
+            f"{file} cannot be read: {error.strerror or 'it is not a regular file'}."
+        ) from error
 
 
 def _text(file: Path, raw: bytes) -> str:

@@ -72,4 +72,4 @@ def _write(file: Path, grants: frozenset[Grant], gone: frozenset[Grant]) -> None
         beside.write_text(json.dumps(pairs), encoding="utf-8")
         beside.replace(file)
     except OSError as error:
-        logger.warning("The rules that answers allowed could not be kept: %s", error)
+        logger.warning("The rules that your answers added could not be stored: %s", error)

@@ -157,7 +157,11 @@ class _Walk:
                     _place(handle, there, name, status)
                 yield Taken(path=path, did=Did.WRITTEN)
             else:
-                why = "it lies too deep" if kind == stat.S_IFDIR else "it is a pipe, a socket or a device"
+                why = (
+                    "it is nested too deeply"
+                    if kind == stat.S_IFDIR
+                    else "it is a pipe, a socket or a device"
+                )
                 yield Taken(path=path, did=Did.LEFT_OUT, why=why)
 
     def _removed(self, there: int | None, name: str, above: str) -> Iterator[Taken]:
@@ -257,7 +261,7 @@ def _copy(handle: int, there: int, names: tuple[str, str]) -> None:
     with os.fdopen(os.open(names[0], flags, dir_fd=handle), "rb") as read:
         mode = os.fstat(read.fileno()).st_mode
         if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "It is not a file any more", names[0])
+            raise OSError(errno.EINVAL, "It is no longer a file", names[0])
         target = os.open(names[1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=there)
         with os.fdopen(target, "wb") as write:
             shutil.copyfileobj(read, write, PIECE_BYTES)
@@ -270,7 +274,7 @@ def _remove(folder: int, name: str, depth: int) -> None:
         os.unlink(name, dir_fd=folder)
         return
     if depth >= LIMIT_DEPTH:
-        raise OSError(errno.ELOOP, "Its folders lie too deep in one another", name)
+        raise OSError(errno.ELOOP, "Its folders are nested too deeply", name)
     with _of_target(name, folder) as below:
         for each in os.listdir(below):
             _remove(below, each, depth + 1)

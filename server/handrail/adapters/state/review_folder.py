@@ -28,8 +28,8 @@ DAY_S = 24 * 3600.0
 PART_S = 3600.0  # no process writes a file for so long
 TICK_NS = 100_000_000  # two changes of a folder within less may have the same time
 LOST = (
-    "The pending changes in {documents} cannot be read, so they count as kept: the documents stay as they "
-    "are, and checkpoints can still restore them. The damaged files are in {folder}."
+    "The pending changes in {documents} cannot be read, so they count as kept. The documents are "
+    "unchanged, and checkpoints can still restore them. The damaged files are in {folder}."
 )
 Stamp = tuple[int, int, int]
 Listed = tuple[Path, int, int]  # a folder, and when something was put into it or removed
@@ -112,7 +112,7 @@ class ReviewFolder:
                     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
                     self._known[name] = (_replace(folder / name, each), identity)
             except OSError as error:
-                logger.warning("The pending changes of %s could not be kept: %s", identity, error)
+                logger.warning("The pending changes of %s could not be stored: %s", identity, error)
 
 
 def _name(identity: str) -> str:

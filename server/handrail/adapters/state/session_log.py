@@ -68,7 +68,7 @@ class SessionLog:
             finally:
                 os.close(handle)
         except OSError as error:
-            logger.warning("Session %s cannot be written down: %s", session, error)
+            logger.warning("Session %s could not be written to its journal: %s", session, error)
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries."""

@@ -108,6 +108,6 @@ class SpillFolder:
 def _unknown(spill: str) -> Failure:
     return Failure(
         code=Code.NO_SUCH_FILE,
-        message=f"There is no output {spill!r} here (any more).",
-        steps=("Use an id that a result names.", "Or run the call again whose output it was."),
+        message=f"The output {spill!r} does not exist, or is no longer stored.",
+        steps=("Use an id that a result gives.", "Or run the call that printed it again."),
     )

@@ -99,7 +99,7 @@ class Folders:
         if not self._roots:
             return Failure(
                 code=Code.OUTSIDE_WORKSPACE,
-                message="No folder is open, so no path can be inside the workspace.",
+                message="No folder is open, so no path is inside the workspace.",
                 steps=("Open a folder in the editor.",),
             )
         absolute = self._absolute(path)
@@ -179,7 +179,7 @@ class Folders:
             path = path_of("file://" + uri.removeprefix(UNTITLED))
             wrong = _unusable(uri if path is None else os.fspath(path))
             if path is None or wrong:
-                return wrong or _no_path("It is not a URI of a document.")
+                return wrong or _no_path("It is not the URI of a document.")
             place = self._place(os.fspath(path))
             standing, why = place.standing, place.why
         return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, standing=standing, why=why)
@@ -191,7 +191,7 @@ class Folders:
                 return _no_path("It is not the URI of a file on this machine.")
             path = os.fspath(named)
         elif OTHER_SCHEME.match(path):
-            return _no_path("Only files and untitled documents can be worked on, not other URIs.")
+            return _no_path("Only files and untitled documents are supported, not other URIs.")
         return _unusable(path) or (path if os.path.isabs(path) else self._found(path))
 
     def _found(self, path: str) -> str:
@@ -248,7 +248,7 @@ def _unusable(path: str) -> Failure | None:
     try:
         raw = os.fsencode(path)
     except UnicodeEncodeError:
-        return _no_path("It has characters that no path can have.")
+        return _no_path("It has characters that a path cannot have.")
     if not raw:
         return _no_path("It is empty.")
     if b"\0" in raw:
@@ -261,6 +261,6 @@ def _unusable(path: str) -> Failure | None:
 def _no_path(why: str) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
-        message=f"This cannot be a path. {why}",
+        message=f"This is not a valid path. {why}",
         steps=("Give a path relative to the workspace folder.",),
     )

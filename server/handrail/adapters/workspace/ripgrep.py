@@ -115,7 +115,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
             if not is_cut and await process.wait() not in DONE:
                 raise NotDoneError
     except TimeoutError as error:
-        raise SlowError(f"The search did not end within {LIMIT_S:g} s.") from error
+        raise SlowError(f"The search did not finish within {LIMIT_S:g} s.") from error
     finally:
         reading.cancel()
         if process.returncode is None:

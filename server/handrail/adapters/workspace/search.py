@@ -65,8 +65,8 @@ class Ground:
             return Failure(
                 code=Code.NO_SUCH_FILE,
                 uri=place.uri,
-                message=f"There is no file or folder {place.path}.",
-                steps=("Check the path; list the folder above it.",),
+                message=f"The file or folder {place.path} does not exist.",
+                steps=("Check the path, or list its parent folder.",),
             )
         return (path,)
 

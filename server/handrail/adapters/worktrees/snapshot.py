@@ -30,7 +30,7 @@ Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ign
 LIMIT_FILE_BYTES = 20_000_000  # what is larger is rarely written by hand, and is copied at every change
 LIMIT_IGNORED_BYTES = 1_000_000  # `.env` and its like; logs and builds are not what a person misses
 UNREADABLE = "it cannot be read"
-REFUSED = "git keeps nothing of such a name"
+REFUSED = "git does not track files with such a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 NAMES = {
     "compact": "summarise the conversation so far to make room for more",
     "help": "show these commands",
-    "mode": "[edit|ask|plan] show what turns may do, or change it; ask and plan change nothing",
+    "mode": "[edit|ask|plan] show or set what turns may do; ask and plan only read",
     "model": "[MODEL] show the model, or use another one from the next turn on",
     "new": "begin another conversation",
-    "restore": "list what turns have changed, so that it can be looked at and taken back",
+    "restore": "list what turns changed, to look at it or restore it",
     "review": "show the changes that are pending",
     "sessions": "list earlier conversations and open one",
-    "stop": "stop the turn that runs",
-    "undo": "take the last turn back: its changes, and the turn itself",
+    "stop": "stop the running turn",
+    "undo": "undo the last turn: its changes, and the turn itself",
 }
 TAKING = frozenset({"mode", "model"})  # that something may stand behind
 LIMIT_NEAR = 5
@@ -59,7 +59,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
             return None
         return f"`/{name}` is not a command. {_hint(near, own)}"
     if argument and name not in TAKING:
-        return f"`/{name}` takes nothing after it. To say it to the model, begin with another word."
+        return f"`/{name}` takes no arguments. To send this text to the model, begin with another word."
     return Command(name=name, argument=argument)
 
 

@@ -361,7 +361,7 @@ class Transcript:
 def _remark(event: Retried | Compacted) -> str:
     if isinstance(event, Compacted):
         return "The earlier conversation was summarised for the model."
-    return f"The model could not be reached, and is asked again in {event.in_s:.0f} s: {event.reason}"
+    return f"The model could not be reached; trying again in {event.in_s:.0f} s: {event.reason}"
 
 
 def _how(end: QuestionEnd, choice: str | None) -> str:
@@ -369,7 +369,7 @@ def _how(end: QuestionEnd, choice: str | None) -> str:
         case QuestionEnd.ANSWERED:
             return f"was answered: {TITLES.get(choice or DENY, choice)}"
         case QuestionEnd.TIMED_OUT:
-            return "was not answered in time, which is a no"
+            return "was not answered in time, so the answer is no"
         case QuestionEnd.WITHDRAWN:
             return "was withdrawn"
 

@@ -32,7 +32,7 @@ from handrail.core.results import sanitize
 ASK = "ask"  # the part below which the user writes
 TITLE = "title"
 YOU, OURS = "## You", "## handrail"
-SAID = "You said this while the turn ran; the model reads it before its next step:"
+SAID = "You sent this while the turn was running; the model reads it before its next step:"
 NEW = "New conversation"
 TITLE_CHARS = 120
 SUMMARY_CHARS = 200
@@ -180,7 +180,7 @@ class View:
                 yield f"*{surfaces.message(self.redact(text))}*"
             case Told(text=text):
                 rows = self.redact(text).strip().split("\n")
-                yield "> While this turn ran, the model was told:"
+                yield "> While this turn was running, the model was told:"
                 yield ">"
                 yield from (
                     f"> {surfaces.inert(surfaces.visible(row))}".rstrip() for row in rows[:LIMIT_ROWS]
@@ -296,7 +296,10 @@ def _ended(one: Round) -> str:
     if one.is_running or one.state == "finished":
         return ""
     if one.is_elsewhere:
-        return "*Another window or process runs this turn. Open the conversation again to see its end.*"
+        return (
+            "*Another window or process is running this turn. Open the conversation again to see how it "
+            "ends.*"
+        )
     if not one.state:
         return "*This turn did not finish.*"
     what = "failed" if one.state == "failed" else f"was {one.state}"

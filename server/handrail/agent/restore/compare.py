@@ -73,7 +73,7 @@ async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> 
     for kept, before, left in await _left(ports, checkpoint):
         if identity(ports, kept.uri) == name:
             return left if after else before
-    raise CheckpointError(f"Checkpoint {checkpoint} does not have the document {uri}.")
+    raise CheckpointError(f"The document {uri} is not in checkpoint {checkpoint}.")
 
 
 Side = Text | bytes | None  # a text, what is none, nothing

@@ -33,8 +33,11 @@ from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
-CHANGED_AGAIN = "Lines that the turn changed have changed again since; the document was left as it is."
-KILLED = "The turn was killed while it wrote this document, whose text is now unknown. It was left as it is."
+CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
+KILLED = (
+    "handrail ended while it was writing this document, so it does not know what the turn left there. "
+    "The document was left unchanged."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +98,7 @@ async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
     if each.is_place:
         await _take_back_place(ports, each, found)
     elif each.identity and identity(ports, each.uri) != each.identity:
-        reason = "Its path leads to another file now; nothing was changed there."
+        reason = "Its path now leads to another file. Nothing was changed there."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
     else:
         await _take_back_document(ports, each, found)
@@ -117,7 +120,7 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
         await _take_back_bytes(ports, each, CHANGED_AGAIN, found)
     elif (before := _text(each.before, now.text)) is None:
-        reason = "The document was not a text file before; it was left as it is."
+        reason = "The document was not a text file before the turn. It was left unchanged."
         if now.is_open:
             found.conflicts.append(Conflict(uri=each.uri, reason=reason))
         else:
@@ -168,9 +171,9 @@ async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> Non
     if now is not None and _is_same(now, each.before) and has_mode:
         found.unchanged.append(each.uri)
         return
-    reason = "A link is taken back as a whole, and something else lies there by now."
+    reason = "Only a whole link can be restored, and something else is in its place now."
     if isinstance(document, Document) and document.unsaved:
-        reason = "The editor holds unsaved text of what lies there now."
+        reason = "The editor has unsaved text for the file that is there now."
     elif now is not None and each.after is not None and _is_same(now, each.after):
         failure = await ports.editor.lay(each.uri, now, each.before)
         if failure is None:
@@ -192,7 +195,9 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = "Only text files can be restored in part, and this one has changed since; it was left alone."
+        reason = (
+            "Only text files can be restored in part, and this file has changed since. It was left unchanged."
+        )
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
@@ -252,7 +257,7 @@ async def _bring_back(ports: Ports, each: Restoration, found: Found) -> None:
         return
     if each.after is not None and each.after.raw is not None:
         found.conflicts.append(
-            Conflict(uri=each.uri, reason="The file was deleted since; it was not brought back.")
+            Conflict(uri=each.uri, reason="The file has been deleted since. It was not restored.")
         )
         return
     failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
@@ -290,7 +295,7 @@ async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) 
     """The turn made this document: remove it, unless somebody has worked on it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
-        reason = "The file was made by the turn and changed since; it was kept."
+        reason = "The turn created this file, and it has changed since. It was kept."
         found.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
     await _apply(ports, Delete(uri=now.uri, base=now.text), found.deleted, found)
@@ -306,7 +311,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         found.restored.append(each.uri)
     if is_back and len(found.conflicts) > conflicts:
         left = found.conflicts.pop()
-        reason = f"The file was restored, the text in the editor was not. {left.reason}"
+        reason = f"The file was restored, but the text in the editor was not. {left.reason}"
         found.partial.append(InPart(uri=left.uri, reason=reason, diff=left.diff))
 
 
@@ -316,7 +321,7 @@ async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, 
         found.unchanged.append(each.uri)
         return
     if _was_deleted(each):
-        reason = "The turn deleted the document, and it was made anew since; that was kept."
+        reason = "The turn deleted this document, and it has been created again since. The new one was kept."
         found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
         return
     back = await asyncio.to_thread(_way_back, each, now.text, before)

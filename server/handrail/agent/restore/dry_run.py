@@ -18,7 +18,7 @@ from handrail.core.documents.revert import Lines
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor, Ports
 
-THERE = Failure(code=Code.FILE_EXISTS, message="There is such a file.")
+THERE = Failure(code=Code.FILE_EXISTS, message="The file already exists.")
 
 
 async def rehearsed(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
@@ -76,7 +76,7 @@ class Listener:
     async def read(self, uri: str) -> Document | Failure:
         """As it is."""
         if uri == self.gone:
-            return Failure(code=Code.NO_SUCH_FILE, message="There is no such file.", uri=uri)
+            return Failure(code=Code.NO_SUCH_FILE, message="The file does not exist.", uri=uri)
         return await self.editor.read(uri)
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:

@@ -24,7 +24,7 @@ from handrail.core.documents.revert import Lines
 from handrail.ports import CheckpointError, Document, Ports
 
 GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
-STOPPED = "The restore was stopped before it reached this document, which is unchanged."
+STOPPED = "The restore was stopped before it reached this document. The document is unchanged."
 
 
 def always(done: int, of: int) -> bool:
@@ -140,7 +140,7 @@ async def _planned(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], F
         plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
     if wish.uris is not None:
         plan, missing = _chosen(ports, plan, wish.uris)
-        reason = "The checkpoint does not have this document."
+        reason = "This document is not in the checkpoint."
         found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
     found.count = len(plan)
     return plan, found

@@ -50,7 +50,7 @@ def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
             if name == wish.checkpoint:
                 step = replace(own, session=found.session, label=_label(found))
                 if wish.conversation and not found.session:
-                    raise CheckpointError(f"Checkpoint {name} belongs to no conversation.")
+                    raise CheckpointError(f"Checkpoint {name} does not belong to a conversation.")
                 back = Rewound(id=own.turn, before=found.turn, call=call)
                 return Way(step=step, wish=wish, back=back if wish.conversation else None)
     return None

@@ -120,7 +120,7 @@ async def of_command(
     try:
         plan = await ports.checkpoints.restore_plan(f"{step.turn}.{step.number}")
     except CheckpointError as error:
-        logger.warning("What a command has changed is not pending: %s", error)
+        logger.warning("Changes made by a command could not be listed for review: %s", error)
         return []
     of = {each.uri: each for each in plan if not each.is_place}
     ignored = await ports.workspace.ignored([change.uri for change in effects.changes])

@@ -83,7 +83,7 @@ class Reviews:
         try:
             await self._landed(made)
         except Exception:
-            logger.exception("Landed edits could not be made pending")
+            logger.exception("Edits that landed could not be listed for review")
 
     async def _landed(self, made: Sequence[Made]) -> None:
         if not made or self.mode() != ReviewMode.PENDING:
@@ -117,7 +117,7 @@ class Reviews:
         try:
             await self._ran(step, call, effects)
         except Exception:
-            logger.exception("What a command has changed is not pending")
+            logger.exception("Changes made by a command could not be listed for review")
         finally:
             self.commands -= 1
             async with self._one_at_a_time:

@@ -29,9 +29,9 @@ from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
 from handrail.ports import CheckpointError, Document, Ports, Unreviewed
 
-TYPED = "You changed lines that the agent wrote, so handrail cannot tell your text from the agent's."
-CHANGED = "The document changed while handrail was about to undo this. Try again."
-UNREADABLE = "{} handrail cannot undo this change any more, and counts it as kept."
+TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
+CHANGED = "The document changed just before the undo. Try again."
+UNREADABLE = "{} handrail can no longer undo this change, so it counts as kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ keep and undo changes, and go to their places."""
 STATUS = {
     Status.KEPT: " · kept",
     Status.UNDONE: " · undone",
-    Status.GONE: " · not pending any more",
+    Status.GONE: " · no longer pending",
     Status.CHANGED: " · these lines have changed",
 }
 PROTECTED = "This file is protected, so its text is not shown here."
@@ -27,7 +27,7 @@ KINDS = {
     Kind.CREATED: " · created",
     Kind.DELETED: " · deleted",
     Kind.RENAMED: " · renamed",
-    Kind.WHOLE: " · not a text",
+    Kind.WHOLE: " · not a text file",
 }
 ENDS = {
     "": "is being answered by",
@@ -105,7 +105,7 @@ def view(
         _add(found, subject, labels)
         _add_sent(found, below.pop(subject.key, ()), labels, named=False)
     if more := len(subjects) - len(shown):
-        found.add("more", f"{_changes(more)} more: keep or undo some of these, and they are shown.")
+        found.add("more", f"{_changes(more)} more are not shown: keep or undo some of these to see them.")
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
         found.add("answered", "## Comments that were sent")
@@ -115,9 +115,9 @@ def view(
 
 def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
     if not is_on:
-        return "The setting `handrail.review.mode` is `off`: changes are not noted."
+        return "The setting `handrail.review.mode` is `off`, so changes are not tracked."
     if not pending:
-        return "Nothing is pending."
+        return "No changes are pending."
     documents = len({each.path for each in pending})
     where = "one document" if documents == 1 else f"{documents:,} documents"
     return f"{_changes(len(pending))} in {where}."

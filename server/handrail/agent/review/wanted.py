@@ -42,5 +42,7 @@ def meant(documents: Iterable[Pending], wanted: Wanted, identity: str | None) ->
             found[known.identity] = hunks
     missing = (ids or set()) - {hunk.id for hunks in found.values() for hunk in hunks}
     if missing:
-        raise UnknownId(f"No change {min(missing)!r} is pending: it may have been kept, undone or rewritten.")
+        raise UnknownId(
+            f"Change {min(missing)!r} is not pending. It may have been kept, undone or rewritten."
+        )
     return found

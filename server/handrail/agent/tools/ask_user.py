@@ -27,7 +27,7 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
     if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
         return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
     if DENY in good:
-        return call.bad("choices", f"other answers than {DENY!r}, which stands for none")
+        return call.bad("choices", f"other answers than {DENY!r}, which handrail adds itself")
     return call.Inquiry(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 
@@ -35,8 +35,9 @@ TOOL = call.Tool(
     kind=ToolKind.TALK,
     offer=call.offer(
         "ask_user",
-        "Ask the user what you cannot find out and only they can decide. Calls that only read do "
-        "not wait for the answer. Do not ask for permission to use a tool: handrail asks where it is needed.",
+        "Ask the user for a decision that only they can make, or for something that you cannot find out. "
+        "Calls that only read do not wait for the answer. Do not ask for permission to use a tool: handrail "
+        "asks where it is needed.",
         {
             "question": {"type": "string"},
             "choices": {
@@ -44,7 +45,7 @@ TOOL = call.Tool(
                 "items": {"type": "string"},
                 "minItems": 2,
                 "maxItems": LIMIT_CHOICES,
-                "description": "Short answers to choose from; the user may answer otherwise.",
+                "description": "Short answers to choose from; the user may also type another one.",
             },
         },
         ("question", "choices"),

@@ -284,8 +284,8 @@ def path(arguments: Arguments, name: str = "path") -> str | Failure:
     if value == "":
         return Failure(
             code=Code.BAD_ARGUMENTS,
-            message=f"No file is named: the argument {name!r} is empty.",
-            steps=("Name the file. In a reply that is pasted, its name stands on the line above the block.",),
+            message=f"No file was given: the argument {name!r} is empty.",
+            steps=("Give the file's path. In a pasted reply, write it on the line above the block.",),
         )
     return value if isinstance(value, str) and value.strip() else bad(name, "the path of a file")
 

@@ -51,10 +51,13 @@ TOOL = call.Tool(
     offer=call.offer(
         "list_files",
         "List the files of a folder and of all folders below it. Ignored files (.gitignore) are left out. "
-        "Where there are too many, folders are shown with the number of their files: list those by path.",
+        "If there are too many, folders are shown with the number of files in them; list those by path.",
         {
             "path": {"type": "string", "description": "Only this folder."},
-            "glob": {"type": "string", "description": "Only such files: *.py, src/**/*.{ts,tsx}"},
+            "glob": {
+                "type": "string",
+                "description": "Only files that match: *.py, src/**/*.{ts,tsx}",
+            },
         },
         (),
     ),

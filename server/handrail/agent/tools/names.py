@@ -55,7 +55,7 @@ class Asking:
         target = Target(uri=document.uri, text=document.text, offset=offset)
         match await ports.languages.spots(self.tool, target, spots.WAIT_S):
             case Unwatched():
-                return f"Not known: no language server of the editor answers for {self.path}. Use search."
+                return f"Unknown: no language server in the editor covers {self.path}. Use search."
             case None:
                 return spots.NO_ANSWER
             case found:
@@ -79,7 +79,7 @@ class Asking:
             return Failure(
                 code=Code.BAD_ARGUMENTS,
                 message=f"The name {name!r} does not occur in {path}.",
-                steps=("Name a file and a line in which you see it; search finds them.",),
+                steps=("Give a file and a line where it occurs; search finds them.",),
             )
         near = sorted(sorted(lines, key=lambda at: abs(at + 1 - (self.line_number or 0)))[:LIMIT_LINES])
         numbers = ", ".join(str(at + 1) for at in near)
@@ -102,7 +102,7 @@ def parse(arguments: call.Arguments, tool: str) -> Asking | Failure:
     assert not isinstance(line_number, Failure)
     name = name.strip()
     if not name or "\n" in name or len(name) > NAME_CHARS:
-        return call.bad("name", "a name as it stands in the line")
+        return call.bad("name", "a name as it is written in the line")
     return Asking(tool=tool, path=path, name=name, line_number=line_number)
 
 
@@ -113,11 +113,12 @@ def _tool(name: str, description: str) -> call.Tool:
             name,
             description,
             {
-                "path": {"type": "string", "description": "A file that has the name."},
+                "path": {"type": "string", "description": "A file in which the name occurs."},
                 "name": {"type": "string", "description": "The name."},
                 "line": {
                     "type": "integer",
-                    "description": "Its line there, from 1. Default: the first.",
+                    "description": "The line of the name, counted from 1. Default: the first line that has "
+                    "it.",
                 },
             },
             ("path", "name"),

@@ -112,10 +112,11 @@ def _description() -> str:
     return "\n".join(
         (
             "Change parts of files. The default mode is replace: old_string, which must occur once, becomes "
-            "new_string. If it occurs more often, take more lines around it, or give start_line or "
+            "new_string. If it occurs more than once, include more lines around it, or give start_line or "
             "replace_all. Copy old text exactly as the file has it, without the line numbers of read_file. "
             f"{several} change several files in one call; {blocks} takes one or more blocks for path. If one "
-            "edit of a call does not fit, none is made, unless partial is true. An example for each mode:",
+            "edit of a call does not fit, none of them is made, unless partial is true. An example for each "
+            "mode:",
             *(json.dumps(example) for example in modes().values()),
         )
     )
@@ -139,13 +140,17 @@ def tool() -> call.Tool:
         "path": {"type": "string", "description": f"The file. Required in {with_path}."},
         "old_string": {"type": "string", "description": "Required in replace: the exact current text."},
         "new_string": {"type": "string", "description": "Required in replace: the text in its place."},
-        "replace_all": {"type": "boolean", "default": False, "description": "Everywhere in the file."},
+        "replace_all": {
+            "type": "boolean",
+            "default": False,
+            "description": "Replace all occurrences.",
+        },
         "start_line": {"type": "integer", "minimum": 1, "description": "Line where old_string begins."},
         "patch": {"type": "string", "description": f"Required in {_names(NOTATIONS)}."},
         "partial": {
             "type": "boolean",
             "default": False,
-            "description": "Make the edits that fit, although others of the call do not.",
+            "description": "Make the edits that fit, even if others of the call do not.",
         },
     }
     offer = call.offer("patch", _description(), properties, ())

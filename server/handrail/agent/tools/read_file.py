@@ -61,7 +61,7 @@ class ReadFile:
         """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
         wanted = min(self.end_line or len(rows), len(rows))
         if self.start_line > max(wanted, 1):
-            yield f"There are no lines {self.start_line} to {self.end_line or 'the end'} in it."
+            yield f"It has no lines {self.start_line} to {self.end_line or 'the end'}."
             return
         last = min(wanted, self.start_line - 1 + LIMIT_LINES)
         for number in range(self.start_line, last + 1):
@@ -77,7 +77,7 @@ class ReadFile:
                 break
             yield line
         if last < wanted:
-            yield f"Lines {last + 1} to {len(rows)} are not shown; read on with start_line={last + 1}."
+            yield f"Lines {last + 1} to {len(rows)} are not shown; continue with start_line={last + 1}."
 
 
 async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
@@ -90,9 +90,10 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
         return Failure(
             code=Code.TOOL_FAILED,
             uri=place.uri,
-            message=f"{place.path} is {binary.kind_of(raw)}, and you are not known to see pictures.",
+            message=f"{place.path} is {binary.kind_of(raw)}, and handrail does not know whether you can see "
+            f"pictures.",
             steps=(
-                "Go on without it.",
+                "Continue without it.",
                 "Or ask the user to set handrail.pictures to `always`, if you can see.",
             ),
         )
@@ -101,7 +102,7 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
             code=Code.TOO_LARGE,
             uri=place.uri,
             message=f"{place.path} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.",
-            steps=("Make a smaller copy with a command, and read that.",),
+            steps=("Make a smaller copy with a command, then read the copy.",),
         )
     data = (await asyncio.to_thread(b64encode, raw)).decode("ascii")
     shown = Picture(path=place.path, media=media, data=data)
@@ -110,7 +111,7 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
 
 def _written(path: str, text: Text) -> str:
     """How a document is written, in one line."""
-    eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line ends, most {EOL_NAMES[text.eol]}"
+    eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""
     final = "" if not text.rows or text.eols[-1] else ", no final newline"
     lines = f"{len(text.rows)} line{'' if len(text.rows) == 1 else 's'}"
@@ -142,9 +143,9 @@ TOOL = call.Tool(
     kind=ToolKind.READ,
     offer=call.offer(
         "read_file",
-        "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each line "
-        f"begins with its number and `|`, which are not part of it. At most {LIMIT_LINES:,} lines come back. "
-        "Shows you a PNG, JPEG, GIF or WebP, if you can see.",
+        "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each "
+        f"line begins with its number and `|`, which are not part of it. Returns at most {LIMIT_LINES:,} "
+        "lines. Shows PNG, JPEG, GIF and WebP pictures, if you can see them.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
             "start_line": {"type": "integer", "minimum": 1, "description": "First line, counted from 1."},

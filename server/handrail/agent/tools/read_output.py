@@ -71,7 +71,7 @@ def _shown(page: Page) -> str:
         text = text[: end - page.offset]
     if page.offset >= page.total:
         return f"The output ends at {page.total}."
-    rest = f"; read on with offset={end}" if end < page.total else ""
+    rest = f"; continue with offset={end}" if end < page.total else ""
     return f"Characters {page.offset} to {end} of {page.total}{rest}.\n{text}"
 
 
@@ -99,15 +99,22 @@ TOOL = call.Tool(
     kind=ToolKind.OUTPUT,
     offer=call.offer(
         "read_output",
-        "Read an output that was too long for a result: page by page, or only the lines that match. Or look "
-        "at a background command: how it is, and what it has printed since your last look.",
+        "Read an output that was too long for a result: page by page, or only the lines that match. Or check "
+        "a background command: its state, and what it has printed since you last read it.",
         {
             "output": {
                 "type": "string",
-                "description": "The id that the result names. Without it: a list of background commands.",
+                "description": "The id given in the result. Default: list the background commands.",
             },
-            "offset": {"type": "integer", "minimum": 0, "description": "In characters; 0 is the start."},
-            "pattern": {"type": "string", "description": "A regular expression: show only lines with it."},
+            "offset": {
+                "type": "integer",
+                "minimum": 0,
+                "description": "Where to start, in characters.",
+            },
+            "pattern": {
+                "type": "string",
+                "description": "A regular expression: show only lines that match it.",
+            },
             "ignore_case": {"type": "boolean", "default": False},
         },
         (),

@@ -69,11 +69,14 @@ TOOL = call.Tool(
     offer=call.offer(
         "search",
         "Search files line by line for a regular expression, unsaved text included. Ignored files "
-        "(.gitignore) are left out, and so are files that may hold keys unless path names them.",
+        "(.gitignore) are left out, and so are files that may contain keys unless path names them.",
         {
             "pattern": {"type": "string", "description": "A regular expression."},
             "path": {"type": "string", "description": "Only this folder or file."},
-            "glob": {"type": "string", "description": "Only such files: *.py, src/**/*.{ts,tsx}"},
+            "glob": {
+                "type": "string",
+                "description": "Only files that match: *.py, src/**/*.{ts,tsx}",
+            },
             "ignore_case": {"type": "boolean", "default": False},
         },
         ("pattern",),

@@ -27,7 +27,7 @@ LIMIT_DOCUMENTS = 100  # of which lines are shown
 LIMIT_HIDDEN = 20  # places that are only named
 ROW_CHARS = 300
 PATH_CHARS = 300
-NO_ANSWER = "Not known: no answer of the editor came in time. Call the tool again, or use search."
+NO_ANSWER = "Unknown: the editor did not answer in time. Call the tool again, or use search."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ async def listed(found: Spots, ports: Ports) -> str:
     texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
     if hidden:
         texts.append(_said(list(dict.fromkeys(hidden))))
-    return "\n".join(texts) or "The language servers of the editor found nothing."
+    return "\n".join(texts) or "The editor's language servers found nothing."
 
 
 def _said(hidden: Sequence[str]) -> str:
@@ -89,7 +89,9 @@ async def _documents(places: Mapping[str, Place], ports: Ports) -> dict[str, _Re
 
 def _line(document: _Read, spot: Spot) -> Line:
     row = (
-        document.rows[spot.line] if spot.line < len(document.rows) else "(the document has no such line now)"
+        document.rows[spot.line]
+        if spot.line < len(document.rows)
+        else "(the document no longer has this line)"
     )
     name = f"  [{_plain(spot.name, ROW_CHARS)}]" if spot.name else ""
     return Line(path=document.path, line_number=spot.line + 1, row=row[:ROW_CHARS] + name)
@@ -98,8 +100,8 @@ def _line(document: _Read, spot: Spot) -> Line:
 def _hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
-        return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a file that can be read, or one too many)"
-    why = ASKED.get(place.standing, "It cannot be read without the user's permission.")
+        return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or beyond the limit)"
+    why = ASKED.get(place.standing, "You need the user's permission to read it.")
     return f"{name}{_plain(place.path, PATH_CHARS)}:{spot.line + 1} ({why})"
 
 

@@ -22,7 +22,8 @@ TOOL = call.Tool(
     kind=ToolKind.COMMAND,
     offer=call.offer(
         "stop",
-        "End a background command and all that it has started; says what it printed last and changed.",
+        "Stop a background command and everything that it started. Returns its last output and the files "
+        "that it changed.",
         {"command": {"type": "string", "description": "Its id, such as b1."}},
         ("command",),
     ),

@@ -43,7 +43,7 @@ class Symbols:
             uri = document.uri
         match await ports.languages.symbols(uri, "" if uri else self.query, spots.WAIT_S):
             case Unwatched():
-                return "Not known: no language server of the editor answers that. Use search."
+                return "Unknown: no language server in the editor offers this. Use search."
             case None:
                 return spots.NO_ANSWER
             case found:
@@ -66,7 +66,7 @@ def parse(arguments: call.Arguments) -> Symbols | Failure:
     assert isinstance(path, str)
     assert isinstance(query, str)
     if not path and not query.strip():
-        return call.bad("query", "a name, or a part of one, if no path is given")
+        return call.bad("query", "a name or part of a name, if no path is given")
     return Symbols(path=path, query=query.strip())
 
 
@@ -77,7 +77,7 @@ TOOL = call.Tool(
         "List what a file defines (classes, functions …), or find definitions by name in all files.",
         {
             "path": {"type": "string", "description": "Only this file. Default: all."},
-            "query": {"type": "string", "description": "A part of the name. Needed without a path."},
+            "query": {"type": "string", "description": "Part of the name. Required without a path."},
         },
         (),
     ),

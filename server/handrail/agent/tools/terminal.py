@@ -23,11 +23,13 @@ from handrail.ports import Ports
 TITLE_CHARS = 80
 NEEDS = frozenset(Need)
 # What programs say when containment denies them something.
-STOPPED = Failure(code=Code.CUT_SHORT, message="It was stopped; it and all that it had started were ended.")
+STOPPED = Failure(
+    code=Code.CUT_SHORT, message="It was stopped, together with everything that it had started."
+)
 STOPPED_ALONE = Failure(
     code=Code.CUT_SHORT,
-    message="The user stopped this command; it and all that it had started were ended.",
-    steps=("Do not run it again unless the user says so.",),
+    message="The user stopped this command, together with everything that it had started.",
+    steps=("Do not run it again unless the user asks for it.",),
 )
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
@@ -134,8 +136,8 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = "run it so that it does not return" if console.name else "to run on they need `background`"
-        head += f" It left {ran.left_processes} running, which were ended: {remedy}."
+        remedy = "start it in the background" if console.name else "to run on they need `background`"
+        head += f" It left {ran.left_processes} running, which were stopped: {remedy}."
     text = f"{head}\n{output}"
     if ran.code and (note := _denied(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
@@ -149,10 +151,10 @@ def _denied(output: str, contained: Contained) -> str:
     if not any(need not in contained.needs and signs.search(output) for need, signs in SIGNS.items()):
         return ""
     return (
-        "It ran contained: without network; outside the workspace only the system and toolchains are there; "
-        "protected files are hidden; .git and files that run later cannot be changed, and ignored folders "
-        "may be read-only. If it needs one of these, call it once more with `needs` and `why`: the user is "
-        "asked."
+        "It ran in a sandbox: it had no network, and outside the workspace it saw only the system and "
+        "toolchains. Protected files were hidden, .git and files that run later could not be changed, and "
+        "ignored folders may have been read-only. If it needs one of these, call it once more with `needs` "
+        "and `why`; the user is then asked."
     )
 
 
@@ -161,8 +163,8 @@ def _uncovered(path: str) -> Failure:
     return Failure(
         code=Code.TOOL_FAILED,
         message=(
-            f"The protected file {path} was replaced while the command ran, and could then be read or "
-            "changed by it, so the command was ended and its output is withheld."
+            f"The protected file {path} was replaced while the command was running, so the command could "
+            f"have read or changed it. The command was stopped and its output is withheld."
         ),
         steps=("Run it again.",),
     )
@@ -173,34 +175,34 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
     if end is End.STOPPED:
         return Failure(
             code=Code.CUT_SHORT,
-            message="The user stopped the turn; the command and all that it had started were ended.",
+            message="The user stopped the turn. The command and everything that it had started were stopped.",
         )
     if end is End.FULL:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had nearly filled the disk, so it and everything it had started were ended. "
-                "The changes that it had made stay."
+                "The command had nearly filled the disk, so it and everything that it had started were "
+                "stopped. The changes that it had made remain."
             ),
-            steps=("Have it write less.", "Or ask the user to make room on the disk."),
+            steps=("Make it write less.", "Or ask the user to free disk space."),
         )
     if end is End.CROWDED:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had started thousands of processes, so it and everything it had started were "
-                "ended. The changes that it had made stay."
+                "The command had started thousands of processes, so it and everything that it had started "
+                "were stopped. The changes that it had made remain."
             ),
-            steps=("Have it start fewer at once.",),
+            steps=("Make it start fewer processes at once.",),
         )
-    steps = ["Run only a part of it, or something that ends sooner."]
+    steps = ["Run only part of it, or something that takes less time."]
     if timeout_s < longest_s:
         steps.append(f"Or give it more time with `timeout_s`, at most {longest_s:g}.")
     return Failure(
         code=Code.TIMED_OUT,
         message=(
-            f"The command took longer than {timeout_s:g} s, so it and everything it had started were ended. "
-            "The changes that it had made stay."
+            f"The command took longer than {timeout_s:g} s, so it and everything that it had started were "
+            f"stopped. The changes that it had made remain."
         ),
         steps=tuple(steps),
     )
@@ -211,10 +213,10 @@ TOOL = call.Tool(
     offer=call.offer(
         "terminal",
         "Run a command line with bash and read what it prints, such as "
-        '{"command": "pytest -q tests/test_a.py", "timeout_s": 300}. It gets no input, so run nothing that '
-        "waits for some. When it ends or its time is over, all that it has started is ended; what is to run "
-        "on, such as a server, needs `background`. The user may be asked about it, and may refuse. Use the "
-        "other tools to read, search and edit files.",
+        '{"command": "pytest -q tests/test_a.py", "timeout_s": 300}. It gets no input, so do '
+        "not run anything that waits for input. When it ends or times out, everything that it started is "
+        "stopped; anything that must keep running, such as a server, needs `background`. The user may be "
+        "asked about it, and may refuse. Use the other tools to read, search and edit files.",
         {
             "command": {"type": "string"},
             "folder": {"type": "string", "description": "Where it runs. Default: the workspace folder."},
@@ -227,19 +229,20 @@ TOOL = call.Tool(
                 "type": "boolean",
                 "default": False,
                 "description": (
-                    "Return while it runs on; `read_output` shows what it prints, `stop` ends it. The user "
-                    "is always asked. It ends with the session, or after `timeout_s` if that is given."
+                    "Return at once and keep it running; `read_output` shows what it prints, `stop` stops "
+                    "it. The user is always asked. It ends with the session, or after `timeout_s` if that is "
+                    "given."
                 ),
             },
             "needs": {
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "Only after it has failed for want of one of these: `network`, `repository` (to change "
+                    "Only after it failed because it lacked one of these: `network`, `repository` (to change "
                     ".git), a path outside the workspace, or `machine` (no sandbox). The user is asked."
                 ),
             },
-            "why": {"type": "string", "description": "Why it needs that, for the user."},
+            "why": {"type": "string", "description": "Why it needs that; the user sees this."},
         },
         ("command",),
     ),

@@ -1,5 +1,5 @@
 """
-Keep a todo list for work of several steps; the user sees it.
+Keep a todo list for work that takes several steps; the user sees it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TOOL = call.Tool(
     kind=ToolKind.TALK,
     offer=call.offer(
         todo.NAME,
-        "Keep a todo list for work of several steps; the user sees it. Give the whole list "
+        "Keep a todo list for work that takes several steps; the user sees it. Give the whole list "
         "each time, and update it as soon as a step is done.",
         {
             "items": {

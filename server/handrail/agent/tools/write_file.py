@@ -29,11 +29,11 @@ TOOL = call.Tool(
     kind=ToolKind.EDIT,
     offer=call.offer(
         "write_file",
-        "Create a file with its folders, or replace all text of one that exists. Give the complete text and "
-        "never leave lines out. To change a part of a file, use patch.",
+        "Create a file, with its folders, or replace the whole text of an existing file. Give the complete "
+        "text and never leave lines out. To change part of a file, use patch.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
-            "content": {"type": "string", "description": "All of the file's text."},
+            "content": {"type": "string", "description": "The complete text of the file."},
         },
         ("path", "content"),
     ),

@@ -91,7 +91,9 @@ class Approvals:
         question = self._question(ready, Kind.QUESTION, inquiry.question)
         answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))
         if answer in (None, DENY):
-            return "The user did not answer. Take the most careful way, or end the turn with your question."
+            return (
+                "The user did not answer. Choose the most careful option, or end the turn with your question."
+            )
         if answer not in inquiry.choices:
             return f"The user answered in their own words: {answer}"
         return f"The user chose: {answer}"
@@ -108,7 +110,8 @@ class Approvals:
             tool=SAVING.tool,
             kind=Kind.SAVING,
             subject=", ".join(paths),
-            detail="A command reads the disk, and would see these documents without your unsaved changes.",
+            detail="A command reads files from the disk, so it would not see your unsaved changes in these "
+            "documents.",
             choices=(DENY, ALLOW, FOR_SESSION),
             rules=(SAVING.in_words(None),),
         )

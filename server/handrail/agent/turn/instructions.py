@@ -18,10 +18,10 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
 
-LATE = "The model is not told of the project's skills in .agents/skills: it takes too long to list them."
+LATE = "The model does not get the project's skills in .agents/skills: listing them takes too long."
 UNTRUSTED = (
-    "You have not trusted this workspace. Until you do, turns can read but not change anything, and the "
-    "model does not get the project's own instructions and skills."
+    "You have not trusted this workspace. Until you do, turns can only read, and the model does not get the "
+    "project's own instructions and skills."
 )
 READ = "read_file"  # the tool by which a model would read the same
 
@@ -116,4 +116,4 @@ def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
     why = judged.detail if isinstance(judged, Ask) else judged.failure.message
     path = name.rpartition("/")[2]
     leads = f", which leads to {place.path}" if place.path != path else ""
-    return f"{path}{leads}{',' if leads else ''} is not read and not sent to the model. {why}"
+    return f"{path}{leads}{',' if leads else ''} is neither read nor sent to the model. {why}"

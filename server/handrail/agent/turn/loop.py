@@ -139,8 +139,8 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
         return replace(session, gauge=session.gauge.corrected(tokens, reported)).widen(reported)
     if not session.was_told:
         text = (
-            f"The model's server has read only about {read:,} of about {tokens:,} tokens: it cuts the "
-            "conversation without a word. Give the model a larger window there; for `ollama:NAME` the "
+            f"The model's server has read only about {read:,} of about {tokens:,} tokens: it silently cuts "
+            f"the conversation. Give the model a larger context there; for `ollama:NAME` the "
             "setting handrail.context.window does that."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
@@ -236,7 +236,7 @@ async def _ask_model(session: Session, executor: Executor) -> Response:
                 executor.spoken = ""
                 return piece if piece.is_literal else replace(piece, text=thinking.answer_of(piece.text))
             _tell([piece] if isinstance(piece, Thought) else stream.add(piece.text), executor)
-    raise ProviderError("The model's answer ended before it was complete. Nothing of it was run.")
+    raise ProviderError("The model's answer ended before it was complete, so none of its calls were run.")
 
 
 def _tell(pieces: Sequence[Delta | Thought], executor: Executor) -> None:
@@ -259,6 +259,9 @@ async def _fit_window(session: Session, executor: Executor, facts: Facts, *, ful
         return None
     executor.observe(Compacted(before=fitted.before, after=fitted.after))
     if fitted.left_out:
-        text = f"The oldest {fitted.left_out} messages were left out: the model made no summary of them."
+        text = (
+            f"The oldest {fitted.left_out} messages were left out because the model returned no summary "
+            f"of them."
+        )
         executor.observe(Notice(call="", text=text, is_warning=False))
     return fitted.session

@@ -31,14 +31,14 @@ SURPLUS = Failure(
 )
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="An earlier call has changed where the paths of this one lead, so it was not run.",
+    message="An earlier call changed where the paths of this one lead, so it was not run.",
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 STOPPED_ALONE = Failure(
     code=Code.CUT_SHORT,
     message="The user stopped this command before it ran.",
-    steps=("Do not run it again unless the user says so.",),
+    steps=("Do not run it again unless the user asks for it.",),
 )
 
 
@@ -127,7 +127,7 @@ def failed_results(calls: Sequence[ToolCall], failure: Failure) -> dict[str, Too
 def unread(call: ToolCall) -> CallStarted:
     """The beginning of a call that has no meaning, so that people see what was called."""
     name = call.name[:LONGEST_NAME] or "a call without a name"
-    title = f"{name}: a call that cannot be read" if call.name in TOOLS else f"{name}: not a tool"
+    title = f"{name}: an unreadable call" if call.name in TOOLS else f"{name}: not a tool"
     return CallStarted(call=call.id, tool=name, title=title)
 
 
@@ -172,6 +172,7 @@ def no_snapshot(error: Exception) -> Failure:
         message=f"No checkpoint could be taken, so nothing was changed: {error}",
         steps=(
             "Fix what the message names, then try again.",
-            "Or have the user say that it may happen without one: setting handrail.checkpoints.required.",
+            "Or ask the user to allow changes without a checkpoint, with the setting "
+            "handrail.checkpoints.required.",
         ),
     )

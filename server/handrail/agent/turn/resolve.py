@@ -198,7 +198,7 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
             message=f"The arguments are not valid JSON: {error}.",
             steps=(
                 "Send the call again with complete arguments.",
-                "If they were cut off, edit less at once.",
+                "If they were cut off, make smaller edits.",
             ),
         )
     if isinstance(found, dict):
@@ -213,16 +213,16 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
 def _not_offered_failure(name: str) -> Failure:
     return Failure(
         code=Code.BLOCKED,
-        message=f"The tool {name} is not offered in this turn, in which nothing may be changed.",
-        steps=("Answer from what you can read.",),
+        message=f"The tool {name} is not available in this turn, which may only read.",
+        steps=("Answer with the tools that read.",),
     )
 
 
 def _of_another_kind(name: str, kind: ToolKind) -> Failure:
     return Failure(
         code=Code.BLOCKED,
-        message=f"The tool {name} is of kind {kind.value!r} and would do something else. Nothing was done.",
-        steps=("Use another tool. This is a fault of handrail.",),
+        message=f"The tool {name} is of kind {kind.value!r} but would do something else. Nothing was done.",
+        steps=("Use another tool. This is a bug in handrail.",),
     )
 
 
@@ -230,6 +230,6 @@ def _unknown_tool(name: str, offered: Set[str]) -> Failure:
     there = ", ".join(known for known in TOOLS if known in offered)
     return Failure(
         code=Code.UNKNOWN_TOOL,
-        message=f"There is no tool {name!r}; there are {there}.",
+        message=f"The tool {name!r} does not exist. Available tools: {there}.",
         steps=("Use one of these tools.",),
     )

@@ -39,11 +39,13 @@ CUT_SHARE = 0.5  # of what we count; texts differ in how many characters make a 
 GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
 SHOWN_SHARE = 0.2  # by this much of it at least
 SAME = 1.02  # servers that cut do so at the beginning of a message
-THINNED = "(This result, {size:,} characters, was taken out to make room; call again, for less at once.)"
+THINNED = (
+    "(This result, {size:,} characters, was removed to make room; call again, and ask for less at once.)"
+)
 PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "The earlier conversation was summarised to make room. The summary:"
 NO_SUMMARY = "It could not be summarised; {count} messages were left out."
-SHORTENED = "\n(… {size:,} characters were taken out here to make room …)\n"
+SHORTENED = "\n(… {size:,} characters were removed here to make room …)\n"
 WITHDRAWN = "\n(This message had {size:,} characters, more than the model can read, and was not answered.)"
 STUB_CHARS = 400  # that are left of such a message
 MOST_RESERVED = 0.75  # of the context
@@ -155,8 +157,8 @@ class Cut:
         """
         parts = [f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
         for title, lines in (
-            ("Edits that did not land and are still open", facts.failures),
-            ("The todo list as it stands", facts.todos),
+            ("Failed edits that are still open", facts.failures),
+            ("The current todo list", facts.todos),
             ("Documents changed so far", facts.documents),
         ):
             if lines:

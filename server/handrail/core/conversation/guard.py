@@ -74,7 +74,7 @@ def check(trail: Trail) -> Circle | None:
             )
     if trail.failures >= LIMIT_FAILURES:
         return Circle(
-            subject="more tries after failures",
+            subject="more attempts after failures",
             detail=f"Every call of the last {trail.failures} steps failed.",
         )
     return None

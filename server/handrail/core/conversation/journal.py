@@ -23,8 +23,8 @@ from handrail.core.failure import Code, Failure
 
 UNKNOWN = Failure(
     code=Code.CUT_SHORT,
-    message="handrail ended while this call ran, and whether it happened is not known.",
-    steps=("Look at what it would have changed before you go on.",),
+    message="handrail ended while this call was running, so it is unknown whether the call had any effect.",
+    steps=("Check what it would have changed before you continue.",),
 )
 
 

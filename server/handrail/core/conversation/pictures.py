@@ -7,8 +7,10 @@ from dataclasses import replace
 
 from handrail.core.conversation.message import Message, ToolMessage, ToolResult, UserMessage
 
-MAKES_ROOM = "(The picture was taken out to make room; ask for it again if you need it.)"
-CANNOT_SEE = "(There was a picture here, which you are not shown: you are not known to see.)"
+MAKES_ROOM = "(The picture was removed to make room; request it again if you need it.)"
+CANNOT_SEE = (
+    "(A picture was here. It is not shown because handrail does not know whether you can see pictures.)"
+)
 
 
 def without(messages: Sequence[Message]) -> Sequence[Message]:

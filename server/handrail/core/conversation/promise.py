@@ -20,9 +20,13 @@ CHANGE = (
     r"edit|change|update|modify|fix|add|create|write|apply|make|implement|rename|remove|delete|replace|refactor"
     r"|patch|insert|move|run|execute|test|try|rewrite|correct|adjust|put|set|install|do|use|build|save|commit"
 )
-FIRST = r"(?:first|now|next|then|also|just|quickly|go ahead and|proceed to|start by|begin by|need to|have to)"
+FIRST = (
+    r"(?:first|now|next|then|also|just|quickly|go ahead and|proceed to|start by|begin by|need to|have "
+    r"to)"
+)
 WILL = (
-    r"(?:\bI(?:['’]ll| will| shall|['’]m (?:now )?going to| am (?:now )?going to|['’]m about to| am about to)"
+    r"(?:\bI(?:['’]ll| will| shall|['’]m (?:now )?going to| am (?:now )?going to|['’]m about to| am about "
+    r"to)"
     r"|\b(?:let me|let['’]s|let us)|^(?:now|next|first|then),? I(?: need to| have to| must)?)"
 )
 ING = (

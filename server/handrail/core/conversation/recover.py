@@ -55,7 +55,7 @@ class Rule:
     remark: str = ""
 
 
-NO_CALL = "The model said that it would call a tool, and did not."
+NO_CALL = "The model said that it would call a tool, but did not."
 CUT = "The model's answers were cut off by its output limit {count} times in a row."
 TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_CALLS: Rule(
@@ -67,52 +67,54 @@ TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_TEXT: Rule(
         bound=5,
         withhold=3,
-        nudge="Your answer was cut off by the output limit. Go on exactly where it stopped.",
+        nudge="Your answer was cut off by the output limit. Continue exactly where it stopped.",
         reason=CUT,
     ),
     Trouble.EMPTY: Rule(
         bound=1,  # agent-resilience 2
         nudge="Your last answer was empty. Say what you found or did, or call a tool.",
-        reason="The model answered with nothing twice in a row.",
+        reason="The model's answer was empty twice in a row.",
     ),
     Trouble.MALFORMED: Rule(
         bound=3,
-        reason="The arguments of the model's tool calls were not JSON, {count} times in a row.",
+        reason="The arguments of the model's tool calls were not valid JSON, {count} times in a row.",
     ),
     Trouble.UNKNOWN_TOOL: Rule(
-        bound=3, reason="The model called only tools that are not there, {count} times in a row."
+        bound=3, reason="The model called only tools that do not exist, {count} times in a row."
     ),
     Trouble.NOT_OFFERED: Rule(
         bound=1,
-        nudge="No tools are offered for this answer, so nothing was run. Answer in words, and briefly.",
-        reason="The model went on calling tools that were not offered.",
+        nudge="No tools are available for this answer, so nothing was run. Answer briefly, in words.",
+        reason="The model kept calling tools that were not available.",
     ),
     Trouble.NO_CALL: Rule(
         bound=2,
-        nudge="You ended your answer to call a tool, but no call arrived. Make it, or give your answer.",
+        nudge="You ended your answer to call a tool, but no call arrived. Make the call, or give your "
+        "answer.",
         reason="",
         remark=NO_CALL,
     ),
     Trouble.PROSE_CALL: Rule(
         bound=2,
         nudge=(
-            "You wrote a tool call as text, so it was not run. Call {tool} by the means you have for calling "
-            "tools, or give your answer in words."
+            "You wrote a tool call as text, so it was not run. Make a real call of {tool}, or give your "
+            "answer in words."
         ),
         reason="",
     ),
     Trouble.LOST_EDIT: Rule(
         bound=1,
         nudge=(
-            "You wrote an edit as text that names no file, so it was not made. Call patch, and name the file."
+            "You wrote an edit as text without naming a file, so it was not made. Call patch and name the "
+            "file."
         ),
         reason="",
-        remark="The model wrote an edit as text that names no file; it was not made.",
+        remark="The model wrote an edit as text without naming a file, so it was not made.",
     ),
     Trouble.PROMISE: Rule(
         bound=1,
         nudge=(
-            "You said what you are going to do, but made no call. Do it now by calling tools. If everything "
+            "You said what you are going to do, but made no call. Do it now, with tool calls. If everything "
             "is done, give your answer."
         ),
         reason="",
@@ -125,7 +127,7 @@ TABLE: Mapping[Trouble, Rule] = {
 }
 LIMIT_TROUBLES = 8  # of all classes in a row: two classes that alternate must end as well
 SMALLER = (
-    "Go on in smaller steps: one small edit in each call.",
+    "Continue in smaller steps: one small edit in each call.",
     "Smaller still: one call at a time, with no more than 20 lines of new text.",
     "You have no tools in your next answer: say in a few sentences what is done and what is left.",
 )
@@ -379,5 +381,5 @@ def given_up(reason: str, attempts: int, wanted_s: float | None) -> str:
     """Why a turn ends whose provider failed for that *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:
-        return f"{said} It asks for a pause of {wanted_s / 60:.0f} minutes: begin a turn again then."
-    return f"{said} It was asked {attempts} times."
+        return f"{said} It asks for a pause of {wanted_s / 60:.0f} minutes. Start a turn again then."
+    return f"{said} It was tried {attempts} times."

@@ -40,7 +40,7 @@ class PlannedHunk:
     Attributes:
         number: Its place in the patch, counted from 1; None for a change of the whole document.
         tier: How it matched.
-        edits: The smallest edits of the base text; none if the document says so already.
+        edits: The smallest edits of the base text; none if the document already has this change.
         notes: What was put right to understand it, in sentences.
     """
 

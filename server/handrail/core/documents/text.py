@@ -89,11 +89,14 @@ class Text:
         for candidate_mark, name in MARKS:
             if raw.startswith(candidate_mark):
                 if name is None:
-                    return _failure("The file has the byte order mark of UTF-32. Nothing was changed.")
+                    return _failure(
+                        "The file has a UTF-32 byte order mark, which handrail does not support. "
+                        "Nothing was changed."
+                    )
                 encoding, mark = name, candidate_mark
                 break
         if not _is_known(encoding):
-            return _failure(f"The encoding {encoding!r} that is named for the file is not known here.")
+            return _failure(f"The file's configured encoding, {encoding!r}, is not supported.")
         try:
             text = Text(raw[len(mark) :].decode(encoding), encoding, bool(mark))
             is_whole = text.raw == raw and "\0" not in text.content
@@ -104,7 +107,7 @@ class Text:
             is_whole = False
         if not is_whole:
             return _undecodable(
-                raw, encoding, "bytes that would not be written back unchanged (binary data?)"
+                raw, encoding, "bytes that could not be written back unchanged (possibly binary data)"
             )
         return text
 
@@ -120,8 +123,8 @@ class Text:
         if isinstance(raw, bytes) and not self.bom and any(raw.startswith(mark) for mark, _ in MARKS):
             return Failure(
                 code=Code.BAD_ENCODING,
-                message="The new text begins with what would be read as a byte order mark.",
-                steps=("Leave out that character.",),
+                message="The new text begins with a character that would be read as a byte order mark.",
+                steps=("Remove that character.",),
             )
         return raw
 
@@ -222,7 +225,7 @@ def unwritable(content: str) -> Failure | None:
     what = "a NUL character," if found[0] == "\0" else f"half of a surrogate pair, U+{ord(found[0]):04X},"
     return Failure(
         code=Code.BAD_ENCODING,
-        message=f"Line {line_number} of the text sent has {what} which no text file can hold.",
+        message=f"Line {line_number} of the new text has {what} which a text file cannot contain.",
         steps=("Send the edit again without that character.",),
     )
 
@@ -240,8 +243,8 @@ def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
     if kind := binary.kind_of(raw):
         return Failure(
             code=Code.BAD_ENCODING,
-            message=f"The file is {kind}, and no text. Nothing was changed.",
-            steps=("Leave it as it is; ask the user if its contents matter.",),
+            message=f"The file is {kind}, not text. Nothing was changed.",
+            steps=("Leave it unchanged; ask the user if its contents matter.",),
         )
     return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
 
@@ -251,7 +254,7 @@ def _failure(message: str) -> Failure:
         code=Code.BAD_ENCODING,
         message=message,
         steps=(
-            "Name its encoding in an .editorconfig, for example charset = latin1.",
+            "Set its encoding in an .editorconfig, for example charset = latin1.",
             "Or convert the file to UTF-8.",
         ),
     )

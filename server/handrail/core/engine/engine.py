@@ -37,7 +37,7 @@ class Patch:
 
     Attributes:
         files: The files that there are; a path that is not among them has none.
-        patch: If its notation names no files: blocks for the only file, or each below a file name.
+        patch: If its notation does not name a files: blocks for the only file, or each below a file name.
     """
 
     notation: Notation
@@ -169,14 +169,14 @@ def _with_names(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> Fi
             return Failure(
                 code=Code.OUTSIDE_WORKSPACE,
                 uri=path,
-                message=f"{path} is not one of the request's files, and is not in their folder.",
+                message=f"{path} is neither one of the request's files nor in their folder.",
                 steps=("Use a path relative to the folder of the files.",),
             )
         if own in seen:
             return Failure(
                 code=Code.BAD_PATCH,
                 uri=path,
-                message=f"The patch has two sections for {path} that exclude each other.",
+                message=f"The patch has two conflicting sections for {path}.",
                 steps=("Send one section for each file.",),
             )
         seen.add(own)

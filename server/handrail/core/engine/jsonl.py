@@ -163,9 +163,9 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise BadRequest(f"'{name}' must be a string.")
     if "\0" in value:
-        raise BadRequest(f"'{name}' has a NUL character, which no text has.")
+        raise BadRequest(f"'{name}' has a NUL character, which text cannot contain.")
     if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
-        raise BadRequest(f"'{name}' has half a surrogate pair, which no encoding can write.")
+        raise BadRequest(f"'{name}' has half of a surrogate pair, which cannot be encoded.")
     return value
 
 

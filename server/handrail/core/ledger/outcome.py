@@ -11,8 +11,10 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
-DOUBLED = "The editor made it twice; the second copy was taken back."
-STANDS_TWICE = "The editor made it twice, and the second copy could not be taken back. Remove it."
+DOUBLED = "The editor made this edit twice; the second copy was removed."
+STANDS_TWICE = (
+    "The editor made this edit twice, and the second copy could not be removed. Remove it yourself."
+)
 COPIES = frozenset((DOUBLED, STANDS_TWICE))
 
 

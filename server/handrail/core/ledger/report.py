@@ -284,8 +284,8 @@ def _as_it_stands(outcome: Outcome, count: int) -> str:
     path, text = outcome.mutation.path, outcome.text
     advice = (
         f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
-        "document again, then use a longer search text that is there only once, or write the file whole "
-        "with write_file."
+        f"document, then use a longer search text that occurs only once, or write the whole file with "
+        f"write_file."
     )
     if text is None or not text.rows or outcome.failure is None:
         return advice
@@ -294,7 +294,7 @@ def _as_it_stands(outcome: Outcome, count: int) -> str:
     last = text.line_at(near[0].span.end) if near else 0
     first, end = max(0, middle - AROUND), min(len(text.rows), min(last, middle + REGION) + AROUND + 1)
     rows = [f"{number + 1}|{text.rows[number][:LIMIT_ROW]}" for number in range(first, end)]
-    return f"{advice}\n{path}, lines {first + 1} to {end} as they stand now:\n" + "\n".join(rows)
+    return f"{advice}\n{path}, lines {first + 1} to {end} now:\n" + "\n".join(rows)
 
 
 def _result_line(outcome: Outcome) -> str:
@@ -302,7 +302,7 @@ def _result_line(outcome: Outcome) -> str:
     where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
     match outcome.status:
         case Status.LANDED:
-            lost = f" It cannot be taken back: {outcome.uncovered}" if outcome.uncovered else ""
+            lost = f" It cannot be undone: {outcome.uncovered}" if outcome.uncovered else ""
             return f"Landed: {where}.{_notes(outcome)}{lost}"
         case Status.ALREADY:
             return f"Already there: {where}. Nothing was changed."
@@ -325,6 +325,6 @@ def _ways_on(outcome: Outcome) -> str:
         for near in outcome.failure.near:
             last = outcome.text.line_at(near.span.end)
             where = f"line {near.line + 1}" if last == near.line else f"lines {near.line + 1}-{last + 1}"
-            lines.append(f"near: {where}, {near.score:.0%} alike")
+            lines.append(f"near: {where}, {near.score:.0%} similar")
     lines += [f"{number}. {step}" for number, step in enumerate(outcome.failure.steps, 1)]
     return "".join(f"\n  {line}" for line in lines)

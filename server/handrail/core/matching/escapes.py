@@ -26,7 +26,7 @@ TEX = re.compile(
     r"^[ \t]*\\(?!t)[A-Za-z]|^[ \t]*\\t(?:ext|itle|able|abular|oday|iny|op|oprule|heta|au|imes|ilde|o|an)\b",
     re.MULTILINE,
 )
-TABS_NOTE = "A literal \\t at the start of new rows was written as a tab."
+TABS_NOTE = "A literal \\t at the start of new lines was written as a tab."
 
 
 def resolve_escapes(hunk: Hunk) -> Hunk | None:

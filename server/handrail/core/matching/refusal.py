@@ -16,8 +16,9 @@ def too_often() -> Failure:
     """The failure for text that would be replaced in too many places."""
     return Failure(
         code=Code.TOO_LARGE,
-        message=f"The search text occurs {LIMIT_PLACES:,} times or more, too often to replace all at once.",
-        steps=("Search for a longer text.", "Or write the file whole."),
+        message=f"The search text occurs {LIMIT_PLACES:,} times or more, which is too many to replace at "
+        f"once.",
+        steps=("Search for a longer text.", "Or write the whole file."),
     )
 
 
@@ -30,10 +31,10 @@ def no_match(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> 
     message = "The search text is not in the document."
     if near:
         best = near[0]
-        message += f" The nearest place is line {best.line + 1} ({best.score:.0%} alike)"
+        message += f" The nearest match is line {best.line + 1} ({best.score:.0%} similar)"
         differing = _first_difference(text, wanted, best)
         message += f"; {differing}" if differing else "."
-        steps.insert(0, f"Compare with line {best.line + 1} and send the lines as they stand there.")
+        steps.insert(0, f"Compare with line {best.line + 1} and send the lines exactly as they are there.")
     return Failure(code=Code.NO_MATCH, message=message, steps=tuple(steps), near=near)
 
 
@@ -52,11 +53,14 @@ def _quote(row: str) -> str:
 
 def near_each_other(near: tuple[Candidate, ...]) -> Failure:
     """`ambiguous-match` for places of which none is exact and none the best by a margin."""
-    shown = " and ".join(f"line {each.line + 1} ({each.score:.0%} alike)" for each in near)
+    shown = " and ".join(f"line {each.line + 1} ({each.score:.0%} similar)" for each in near)
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
-        message=f"The search text is not in the document, and more than one place comes near: {shown}.",
-        steps=("Send the exact current lines as search text.", "Add a line before or after that differs."),
+        message=f"The search text is not in the document, and more than one place is similar: {shown}.",
+        steps=(
+            "Send the exact current lines as search text.",
+            "Add a line of context that differs between the places.",
+        ),
         near=near,
     )
 
@@ -66,8 +70,12 @@ def stands_elsewhere(text: Text, span: Span) -> Failure:
     near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
-        message=f"The new text is there already, and line {near.line + 1} only resembles the search text.",
-        steps=(f"If line {near.line + 1} is meant, send its exact current lines.", "Or leave it."),
+        message=f"The new text is already in the document, and line {near.line + 1} is only similar to the "
+        f"search text.",
+        steps=(
+            f"If you mean line {near.line + 1}, send its exact current lines.",
+            "Otherwise leave the edit out.",
+        ),
         near=(near,),
     )
 
@@ -83,8 +91,8 @@ def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
             f"(line {line + 1}), which the patch names. Nothing was changed."
         ),
         steps=(
-            f"If line {near.line + 1} is meant, name its scope, or none.",
-            f"Else send the lines as they stand below line {line + 1}.",
+            f"If you mean line {near.line + 1}, name its scope, or leave the scope out.",
+            f"Otherwise send the lines exactly as they are below line {line + 1}.",
         ),
         near=(near,),
     )
@@ -96,10 +104,10 @@ def depth_is_open(text: Text, span: Span) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=(
-            f"The search text is line {line + 1} without its indentation, and the new text has blocks at the "
-            "margin; how deep they are meant to be cannot be told. Nothing was changed."
+            f"The search text is line {line + 1} without its indentation, and the new text has unindented "
+            f"blocks, so their indentation is unclear. Nothing was changed."
         ),
-        steps=("Send the search text and the new text with the indentation that the lines are to have.",),
+        steps=("Send the search text and the new text with the indentation that the lines should have.",),
         near=(Candidate(span=span, line=line, score=1.0),),
     )
 
@@ -116,7 +124,7 @@ def ambiguous(text: Text, found: Sequence[Span]) -> Failure:
         code=Code.AMBIGUOUS_MATCH,
         message=f"The search text occurs {times} (lines {shown}).",
         steps=(
-            "Add a line before or after that differs.",
+            "Add a line of context that differs between the places.",
             "Or give start_line, the line number of the one you mean.",
         ),
         near=near,

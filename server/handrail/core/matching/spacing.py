@@ -33,7 +33,7 @@ VOTERS = 3  # words of the old rows that are looked up
 LIMIT_CHARS = 2000  # of a row in which words are looked for
 LEAST_CHARS = 4
 LIMIT_PLACES = 50  # more cannot be told apart
-NOTE = "Spacing inside rows was taken from the document."
+NOTE = "Spacing inside lines was taken from the document."
 
 Token = tuple[str, str]  # kind and text; of blanks between two tokens the kind is "blank"
 

@@ -76,8 +76,8 @@ def choose_file(patch: FilePatch, there: Collection[str], below: Sequence[str] =
     if len(names) > 1:
         return Failure(
             code=Code.BAD_PATCH,
-            message=f"The patch may mean {' or '.join(names)}; each of them is a file.",
-            steps=("Name the file that is to be changed, the same in both lines.",),
+            message=f"The patch may mean {' or '.join(names)}; all of these files exist.",
+            steps=("Use the same file name in both lines.",),
         )
     if names:
         return _with_name(patch, names[0])

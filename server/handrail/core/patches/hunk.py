@@ -130,7 +130,7 @@ def bad(line_number: int, line: str, expected: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=f"Line {line_number} of the patch is {shown!r}; expected {expected}.",
-        steps=("Send the patch again in the right form.", "Or use one search and replacement per edit."),
+        steps=("Correct the patch and send it again.", "Or use one search and replacement per edit."),
     )
 
 
@@ -138,6 +138,6 @@ def nothing(expected: str) -> Failure:
     """The failure for a patch in which there is nothing to do."""
     return Failure(
         code=Code.BAD_PATCH,
-        message=f"The patch holds no edit; expected {expected}.",
+        message=f"The patch contains no edit; expected {expected}.",
         steps=("Send the patch again with at least one edit.",),
     )

@@ -35,8 +35,8 @@ ESCAPED = re.compile(
     re.MULTILINE,
 )
 
-RESPELLED = "The marker {} was read although it is spelled differently."
-DOUBLED = "A second '=======' in the block was left out."
+RESPELLED = "The marker {} was accepted although it is misspelled."
+DOUBLED = "A second '=======' in the block was ignored."
 DIVIDED_END = "The '=======' at the end of the block was read as its end."
 
 
@@ -96,7 +96,7 @@ def parse_search_replace(path: str, patch: str, others: tuple[str, ...] = ()) ->
         content = only.new + "\n" if only.new or only.leaves_blank else ""
         return FilePatch(path=path, operation=Operation.ADD, content=content, notes=only.notes, others=others)
     if placeless := next((hunk for hunk in hunks if not hunk.old.strip()), None):
-        return nothing(f"text in the search part of block {placeless.number}, to tell its place")
+        return nothing(f"text in the search part of block {placeless.number}, to locate it")
     return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), others=others)
 
 

@@ -47,7 +47,7 @@ def signed_hunk(
     if not any(sign in "+-" for sign, _ in signs):
         return None
     if old and not any(row.strip() for row in old):
-        return bad(first + 1, lines[first], "a line that is not blank among those that tell the place")
+        return bad(first + 1, lines[first], "a non-blank line among the lines of context")
     blank = new == [""]
     return Hunk(
         number=number,
@@ -97,6 +97,6 @@ def exclusive(path: str) -> Failure:
     """The failure for a patch that says two things of one file that cannot both hold."""
     return Failure(
         code=Code.BAD_PATCH,
-        message=f"The patch has two sections for {path} that exclude each other.",
+        message=f"The patch has two conflicting sections for {path}.",
         steps=("Send one section for each file.",),
     )

@@ -127,7 +127,7 @@ def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
 def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch | Failure:
     if names.new == NOWHERE:
         if any(hunk.new for hunk in hunks):
-            return nothing(f"only rows that go, as {names.old} is to be deleted")
+            return nothing(f"only removed lines, because {names.old} is to be deleted")
         return FilePatch(path=names.old, operation=Operation.DELETE, notes=names.notes)
     if names.old == NOWHERE and not any(hunk.old for hunk in hunks):
         return FilePatch(path=names.new, operation=Operation.ADD, content=content, notes=names.notes)
@@ -136,7 +136,7 @@ def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch 
     notes = names.notes
     if names.old == NOWHERE:
         path, others = names.new, tuple[str, ...]()
-        notes = (*notes, f"{path} was read as a file that is there, as rows of it go or are kept.")
+        notes = (*notes, f"{path} was taken to be an existing file, because the hunk has lines of it.")
     elif names.move_to is not None:
         path, others = names.old, ()
     else:

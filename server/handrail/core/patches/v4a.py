@@ -31,8 +31,8 @@ WORD = re.compile(r"\W*\w+\W*")
 HEADER = "@@"
 
 UNINDENTED = "The indentation of the patch was removed."
-RESPELLED = "A marker of the patch was read although it is spelled differently: {}."
-NO_BEGIN = f"The patch was read although it lacks the line {BEGIN!r}."
+RESPELLED = "A marker of the patch was accepted although it is misspelled: {}."
+NO_BEGIN = f"The patch was accepted although it lacks the line {BEGIN!r}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

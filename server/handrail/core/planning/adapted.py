@@ -15,11 +15,11 @@ from handrail.core.matching import indent, row_match
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import rows_of
 
-FITTED = "The indentation was fitted to the document."
-AS_WRITTEN = "The new text was not indented again, since it is indented as the document is."
-PUNCTUATION = "Punctuation and spaces that differ only in spelling were kept as the document has them."
-BLANK_LINES = "Blank lines that the edit does not change were kept as the document has them."
-CONTEXT = "Context lines that differ were left as the document has them."
+FITTED = "The indentation was adapted to the document."
+AS_WRITTEN = "The new text was not reindented because it already matches the document's indentation."
+PUNCTUATION = "Quotes, dashes and spaces that only look different were kept as they are in the document."
+BLANK_LINES = "Blank lines that the edit does not change were kept as they are in the document."
+CONTEXT = "Context lines that differ were kept as they are in the document."
 
 
 def notes(text: Text, found: Sequence[Match]) -> tuple[str, ...]:

@@ -217,7 +217,7 @@ def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | No
         if remark.is_sure or change.takes_code(at, is_vague=remark.is_vague):
             return Failure(
                 code=Code.OMISSION,
-                message=f"The new text leaves out lines: {new[at].strip()!r} stands where they should be.",
+                message=f"The new text leaves out lines: {new[at].strip()!r} is in their place.",
                 steps=("Send the lines in full.", "Or edit only the lines that change."),
             )
     return None

@@ -100,7 +100,7 @@ def _overlap(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
 def _twice(hunk: Hunk) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
-        message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch changes too.",
+        message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch also changes.",
         steps=("Put both changes into one hunk.",),
     )
 
@@ -111,10 +111,8 @@ def too_many(hunks: Sequence[Hunk]) -> Failure | None:
         return None
     return Failure(
         code=Code.TOO_LARGE,
-        message=(
-            f"The patch has {len(hunks):,} hunks for one document; the limit for hunks is {LIMIT_HUNKS:,}."
-        ),
-        steps=("Send it in several patches.", "Or write the file whole."),
+        message=(f"The patch has {len(hunks):,} hunks for one document; the limit is {LIMIT_HUNKS:,}."),
+        steps=("Split it into several patches.", "Or write the whole file."),
     )
 
 
@@ -183,8 +181,8 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     if not _is_row(hunk, text.rows[first] if text.rows else ""):
         return Failure(
             code=Code.NO_MATCH,
-            message=f"The search text is only a part of line {first + 1}, and it is not clear which.",
-            steps=("Read the document again.", "Then send the part as it stands there."),
+            message=f"The search text is only part of line {first + 1}, and it is not clear which part.",
+            steps=("Read the document again.", "Then send the exact part that you mean."),
         )
     end = text.line_at(max(span.start, span.end - 1)) + 1
     numbers = range(first, first + len(rows_of(hunk)[0]))
@@ -215,8 +213,8 @@ def _plan(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]
     if any(joins_ends(text.content, edit) for edit in edits):
         return Failure(
             code=Code.BAD_PATCH,
-            message="The document mixes CR and LF, and this edit would make one line end of two.",
-            steps=("Leave these lines as they are, or give the document one kind of line end first.",),
+            message="The document mixes CR and LF, and this edit would merge two line endings into one.",
+            steps=("Leave these lines unchanged, or convert the document to one kind of line ending first.",),
         )
     made = () if _comes_to_nothing(text, edits) else edits
     return PlannedHunk(
@@ -256,7 +254,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
         return Failure(
             code=Code.TOO_LARGE,
             message=f"The search text has {len(hunk.old):,} characters; the limit is {LIMIT_SEARCH_CHARS:,}.",
-            steps=("Search for the lines that change, and a few around them.",),
+            steps=("Send only the lines that change, with a few around them.",),
         )
     if wrong := unwritable(hunk.old) or unwritable(hunk.new):
         return wrong
@@ -264,7 +262,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
         return Failure(
             code=Code.EMPTY_SEARCH,
             message="The search text is empty.",
-            steps=("Give the lines to replace.", "To make a new file, use write_file."),
+            steps=("Give the lines to replace.", "To create a file, use write_file."),
         )
     if hunk.old == hunk.new and not hunk.leaves_blank:
         return Failure(
@@ -275,7 +273,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
     if hunk.whole_lines and hunk.old and not hunk.old.strip():
         return Failure(
             code=Code.EMPTY_SEARCH,
-            message="The search text is nothing but blank lines.",
+            message="The search text has only blank lines.",
             steps=("Add a line that is not blank.",),
         )
     return _check_omission(text, hunk)
@@ -297,8 +295,8 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
     if hunk.line_number is not None and text.rows:
         return Failure(
             code=Code.EMPTY_SEARCH,
-            message="The hunk adds lines without any context, so a line number alone would decide the place.",
-            steps=("Give a line of context before or after the insertion.",),
+            message="The hunk adds lines without any context, so only a line number says where they belong.",
+            steps=("Add a line of context before or after the insertion.",),
         )
     new, line = hunk.new.split("\n"), len(text.rows)
     if hunk.scope:
@@ -311,7 +309,7 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
             return Failure(
                 code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
                 message=f"The line {header!r}, below which to insert, occurs {len(places)} times.",
-                steps=("Give a line of context before or after the insertion.",),
+                steps=("Add a line of context before or after the insertion.",),
             )
         line = places[0] + 1
     first = line if hunk.scope else line - len(new)

@@ -119,19 +119,19 @@ def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | N
     if text is None and patch.operation in (Operation.UPDATE, Operation.DELETE):
         return Failure(
             code=Code.NO_SUCH_FILE,
-            message=f"There is no file {patch.path}.",
-            steps=("Check the path; list the folder.", "To make a new file, add it."),
+            message=f"The file {patch.path} does not exist.",
+            steps=("Check the path, or list the folder.", "To create a file, add it."),
         )
     if made.endswith(("/", "\\")):
         return Failure(
             code=Code.BAD_ARGUMENTS,
             message=f"{made} names a folder, not a file. Nothing was changed.",
-            steps=("Name the file to be made; its folders are made with it.",),
+            steps=("Give the path of the file; its folders are created with it.",),
         )
     if patch.move_to is not None and taken:
         return Failure(
             code=Code.FILE_EXISTS,
-            message=f"{patch.move_to} exists already; {patch.path} cannot be moved there.",
+            message=f"{patch.move_to} already exists, so {patch.path} cannot be moved there.",
             steps=("Choose another name.", "Or delete that file first."),
         )
     return plan.too_many(patch.hunks)
@@ -150,8 +150,8 @@ def _plan_addition(patch: FilePatch, text: Text) -> FilePlan | Failure:
         return _plan_whole(Effect.UPDATE, made)
     return Failure(
         code=Code.FILE_EXISTS,
-        message=f"{patch.path} exists already; adding it would overwrite it. Nothing was changed.",
-        steps=("Update the file instead.", "Or write it whole with write_file."),
+        message=f"{patch.path} already exists, and adding it would overwrite it. Nothing was changed.",
+        steps=("Update the file instead.", "Or write the whole file with write_file."),
     )
 
 

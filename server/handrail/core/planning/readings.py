@@ -19,7 +19,7 @@ from handrail.core.matching.strings import LIMIT_PLACES
 from handrail.core.patches.hunk import KEPT, UNSIGNED, Hunk
 from handrail.core.planning.plan import LIMIT_SEARCH_CHARS
 
-LOST_BLANK = "Rows of context that had lost the blank before them were read as they stand in the document."
+LOST_BLANK = "Context lines without their leading space were read as they are in the document."
 
 
 def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
@@ -88,10 +88,10 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=(
-            "All rows of context stand one column further right in the document; whether they have lost the "
-            "blank before them, or the new rows also stand too far left, is not certain."
+            "All context lines are one column further right in the document. Either they lack their leading "
+            "space, or the new lines are also too far left."
         ),
-        steps=("Send the hunk again, with a blank before each row of context.",),
+        steps=("Send the hunk again, with a space before each context line.",),
     )
 
 
@@ -100,9 +100,9 @@ def _divided_failure(hunk: Hunk) -> Failure:
         code=Code.BAD_PATCH,
         message=(
             f"Block {hunk.number} has two lines '=======', and the document has such a line below the search "
-            "text, so it is not certain which one divides the block."
+            f"text, so it is unclear which one divides the block."
         ),
-        steps=("Write a line '=======' that is text as '\\======='.",),
+        steps=("If a line '=======' is text, write it as '\\======='.",),
     )
 
 

@@ -81,8 +81,9 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
 def _uncertain(text: Text, line: int) -> Failure:
     return Failure(
         code=Code.NO_MATCH,
-        message=f"The search text is at line {line + 1} but for lines right where the new ones belong.",
-        steps=("Read the document again.", "Then send the lines around the change as they stand there."),
+        message=f"The search text matches at line {line + 1}, except for lines exactly where the new ones "
+        f"belong.",
+        steps=("Read the document again.", "Then send the exact lines around the change."),
     )
 
 

@@ -39,18 +39,22 @@ class Need(StrEnum):
 
 
 WEAKLY_HELD = (
-    "It runs contained by Landlock, which holds less than bubblewrap: it writes in the workspace only and "
-    "sees no keys, but can find out which files exist elsewhere, with their sizes and times."
+    "It runs in Landlock, which restricts less than bubblewrap: it can write only in the workspace and "
+    "cannot read keys, but can find out which files exist elsewhere, with their sizes and times."
 )
-IN_BACKGROUND = "It runs in the background: until it ends, is stopped, or its session or the server ends."
-UNCONTAINED = "Nothing contains it: it runs with all your rights, and not all of it can be taken back."
+IN_BACKGROUND = "It runs in the background until it ends, you stop it, or its session or the server ends."
+UNCONTAINED = (
+    "It runs without a sandbox, with all your permissions, and not everything that it does can be undone."
+)
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "It gets the network, which includes every server on this machine. Packages that it installs "
-        "(in node_modules, .venv) stay: no checkpoint covers those folders."
+        "It gets the network, including every server on this machine. Packages that it installs (in "
+        "node_modules, .venv) stay: checkpoints do not cover those folders."
     ),
-    Need.REPOSITORY: "It may change the repository itself (.git) or make one; no checkpoint brings it back.",
-    Need.MACHINE: "It runs with all your rights: nothing holds it, and not all of it can be taken back.",
+    Need.REPOSITORY: "It may change the repository itself (.git) or create one; checkpoints cannot restore "
+    "that.",
+    Need.MACHINE: "It runs with all your permissions and without restrictions, and not everything that it "
+    "does can be undone.",
 }
 
 

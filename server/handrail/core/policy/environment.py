@@ -107,12 +107,12 @@ def read(value: object) -> tuple[str, ...] | str:
     if not isinstance(value, list | tuple):
         return "it must be a list of names"
     if len(value) > LIMIT_NAMES:
-        return f"it has {len(value)} names, and at most {LIMIT_NAMES} are read"
+        return f"it has {len(value)} names; the limit is {LIMIT_NAMES}"
     for number, each in enumerate(value, 1):
         if not isinstance(each, str) or len(each) > LIMIT_CHARS or not WRITTEN.fullmatch(each):
             return f'name {number} must be like "MY_TOOL_HOME" or "MY_TOOL_*"'
         if "*" in each and len(each.replace("*", "")) < LEAST_CHARS:
-            return f'name {number}, "{each}", stands for nearly everything; write more of the name'
+            return f'name {number}, "{each}", matches nearly everything; write more of the name'
     return tuple(value)
 
 

@@ -55,7 +55,7 @@ def read(value: object) -> tuple[Rule, ...] | str:
     if not isinstance(value, list | tuple):
         return "it must be a list of rules"
     if len(value) > LIMIT_RULES:
-        return f"it has {len(value)} rules, and at most {LIMIT_RULES} are read"
+        return f"it has {len(value)} rules; the limit is {LIMIT_RULES}"
     rules: list[Rule] = []
     for number, each in enumerate(value, 1):
         rule = each if isinstance(each, Mapping) else {}

@@ -180,7 +180,7 @@ def why_not_read_only(
     command: ParsedCommand, script: Script | None, allowed: Set[int] = frozenset()
 ) -> str | None:
     """
-    Why *command* is not known to change nothing; None if it is, and then *script* is all that it runs.
+    Why *command* is not known to be read-only; None if it is, and then *script* is all that it runs.
 
     What it reads is judged by its places, not here.
 
@@ -192,11 +192,11 @@ def why_not_read_only(
         stages = enumerate(script.stages)
         return next((stage.why_not for i, stage in stages if stage.why_not and i not in allowed), None)
     if command.unclear:
-        return f"The command cannot be taken apart: {command.unclear}"
+        return f"The command cannot be parsed: {command.unclear}"
     if any(redirect.writes and redirect.target != NOWHERE for redirect in command.redirects):
         return "It writes its output to a file."
     if command.needs_shell == NOTHING:
-        return "There is no command in it."
+        return "It contains no command."
     return f"Only a shell can run it, because of {command.needs_shell}."
 
 

@@ -183,12 +183,12 @@ def containment_of(request: Request, script: Script | None) -> Contained:
 
 def denial(ask: Ask, *, answered: bool) -> Failure:
     """The failure for a question that was answered with no, or (*answered* is false) not at all."""
-    who = "The user did not allow" if answered else "No user was there to allow"
+    who = "The user did not allow" if answered else "No user was available to allow"
     code = Code.OUTSIDE_WORKSPACE if ask.outside and not answered else Code.DENIED
     return Failure(
         code=code,
         message=f"{who} this: {ask.subject}. Nothing was run or changed.",
-        steps=("Go on without it, or ask the user what to do instead.",),
+        steps=("Continue without it, or ask the user what to do instead.",),
     )
 
 
@@ -205,7 +205,7 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
     )
 
 
-BY_RULE = "Your setting handrail.approvals says so."
+BY_RULE = "Your setting handrail.approvals requires this question."
 OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER, Standing.OUTSIDE})
 
 
@@ -332,7 +332,7 @@ def _describe_holding(request: Request) -> Iterator[str]:
 
 def _why_asked_for(request: Request) -> Iterator[str]:
     if request.reason:
-        yield f"The model says why: {request.reason}"
+        yield f"The model's reason: {request.reason}"
 
 
 def _asked_of_work(request: Request) -> Iterator[Place]:
@@ -361,8 +361,8 @@ def _block(subject: str, uri: str) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         uri=uri,
-        message=f"The user's settings do not let this run: {subject}. Nothing was run or changed.",
-        steps=("Go on without it.", "Or ask the user to change the setting handrail.approvals."),
+        message=f"The user's settings block this: {subject}. Nothing was run or changed.",
+        steps=("Continue without it.", "Or ask the user to change the setting handrail.approvals."),
     )
 
 
@@ -371,7 +371,7 @@ def _version_control(place: Place) -> Failure:
         code=Code.BLOCKED,
         uri=place.uri,
         message=f"{place.path} belongs to version control's own files, which are never read or changed.",
-        steps=("Use the version control's commands; to change a repository they need `repository`.",),
+        steps=("Use the version control's own commands; to change a repository, they need `repository`.",),
     )
 
 
@@ -379,6 +379,6 @@ def _own(place: Place) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         uri=place.uri,
-        message=f"{place.path} belongs to handrail's own files, which are for the user only.",
-        steps=("Go on without it.",),
+        message=f"{place.path} belongs to handrail's own files, which only the user may use.",
+        steps=("Continue without it.",),
     )

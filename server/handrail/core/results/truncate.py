@@ -75,14 +75,14 @@ def shorten(output: str, cut: Cut, spill: str | None) -> str:
     Show *output* with the marker in the place of what is left out.
 
     Args:
-        spill: The id under which the whole is kept; None if it could not be kept.
+        spill: The id under which the whole is kept; None if it could not be stored.
     """
     name = _name(output)
     size = cut.missing.end - cut.missing.start
     if spill is None:
-        where = "it could not be kept"
+        where = "they could not be stored"
     else:
-        where = f'read_output {{"output": "{spill}", "offset": {cut.missing.start}}} reads it'
+        where = f'read_output {{"output": "{spill}", "offset": {cut.missing.start}}} reads them'
     lines = f"lines {cut.first_line_number:,} to {cut.last_line_number:,}"
     if cut.first_line_number == cut.last_line_number:
         lines = f"line {cut.first_line_number:,}"
@@ -90,8 +90,8 @@ def shorten(output: str, cut: Cut, spill: str | None) -> str:
     head, tail = output[: cut.missing.start], output[cut.missing.end :]
     glue = "" if head.endswith("\n") else "\n"
     return (
-        f"This output has {len(output):,} characters. Where {name} stands, {size:,} of them ({lines}{partly})"
-        f" are left out; {where}.\n{head}{glue}{name}\n{tail}"
+        f"This output has {len(output):,} characters. {size:,} of them ({lines}{partly})"
+        f" are left out at {name}; {where}.\n{head}{glue}{name}\n{tail}"
     )
 
 

@@ -49,4 +49,4 @@ class Unread:
         text, lost = "".join(self._parts), self._lost
         self._parts.clear()
         self._chars = self._lost = 0
-        return f"[{lost:,} earlier characters were not kept]\n{text}" if lost else text
+        return f"[{lost:,} earlier characters were not stored]\n{text}" if lost else text

@@ -14,7 +14,9 @@ from handrail.core.documents.remarks import Remark
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
 
-BEGINNING = "I have reviewed your changes. Answer each of these comments, and change what it asks for."
+BEGINNING = (
+    "I have reviewed your changes. Answer each of these comments, and make the changes that it asks for."
+)
 LABEL_CHARS = 50  # of the first comment, in the first line
 LIMIT_ROWS = 200  # of what a comment is on; the rest is only counted
 

@@ -160,7 +160,7 @@ def _step(value: Sequence[object]) -> Step:
 
 def _rows(value: object) -> Rows:
     if not isinstance(value, list) or not all(isinstance(row, str) for row in value):
-        raise ValueError("rows that are not texts")
+        raise ValueError("lines that are not text")
     return tuple(value)
 
 

@@ -58,7 +58,7 @@ class Supervisor:
             if self._client is not None and not self._client.is_gone:
                 return self._client
             if self._client is not None:
-                self.show.note("starting the server again")
+                self.show.note("restarting the server")
                 await self.stop()
             reactions = Reactions(
                 update=self._update, message=self._message, approve=self._ask, is_attended=True

@@ -83,10 +83,10 @@ async def _diff(options: Options, wish: dict[str, str], stage: Stage) -> int:
 
 async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
     if checkpoints and not options.yes:
-        question = f"Remove {', '.join(checkpoints)} for ever? [y/N]"
+        question = f"Remove {', '.join(checkpoints)} permanently? [y/N]"
         answer = await typed(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was removed: say yes, or give --yes.")
+            raise HeadlessError("Nothing was removed. To remove it, answer y or give --yes.")
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
     stage.show.pruned(*values.pruned(json))

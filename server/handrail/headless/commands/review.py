@@ -53,7 +53,7 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
     for each in found:
         stage.show.line(each.shown(stage.show.name))
     if not found:
-        stage.show.line("Nothing is pending.")
+        stage.show.line("No changes are pending.")
     return ALL_LANDED
 
 
@@ -73,7 +73,7 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
         stage.show.line(each.shown(stage.show.name))
         stage.show.diff(each.diff)
     for each in missing:
-        stage.show.note(f"No change {each!r} is pending: it may have been kept, undone or rewritten.")
+        stage.show.note(f"Change {each!r} is not pending. It may have been kept, undone or rewritten.")
     return SOMETHING_FAILED if missing else ALL_LANDED
 
 

@@ -23,7 +23,7 @@ async def list_sessions(options: Options, limit: int | None) -> int:
 
 
 async def show_session(options: Options, session: str) -> int:
-    """Show the turns of a session; returns the exit code."""
+    """Show show the turns of a session; returns the exit code."""
     return await on_stage(options, lambda stage: _show(options, session, stage))
 
 
@@ -70,7 +70,7 @@ async def _fork(options: Options, wanted: tuple[str, str | None], stage: Stage) 
             known = await stage.interrupts.guard(_ask(client, "resume", {"session": session}))
             *_, last = values.turns(known) or [None]
             if last is None:
-                raise HeadlessError(f"Session {session} has no turn yet: there is nothing to fork.")
+                raise HeadlessError(f"Session {session} has no turns yet, so it cannot be forked.")
             turn = last.turn
         json = await stage.interrupts.guard(_ask(client, "fork", {"session": session, "turn": turn}))
     stage.show.session(values.session_id(json), ())
@@ -89,10 +89,10 @@ async def _rename(options: Options, wanted: tuple[str, str], stage: Stage) -> in
 
 async def _delete(options: Options, sessions: list[str], stage: Stage) -> int:
     if not options.yes:
-        question = f"Delete {', '.join(sessions)} for good? [y/N]"
+        question = f"Delete {', '.join(sessions)} permanently? [y/N]"
         answer = await typed(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was deleted: say yes, or give --yes.")
+            raise HeadlessError("Nothing was deleted. To delete it, answer y or give --yes.")
     async with client_of(options, stage) as client:
         for session in sessions:
             await stage.interrupts.guard(_ask(client, "delete", {"session": session}))
@@ -107,4 +107,4 @@ async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise
-        raise HeadlessError(f"{refusal.reason} `handrail session list` shows what there is.") from refusal
+        raise HeadlessError(f"{refusal.reason} `handrail session list` lists the sessions.") from refusal

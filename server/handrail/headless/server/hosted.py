@@ -54,7 +54,7 @@ class HostedServer:
     def ending(self) -> str:
         """How it ended, in words."""
         ended = self._hosted.ended
-        return f"exit code {ended.result()}" if ended.done() else "it does not react"
+        return f"exit code {ended.result()}" if ended.done() else "it does not respond"
 
     def write(self, data: bytes) -> None:
         """Write to its pipe, as long as that is open."""

@@ -62,7 +62,7 @@ class ServerProcess:
         """How it ended, in words."""
         code = self._transport.get_returncode()
         if code is None:
-            return "it does not react"
+            return "it does not respond"
         return f"exit code {code}" if code >= 0 else f"by signal {-code}"
 
     def write(self, data: bytes) -> None:

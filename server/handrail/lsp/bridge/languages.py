@@ -201,7 +201,7 @@ def _problems(diagnostics: object) -> tuple[Problem, ...] | None:
     try:
         found = [wire.read(protocol.ClientDiagnostic, each) for each in diagnostics]
     except wire.InvalidParams as error:
-        logger.warning("The client passes on diagnostics that cannot be read: %s", error)
+        logger.warning("The client sent invalid diagnostics: %s", error)
         return None
     return tuple(
         Problem(
@@ -228,7 +228,7 @@ def _spots(answer: object, name: str, kind: type[T], spot: Callable[[T], Spot]) 
     try:
         spots = tuple(spot(wire.read(kind, each)) for each in found[:LIMIT_SPOTS])
     except wire.InvalidParams as error:
-        logger.warning("The client passes on %s that cannot be read: %s", name, error)
+        logger.warning("The client sent invalid %s: %s", name, error)
         return None
     return Spots(spots=spots, more=len(found) > LIMIT_SPOTS)
 

@@ -80,7 +80,8 @@ class EditorModel:
         """Ask the client for that model's answer. Raises ProviderError."""
         if SERVICE not in self.client.services:
             raise ProviderError(
-                "The setting handrail.model is 'editor', but this editor offers no model of its own."
+                "The setting handrail.model is 'editor', but this editor does not offer a model. Set "
+                "handrail.model to another one."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())
@@ -108,7 +109,7 @@ class EditorModel:
         except JsonRpcException as error:
             return _failed(error)
         except wire.InvalidParams as error:
-            raise ProviderError(f"The editor's model answered with something else: {error}") from error
+            raise ProviderError(f"The editor's model sent an invalid answer: {error}") from error
         if found.context_tokens is not None and found.context_tokens > 0:
             self._contexts[name] = found.context_tokens
         return Response(

@@ -26,7 +26,7 @@ def mismatch(uri: str, fate: Sequence[bool]) -> Failure:
         code=Code.NOT_AS_WRITTEN,
         uri=uri,
         message=f"The editor applied only {sum(fate)} of {len(fate)} changes of this edit.",
-        steps=("Read the document again.", "Send what is missing as a new edit."),
+        steps=("Read the document again.", "Send the missing changes as a new edit."),
     )
 
 
@@ -36,7 +36,8 @@ def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
         return Failure(
             code=Code.NOT_AS_WRITTEN,
             uri=uri,
-            message="The editor said that it applied the edit, but the document does not show it.",
+            message="The editor reported that it applied the edit, but the document has not changed "
+            "accordingly.",
             steps=("Read the document again.", "Send the edit again."),
         )
     if answer.applied is None and not answer.reason:
@@ -49,7 +50,7 @@ def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
         code=Code.EDIT_REJECTED,
         uri=uri,
         message=message,
-        steps=("See whether the document is read-only or a dialog is open.", "Send the edit again."),
+        steps=("Check whether the document is read-only or a dialog is open.", "Send the edit again."),
     )
 
 
@@ -59,10 +60,10 @@ def offer(uri: str) -> Failure:
         code=Code.EDIT_REJECTED,
         uri=uri,
         message=(
-            "This editor takes no edits from a language server, so this one waits for the user: the code "
-            "action `Make this edit` makes it."
+            "This editor does not accept edits from a language server, so this edit waits for the user, who "
+            "can make it with the code action `Make this edit`."
         ),
-        steps=("Do not send it again.", "Name the edit and the code action that makes it."),
+        steps=("Do not send it again.", "Tell the user about the edit and the code action that makes it."),
     )
 
 
@@ -72,10 +73,10 @@ def overwritten(uri: str, typed: str, now: str) -> Failure:
         code=Code.STALE_DOCUMENT,
         uri=uri,
         message=(
-            "The editor applied this edit to a text that was being typed in, without comparing versions. "
-            f"The lines read {typed} just before and now read {now}."
+            "The editor applied this edit while the user was typing, without comparing versions. The lines "
+            f"read {typed} just before and read {now} now."
         ),
-        steps=("Read the document again.", "The editor's undo brings your text back."),
+        steps=("Read the document again.", "The editor's undo restores your text."),
     )
 
 

@@ -93,7 +93,7 @@ class ApplyEdit:
             shows: Whether the edit shows already: then its answer is not waited for much longer.
         """
         if not self.client.apply_edit:
-            return Answer(applied=False, reason="this editor does not take edits from a language server")
+            return Answer(applied=False, reason="this editor does not accept edits from a language server")
         params = lsp.ApplyWorkspaceEditParams(edit=made, label=surfaces.line(label))
         sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         sent.add_done_callback(self._wake)
@@ -118,16 +118,19 @@ class ApplyEdit:
         """Why an edit would not land where and as it should in this editor, whatever it answers."""
         if "\r" in base.eols:
             # To LSP a lone carriage return ends a line, to the editors that keep one it is a character.
-            why = "The document has carriage returns that end no CRLF, and editors disagree about its lines."
+            why = (
+                "The document has carriage returns that are not part of a CRLF, and editors disagree about "
+                "its lines."
+            )
         elif not self.client.keeps_cr and not base.has_one_eol and any("\r" in each.new for each in edits):
-            why = "The document has mixed line ends, and this editor would change those of new lines."
+            why = "The document has mixed line endings, and this editor would change those of new lines."
         else:
             return None
         return Failure(
             code=Code.EDIT_REJECTED,
             message=f"{why} Nothing was changed.",
             steps=(
-                "Close the document: a closed one is changed on disk, byte for byte.",
-                "Or convert its line ends.",
+                "Close the document: handrail edits a closed document on disk, byte for byte.",
+                "Or convert its line endings.",
             ),
         )

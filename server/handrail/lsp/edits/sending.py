@@ -242,7 +242,7 @@ class Sending:
             failure=Failure(
                 code=Code.NOT_AS_WRITTEN,
                 uri=sent.uri,
-                message="The document was closed without saving while it was edited.",
+                message="The document was closed without saving during the edit.",
                 steps=("Send the edit again.",),
             )
         )

@@ -79,7 +79,7 @@ class WatchfulEditor(LspEditor):
             code=Code.STALE_DOCUMENT,
             uri=document.uri,
             message=(
-                "The file was saved or changed on disk, and the editor has not said what it holds now. "
+                "The file was saved or changed on disk, but the editor has not sent its current text. "
                 "Nothing was changed."
             ),
             steps=(

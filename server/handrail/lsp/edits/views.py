@@ -119,7 +119,7 @@ class Views:
     async def _undo_copy(self, undo: Update) -> bool:
         """Take the second copy of an edit back; whether that landed."""
         async with self.one_at_a_time:
-            landing, _ = await self._sending.update(undo, "handrail: take back a second copy")
+            landing, _ = await self._sending.update(undo, "handrail: remove a second copy")
         return isinstance(landing, Applied)
 
     async def _update_beside(
@@ -150,7 +150,7 @@ class Views:
         for view in views:
             if (undo := await self._way_back(part, view.uri)) is None:
                 continue
-            landing, tries = await self._sending.update(undo, "handrail: take back half an edit")
+            landing, tries = await self._sending.update(undo, "handrail: revert a partial edit")
             failure = with_what_was_overwritten(failure, landing)
             if tries and not isinstance(landing, Applied):
                 self.late.add(undo, tries[-1], landing, is_blind=self._is_blind(tries[-1]))

@@ -32,9 +32,9 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
     """Take a turn or a step back."""
     if not params.files and (params.uris is not None or not params.conversation):
-        raise Wrong("params.files may only be false with params.conversation, and without params.uris.")
+        raise Wrong("params.files may be false only with params.conversation and without params.uris.")
     if params.range is not None and len(params.uris or ()) != 1:
-        raise Wrong("params.range needs the one document that it is of in params.uris.")
+        raise Wrong("params.range needs exactly one document in params.uris.")
     with state.slow("Restoring documents") as slow:
         wish = Wish(
             checkpoint=params.checkpoint,
@@ -117,4 +117,4 @@ async def tidy(state: State) -> None:
     try:
         await state.checkpoints.tidy()
     except CheckpointError as error:
-        logger.warning("The checkpoints could not be tidied up: %s", error)
+        logger.warning("Old checkpoints could not be removed: %s", error)

@@ -14,8 +14,8 @@ from handrail.lsp.state import State
 TIMEOUT_S = 5.0
 SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
 LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
-KNOWN = "The last known settings hold."
-STRICTLY = "The defaults hold, and every edit and command is asked about."
+KNOWN = "handrail keeps the last known settings."
+STRICTLY = "handrail uses the defaults, and asks before every edit and command."
 
 
 async def settled(state: State) -> None:
@@ -26,7 +26,7 @@ async def settled(state: State) -> None:
     timer = asyncio.ensure_future(state.world.clock.sleep(SETTLE_S))
     both = (waiting, timer)
     try:
-        with state.slow("Waiting for the settings of the editor") as slow:
+        with state.slow("Waiting for the editor's settings") as slow:
             while not (waiting.done() or timer.done() or slow.is_stopped):
                 await asyncio.wait(both, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -61,7 +61,7 @@ async def pull(state: State) -> None:
             lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items=items)
         )
     except JsonRpcException as error:
-        give_up(state, f"did not tell its settings ({error.message})")
+        give_up(state, f"did not send its settings ({error.message})")
         return
     if not isinstance(found, list | tuple) or not found:
         give_up(state, "answered workspace/configuration with nothing")

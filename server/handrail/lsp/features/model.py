@@ -68,7 +68,7 @@ def take_keys(state: State) -> None:
         try:
             return asyncio.run_coroutine_threadsafe(_secret(state, name), loop).result(PATIENCE_S)
         except (TimeoutError, concurrent.futures.CancelledError):
-            logger.warning("The editor did not say whether it keeps the key %s", name)
+            logger.warning("The editor did not say whether it has the key %s", name)
             return ""
 
     state.world.ask_for_keys(find)
@@ -81,6 +81,6 @@ async def _secret(state: State, name: str) -> str:
         return wire.read(protocol.SecretResult, answer).value or ""
     except (JsonRpcException, wire.InvalidParams):
         logger.warning(
-            "The editor did not answer for the key %s", name
+            "The editor did not answer the request for the key %s", name
         )  # not what it said: that may be a key
         return ""

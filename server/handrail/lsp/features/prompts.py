@@ -37,15 +37,15 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
     if not here:
         where = f"line {params.line + 1} of {surfaces.line(place.path)}"
         raise Wrong(
-            f"no comment that begins with `handrail:` is at {where}. It may have been changed or removed. "
-            "Choose a line of such a comment, or write one there."
+            f"no comment at {where} begins with `handrail:`. It may have been changed or removed. Choose a "
+            f"line of such a comment, or write one there."
         )
     return await _sent(state, place, content, here[0])
 
 
 async def _sent(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:
     if state.host.turns.removals.has(place.identity, prompt.text):
-        raise Wrong(f"this comment was sent already: {surfaces.line(prompt.text, TITLE_CHARS)}")
+        raise Wrong(f"this comment was already sent: {surfaces.line(prompt.text, TITLE_CHARS)}")
     document = state.documents.find(place.uri)
     if document is not None and document.typed is not None:
         document.typed.send(prompt.text)
@@ -73,7 +73,9 @@ async def _begun(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
     """Begin a turn of the latest session, once those that run have finished."""
     await configuration.settled(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:
-        raise Wrong("no model answers: `handrail.model` is `paste`. Set it to a model, then send again.")
+        raise Wrong(
+            "`handrail.model` is `paste`, so no model can answer. Set it to a model, then send again."
+        )
     secrets = state.secrets()
     excerpt = replace(excerpt, text=redact(excerpt.text, secrets))
     latest = next(reversed(state.host.sessions), None)
@@ -87,8 +89,8 @@ def sent_from(state: State, uri: str) -> Place:
         raise Wrong(f"{surfaces.line(uri)}: {found.message}")
     if found.standing not in SENT_FROM:
         raise Wrong(
-            f"{surfaces.line(found.path)} is protected, or not a document of the workspace, so nothing of it "
-            "is sent. Ask in a turn of your own instead."
+            f"{surfaces.line(found.path)} is protected or outside the workspace, so its text is not sent. "
+            f"Ask in a conversation instead."
         )
     return found
 

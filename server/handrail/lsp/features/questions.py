@@ -114,7 +114,7 @@ async def show_output(state: State, params: protocol.OutputShowParams) -> protoc
     """Write a document that shows what a command has printed."""
     sessions = state.host.sessions.values()
     found = outputs.output((message for each in sessions for message in each.messages), params.call)
-    parts = ("# What a command printed", surfaces.block(found.line, "sh"), surfaces.block(found.text, "text"))
+    parts = ("# Output of a command", surfaces.block(found.line, "sh"), surfaces.block(found.text, "text"))
     text = "\n\n".join(parts) + "\n"
     written = await state.world.served.write(OUTPUT, text)
     if written.note:

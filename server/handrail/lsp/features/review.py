@@ -107,7 +107,7 @@ def _short(text: str) -> str:
 
 def _wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> Wanted:
     if not params.all and params.hunks is None and params.uri is None and params.turn is None:
-        raise Wrong("params needs hunks, uri or turn; or all: true for everything that is pending.")
+        raise Wrong("params needs hunks, uri or turn, or all: true for all pending changes.")
     return Wanted(hunks=params.hunks, uri=params.uri, turn=params.turn)
 
 
@@ -130,7 +130,7 @@ async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> pr
         for hunk in known.document.hunks
     ]
     if not places:
-        raise UnknownId("Nothing is pending.")
+        raise UnknownId("No changes are pending.")
     here = (state.shown(params.uri) if params.uri is not None else "", params.line)
     ahead = [each for each in places if (each[0] > here if way > 0 else each[0] < here)]
     ordered = (ahead or places) if way > 0 else (ahead or places)[::-1]  # after the last one comes the first

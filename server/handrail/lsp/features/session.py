@@ -59,7 +59,7 @@ async def summarised(state: State, session: str) -> tuple[int, int] | None:
 async def rename(state: State, params: protocol.SessionRenameParams) -> None:
     """Give a session another title."""
     if not params.title.strip():
-        raise Wrong("params.title: it is empty; give the session a title.")
+        raise Wrong("params.title is empty. Give the session a title.")
     await state.host.archive.renamed(params.session, params.title)
 
 

@@ -119,10 +119,11 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     if not chosen.sees(state.settings):
         model = state.settings.text(settings.MODEL)
         raise Wrong(
-            f"params.images: {model} is not known to see pictures. If it does, set handrail.pictures: always."
+            f"params.images: handrail does not know whether {model} can see pictures. If it can, set "
+            f"handrail.pictures to always."
         )
     if len(images) > LIMIT_IMAGES:
-        raise Wrong(f"params.images: {len(images)} are too many; a turn may begin with {LIMIT_IMAGES}.")
+        raise Wrong(f"params.images: {len(images)} are too many; a turn may have at most {LIMIT_IMAGES}.")
     return tuple([await _picture(state, image, f"params.images[{at}]") for at, image in enumerate(images)])
 
 
@@ -142,7 +143,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     if image.uri is not None:
         name, raw = state.shown(image.uri), await state.editor.read_bytes(image.uri)
         if raw is None:
-            raise Wrong(f"{where}.uri: there is no file {image.uri} that can be read.")
+            raise Wrong(f"{where}.uri: the file {image.uri} does not exist or cannot be read.")
     else:
         name = image.name or "picture"
         try:

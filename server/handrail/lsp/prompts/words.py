@@ -33,7 +33,7 @@ def of_comment(path: str, prompt: Prompt) -> str:
     return (
         f"{name}:{number}: {_label(prompt.text)}\n\n"
         f"Do what I ask in this comment, which is at {where} of {name}:\n\n{text}\n\n"
-        "handrail removes the comment itself, together with your first edit of that file. You need not."
+        "Do not remove the comment: handrail removes it together with your first edit of that file."
     )
 
 

@@ -27,7 +27,7 @@ from handrail.ports import DENY
 
 DETAIL_CHARS = 120  # of why it is asked, in a message
 TURN_S = 10.0  # how long a message waits for the one before it
-WAYS = "See it with a code action in any open document, or with the command handrail.approval.show."
+WAYS = "To see it, use a code action in any open document, or the command handrail.approval.show."
 
 
 @dataclass(kw_only=True)
@@ -122,7 +122,7 @@ class ClientSurface:
         if title == words.SHOW:
             await self.documents.present(asked)
         elif title is None:
-            self.say(f"A question waits for you: {words.short(asked.question)} {WAYS}")
+            self.say(f"handrail has a question for you: {words.short(asked.question)} {WAYS}")
         return DENY if title == no else None
 
     async def _request(self, method: str, params: object) -> object:

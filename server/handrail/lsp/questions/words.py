@@ -22,7 +22,7 @@ HEADINGS = {
     Kind.COMMAND: "May this command run?",
     Kind.FILE: "May these files be used?",
     Kind.OUTSIDE: "May these files outside the workspace be used?",
-    Kind.TOOL: "May handrail go on?",
+    Kind.TOOL: "May handrail continue?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May these documents be saved?",
     Kind.APPEARED: "May these files stay?",
@@ -82,7 +82,7 @@ def document(question: Question) -> str:
     if question.folder:
         parts += ["It runs in this folder:", surfaces.block(question.folder, "text")]
     if question.detail:
-        parts += ["Why this is asked:", surfaces.block(question.detail, "text")]
+        parts += ["Reason for this question:", surfaces.block(question.detail, "text")]
     if question.diff:
         what = "Their contents:" if question.kind is Kind.APPEARED else "It would write:"
         parts += [what, surfaces.block(question.diff, "diff")]
@@ -102,7 +102,7 @@ def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
     match end:
         case QuestionEnd.ANSWERED:
             said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
-            how = f"It was answered: {said}."
+            how = f"Answer: {said}."
         case QuestionEnd.TIMED_OUT:
             how = "The question timed out, so the answer is no."
         case QuestionEnd.WITHDRAWN:
@@ -135,8 +135,8 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
 def _how(question: Question) -> str:
     choices = " · ".join(_choices(question))
     return (
-        f"Answer with a code action in this document: {choices}. Characters that cannot be seen are written "
-        f"by their number; a row that begins with `{surfaces.GOES_ON}` continues the row above."
+        f"Answer with a code action in this document: {choices}. Invisible characters are shown as their "
+        f"code; a line that begins with `{surfaces.GOES_ON}` continues the line above."
     )
 
 

@@ -33,7 +33,7 @@ main()
 """
 PATH = [os.path.abspath(each) for each in sys.path if each]  # as it is before a folder can have changed
 GONE = "The process that talks to the model has ended."
-BROKEN = "handrail itself failed while it talked to the model; its log says how."
+BROKEN = "Internal error in handrail while it was talking to the model. See its log."
 
 
 @dataclass(kw_only=True)
@@ -179,7 +179,7 @@ async def _started() -> Running:
             start_new_session=True,
         )
     except OSError as error:
-        raise ProviderError(f"The process that talks to models cannot be started: {error}.") from error
+        raise ProviderError(f"The process that talks to models could not be started: {error}.") from error
     running = Running(process=process, loop=asyncio.get_running_loop())
     running.listener = asyncio.create_task(running.listen())
     return running

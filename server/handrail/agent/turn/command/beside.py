@@ -18,7 +18,7 @@ from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "It has appeared while a command ran, and was moved away until you answer."
+APPEARED = "It appeared while a command was running, and was moved away until you answer."
 NOTHING_CHANGED = CommandEffects()
 
 
@@ -42,8 +42,8 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
         paths.append(path)
         if layer not in console.named:
             console.named.add(layer)
-            said = f"{path} is in no checkpoint, so what commands change in it lies in a layer"
-            kept = "which is kept for a week after the server ends (`handrail layer list` shows it)"
+            said = f"{path} is not covered by checkpoints, so changes by commands there go to a layer"
+            kept = "which is kept for a week after the server ends (see `handrail layer list`)"
             console.notice(f"{said}, {kept}: {layer}", False)
     return tuple(paths)
 
@@ -69,10 +69,12 @@ def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
     if printed.unsearched:
         notes.append(f"handrail could not check for new files that run later: {printed.unsearched}.")
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
-        notes.append(f"It runs later or holds keys, and could not be taken away: {', '.join(stuck)}.")
+        notes.append(
+            f"These files run later or contain keys, and could not be moved away: {', '.join(stuck)}."
+        )
     if printed.left:
         paths = ", ".join(_path(uri, ports) for uri in printed.left)
-        notes.append(f"Nothing uses these pipes and sockets any more, so they were moved away: {paths}.")
+        notes.append(f"These pipes and sockets are no longer in use, so they were moved away: {paths}.")
     for note in notes:
         console.notice(note, True)
     return notes
@@ -100,10 +102,12 @@ async def ask(
         effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
     for each in away:
         path = _path(each.uri, ports)
-        console.notice(f"{path} was taken away, and lies here for 30 days: {each.lies_in}", False)
+        console.notice(f"{path} was moved away, and is kept here for 30 days: {each.lies_in}", False)
     if away:
         paths = ", ".join(_path(each.uri, ports) for each in away)
-        notes.append(f"Taken away again, since it runs later and the user did not allow it: {paths}.")
+        notes.append(
+            f"These files run later and the user did not allow them, so they were moved away again: {paths}."
+        )
     return effects, tuple(notes)
 
 

@@ -69,7 +69,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
             return _stopped_result(console)
         if ports.terms.needs_checkpoint:
             raise
-        lost = f"Nothing that the command changes can be taken back: {error}"
+        lost = f"The command's changes cannot be undone: {error}"
         console.notice(lost, True)
         found, _ = await _run(ready, action, ports, console)
         ran = Ran(found=notes.add_notes(found, lost), effects=CommandEffects())
@@ -86,7 +86,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
             done = await meanwhile(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
-        note = f"The command's changes could not be determined, so no checkpoint has them: {error}"
+        note = f"The command's changes could not be determined, so they are not in a checkpoint: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
         ran = Ran(found=notes.add_notes(found, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)

@@ -184,7 +184,7 @@ async def keep_late(
         after = await results(ports.editor, before, ours, renames)
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:
-        logger.warning("What showed late of %s is in no checkpoint: %s", ", ".join(before), error)
+        logger.warning("A late change of %s could not be added to a checkpoint: %s", ", ".join(before), error)
 
 
 def follow_rename(ports: Ports, outcome: Outcome) -> Outcome:

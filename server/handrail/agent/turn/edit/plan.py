@@ -36,7 +36,7 @@ from handrail.core.planning.plan_file import Effect, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 
-REFORMATTED = "The editor reformatted it: blanks differ from what was sent."
+REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
 LIMIT_PLACES = 10  # of one failure; more would help nobody
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
@@ -214,7 +214,7 @@ def _fits_alone(part: Part, bad: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
-        message=f"This edit fits, but {bad} in the same call does not; nothing changed.",
+        message=f"This edit fits, but {bad} in the same call does not. Nothing was changed.",
         steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
     )
 
@@ -225,7 +225,7 @@ def preview(files: Sequence[PlannedFile]) -> str:
     for file in files:
         if not file.changes:
             failed = (part.planned for part in file.parts if isinstance(part.planned, Failure))
-            why = next((each.message for each in failed), "the document says so already")
+            why = next((each.message for each in failed), "the document already has this change")
             found.append(f"# {file.path}: nothing would be written: {why}\n")
         for change in file.changes:
             path = file.path if change.uri == file.parts[0].mutation.uri else change.uri
@@ -292,11 +292,11 @@ def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Fail
     if failure.code not in SEARCHED:
         return failure
     near = _places(replace(part, planned=again, text=now), now) or near
-    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "its text is there now"
+    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "the document has its text now"
     return replace(
         failure,
-        message=f"The edit did not fit the document as it was when the call was made; {where}.",
-        steps=("Send the edit again." if again.edits else "Read the document, and go on.",),
+        message=f"The edit did not fit the document when the call was made; {where}.",
+        steps=("Send the edit again." if again.edits else "Read the document, then continue.",),
         near=near,
     )
 

@@ -43,7 +43,7 @@ async def make(
         turn: The id of its checkpoint.
         mutation: What the outcome is called.
         document: As it was just read.
-        planned: The edit; without any change the document says so already.
+        planned: The edit; without any change the document already has this change.
 
     Raises:
         CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.

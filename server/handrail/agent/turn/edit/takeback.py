@@ -32,7 +32,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import CheckpointError, Document, Ports
 
-LABEL = "handrail: take back half an edit"
+LABEL = "handrail: revert a partial edit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +95,14 @@ async def whole_or_nothing(
 def _taken_back_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
     """Why edits that stood are gone; *is_whole* if none of the change is left."""
     if isinstance(landing, Partial):
-        what = "What stood of it was taken back" if is_whole else "Some of what stood of it was taken back"
+        what = "What landed of it was reverted" if is_whole else "What landed of it was reverted in part"
         return replace(landing.failure, message=f"{landing.failure.message} {what}.")
     name = bad.uri.rpartition("/")[2]
     return Failure(
         code=Code.BAD_PATCH,
         uri=change.uri,
-        message=f"This edit landed, but the one of {name} in the same call did not, so it was taken back.",
+        message=f"This edit landed, but the edit of {name} in the same call did not, so this one was "
+        f"reverted.",
         steps=("Fix the edit that did not land, then send the call again.", "Or send this edit alone."),
     )
 

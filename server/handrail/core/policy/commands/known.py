@@ -48,7 +48,7 @@ def look_up(words: Sequence[str], text: str) -> Known | str:
         return found
     said = " ".join(text.split())
     said = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
-    return f"`{said}` is not known to change nothing{f', because of {found}' if found else ''}."
+    return f"`{said}` is not known to be read-only{f', because of {found}' if found else ''}."
 
 
 def _look_up(words: Sequence[str]) -> Known | str:

@@ -153,7 +153,7 @@ def tokens(line: str) -> tuple[Token, ...] | NeedsShell:
     if len(line) > LIMIT_CHARS:
         return NeedsShell(why=f"more than {LIMIT_CHARS:,} characters")
     if any(not character.isprintable() and character not in "\n\t" for character in line):
-        return NeedsShell(why="characters that cannot be seen")
+        return NeedsShell(why="invisible characters")
     found: list[Token] = []
     at = 0
     while at < len(line):

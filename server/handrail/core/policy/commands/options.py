@@ -173,7 +173,7 @@ def _split_arguments(
         if word == "-" or not word.startswith("-"):
             operands.append(word)
         elif operands and row.options_first:
-            raise UnknownError(f"`{word}` behind an operand")
+            raise UnknownError(f"`{word}` after an operand")
         elif word == "--":
             return given, operands, left, len(arguments) - len(left) - 1
         elif word.startswith("--"):
@@ -215,7 +215,7 @@ def _letters(row: Row, word: str, left: list[str]) -> Iterator[tuple[str, str, s
             return
         if set(signs) & set(":<"):
             if rest and row.values_apart:
-                raise UnknownError(f"the option `{word}`, whose letters all count")
+                raise UnknownError(f"the option `{word}`, which combines options")
             if not rest and not left:
                 raise UnknownError(f"the option `{word}` without a value")
             yield f"-{letter}", signs, rest or left.pop(0)

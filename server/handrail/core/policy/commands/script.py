@@ -36,7 +36,7 @@ class Stage:
         enters: For `cd`: the URI of the folder that follows.
         failure: What is printed in place of running anything.
         code: The exit code that goes with it.
-        why_not: Why it is not known to change nothing; empty if it is known.
+        why_not: Why it is not known to be read-only; empty if it is known.
     """
 
     text: str

@@ -21,8 +21,8 @@ from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
-HOW = "The actions at a line show what that turn changed, and take it back; your own changes stay."
-CHOOSE = "The action at a line uses that model from the next turn on; `/model NAME` uses any other one."
+HOW = "The actions at a line show what that turn changed, and undo it; your own changes stay."
+CHOOSE = "The action at a line selects that model from the next turn on; `/model NAME` selects any other one."
 GO_ON = "The action at a line opens that conversation."
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
@@ -49,9 +49,9 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
     found = await session.summarised(state, page.session)
     if found is None:
-        return ["There is too little to summarise yet."]
+        return ["The conversation is still too short to summarise."]
     before, after = found
-    return [f"The conversation is summarised for the model: from about {before:,} tokens to {after:,}."]
+    return [f"The conversation was summarised for the model: from about {before:,} tokens to {after:,}."]
 
 
 async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
@@ -115,7 +115,7 @@ async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]
     found = await state.host.archive.journals.list(LIMIT_SESSIONS + 1)
     others = [each for each in found if each.id != page.session][:LIMIT_SESSIONS]
     if not others:
-        return [Answer(text="There is no other conversation.")]
+        return [Answer(text="There are no other conversations.")]
     answers = [Answer(text=GO_ON), Answer(text="")]
     for each in others:
         turns = "1 turn" if each.turns == 1 else f"{each.turns} turns"
@@ -132,7 +132,7 @@ async def _review(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _stop(state: State, page: ChatPage, argument: str) -> list[str]:
     running = page.transcript.running
     if running is None:
-        return ["Nothing runs."]
+        return ["No turn is running."]
     await turn.cancel(state, protocol.TurnCancelParams(turn=running.turn))
     return []
 
@@ -140,13 +140,13 @@ async def _stop(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     rounds = [each for each in page.transcript.rounds if not each.copied]
     if not rounds:
-        return ["No turn is left to take back."]
+        return ["There is nothing to undo."]
     wish = protocol.CheckpointRestoreParams(checkpoint=rounds[-1].turn, conversation=True)
     report = await checkpoint.restore(state, wish)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
     count = len(report.restored) + len(report.deleted)
     documents = "1 document" if count == 1 else f"{count} documents"
-    return [f"The last turn is taken back: {documents} restored."]
+    return [f"The last turn was undone: {documents} restored."]
 
 
 COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[Sequence[str | Answer]]]] = {

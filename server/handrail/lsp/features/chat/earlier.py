@@ -41,19 +41,17 @@ async def shown(state: State, name: str, current: str | None) -> Excerpt | str:
     found = _meant(others, wanted) if wanted else others[:1]
     if not found:
         if not wanted:
-            return "stands for nothing: there is no other conversation."
-        return "stands for nothing: no other conversation has such an ID or title. `/sessions` lists them."
+            return "was not sent: there is no other conversation."
+        return "was not sent: no other conversation has this ID or title. `/sessions` lists them."
     if len(found) > 1:
-        return (
-            f"is not shown to the model: it may mean {_listed(found)}. Write @{SESSION}:ID for one of them."
-        )
+        return f"was not sent: it may mean {_listed(found)}. Write @{SESSION}:ID for one of them."
     (one,) = found
     title = _title(state, one)
     text = earlier.told(
         await state.host.archive.journals.load(one.id) or (), partial(redact, secrets=state.secrets())
     )
     if not text:
-        return f"stands for nothing: the conversation {one.id} has no turn."
+        return f"was not sent: the conversation {one.id} has no turns."
     return Excerpt(path=f"Earlier conversation {one.id}, {title}", first_line=1, text=text)
 
 

@@ -33,7 +33,7 @@ class OwnCommand:
     @property
     def excerpt(self) -> Excerpt:
         """What the model is shown beside the message."""
-        return Excerpt(path=f"What /{self.name} stands for ({self.path})", first_line=1, text=self.text)
+        return Excerpt(path=f"Contents of /{self.name} ({self.path})", first_line=1, text=self.text)
 
 
 async def named(state: State, message: str) -> OwnCommand | None:
@@ -66,7 +66,7 @@ async def _read(state: State, path: str, problem: str) -> str | None:
     if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
         return None
     if place.standing not in prompts.SENT_FROM:
-        raise Wrong(f"{problem} is protected, or leads out of the workspace.")
+        raise Wrong(f"{problem} is protected, or outside the workspace.")
     held = await state.editor.read(place.uri)
     if isinstance(held, Failure):
         if held.code is Code.NO_SUCH_FILE:

@@ -18,7 +18,7 @@ from handrail.lsp.features.actions import action, lens
 from handrail.lsp.questions import words
 from handrail.lsp.state import State
 
-RETRY, FORK = "Try this turn again", "Fork the conversation here"
+RETRY, FORK = "Retry this turn", "Fork the conversation here"
 CARRY_OUT, PLAN = "Carry out this plan", "Carry out this plan."
 
 
@@ -32,7 +32,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     found = [*_answers(state, page, key)]
     running = page.transcript.running
     if not all(surfaces.is_blank(line.text) for line in page.draft):
-        title = "Send" if running is None else "Send to the turn that runs"
+        title = "Send" if running is None else "Send to the running turn"
         found.append(action(title, protocol.CHAT_SEND, {"uri": params.text_document.uri}))
     if running is not None:
         found.append(action("Stop this turn", protocol.TURN_CANCEL, {"turn": running.turn}))
@@ -72,7 +72,7 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
         yield action("Show this turn's changes", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
         yield action("Undo this turn's changes", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint})
     if call is not None and call.tool == "terminal":
-        yield action("Show all that this command printed", protocol.OUTPUT_SHOW, {"call": call.id})
+        yield action("Show this command's full output", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)
     if (model := page.shown_now.models.get(key)) is not None:
         yield action("Use this model", protocol.CHAT_CHOOSE, {"session": page.session, "model": model})
@@ -154,7 +154,7 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
     if key == TITLE:
         yield from (lens(at, *each) for each in _of_conversation(state, page))
     elif key == ASK:
-        title = "Send" if running is None else "Send to the turn that runs"
+        title = "Send" if running is None else "Send to the running turn"
         yield lens(at, title, protocol.CHAT_SEND, {"uri": uri})
         if running is not None:
             yield lens(at, "Stop", protocol.TURN_CANCEL, {"turn": running.turn})

@@ -30,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 MESSAGE_CHARS = 60
 CHANGED = (
-    "an earlier message was changed, which began with {message!r}. Send it again, or restore it; there is a "
-    "code action for each. Then send what you have written."
+    "you changed an earlier message, which began with {message!r}. Send it again or restore it with the code "
+    "action there. Then send your new message."
 )
 AGAIN, RESTORE = "Send it again, in a new conversation", "Restore the message"
 
@@ -78,7 +78,7 @@ async def found(state: State, uri: str) -> None:
     try:
         await known(state, page.session)
     except HandrailError as error:  # a turn runs here, or the journal is gone
-        logger.info("The conversation %s is not read again: %s", page.session, error)
+        logger.info("The conversation %s could not be read again: %s", page.session, error)
 
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
@@ -113,7 +113,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         if (changed := page.changed_message()) is not None:
             raise _offered(state, page, changed)
         if surfaces.is_blank(text):
-            raise Wrong(f"nothing is written. Write below the last `{YOU}` of the document, then send.")
+            raise Wrong(f"the message is empty. Write below the last `{YOU}` of the document, then send.")
         begun = await say(state, page, text, params.mode)
         page.taken(sent)
         await page.bring()
@@ -204,7 +204,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
             raise Wrong("the message is empty. Write the new message in its place, then send it again.")
         at = turns.index(params.turn)
         if rounds[at].copied:
-            raise Wrong("this message is a copy. Send it again in the conversation from which it was copied.")
+            raise Wrong("this message was copied from another conversation. Send it again there.")
         if at:
             last = rounds[at - 1]
             session = await state.host.fork(page.session, last.copied or last.turn)
@@ -223,9 +223,9 @@ async def fork(state: State, params: protocol.ChatTurnParams) -> protocol.ChatDo
     page = await _page(state, params.uri, params.session)
     one = _turn(page, params.turn)
     if one.copied:
-        raise Wrong("this turn is a copy. Fork the conversation from which it was copied.")
+        raise Wrong("this turn was copied from another conversation. Fork that one.")
     if one.is_running:
-        raise Wrong("this turn still runs. Stop it, or wait for its end; then fork the conversation.")
+        raise Wrong("this turn is still running. Stop it or wait until it ends, then fork the conversation.")
     return await _document(await state.chats.of_session(await state.host.fork(page.session, one.turn)))
 
 
@@ -235,9 +235,11 @@ async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatS
     async with page.sending:
         one = _turn(page, params.turn)
         if page.transcript.running is not None:
-            raise Wrong("a turn runs in this conversation. Stop it, or wait for its end; then try again.")
+            raise Wrong(
+                "a turn is running in this conversation. Stop it or wait until it ends, then try again."
+            )
         if one is not page.transcript.rounds[-1] or one.copied:
-            raise Wrong("only the last turn can be tried again. Send an earlier message again instead.")
+            raise Wrong("only the last turn can be retried. Send an earlier message again instead.")
         begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
         await page.bring()
     return protocol.ChatSent(session=page.session, turn=begun.turn)

@@ -73,7 +73,9 @@ async def _begun(
         return await requests.say(state, page, text, params.mode, params.images)
     if not params.queue:
         if params.images:
-            raise Wrong("params.images: a running turn cannot be shown pictures. Queue the message.")
+            raise Wrong(
+                "params.images: pictures cannot be added to a running turn. Queue the message instead."
+            )
         return await requests.say(state, page, text, params.mode)
     wanted = protocol.TurnStartParams(
         prompt=text, session=page.session, mode=params.mode or page.mode, images=params.images
