@@ -158,7 +158,7 @@ BAD = {
     "@away.txt": "is not shown to the model: it is outside the workspace",
     "@no/such.py": "is not shown to the model: there is no such file.",
     '@"no such"': "is not shown to the model: there is no such file.",
-    "@session:none": "stands for nothing: no other conversation has such an ID or title.",
+    "@session:none": "was not sent: no other conversation has this ID or title.",
     "@session:see": "is not shown to the model: it may mean s-",
 }
 
@@ -263,7 +263,7 @@ async def test_a_command_of_the_projects_is_sent_as_its_file_says(stage: Stage, 
         await door(here.editor, "/fix 12 now")
         assert here.sent == (
             "/fix 12 now\n\na.txt, from line 3:\n```\nthree\n```\n\n"
-            "What /fix stands for (.agents/commands/fix.md), from line 1:\n```\n"
+            "Contents of /fix (.agents/commands/fix.md), from line 1:\n```\n"
             "Mend 12 as @a.txt:3 does; all of: 12 now.\n```"
         )
 
@@ -309,12 +309,12 @@ async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(
         await says(editor, uri, "Second.\n")
         count = len(asked)
         for typed, shown in {
-            "/compact": "There is too little to summarise yet.",
+            "/compact": "The conversation is still too short to summarise.",
             "/help": "- `/undo`: take the last turn back",
             "/mode": "The mode is edit.",
             "/mode ask": "The mode is ask.",
             "/model openai:other": "The model is openai:other.",
-            "/undo": "The last turn is taken back",
+            "/undo": "The last turn was undone",
         }.items():
             await command(editor, uri, f"{typed}\n")
             await shows(editor, uri, shown)

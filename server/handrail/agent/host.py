@@ -98,7 +98,7 @@ class Host:
     ) -> Turn:
         """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
-            raise UnknownId(f"There is no session {session!r} in this server; it may be resumed.")
+            raise UnknownId(f"Session {session!r} is not open in this server. Resume it first.")
         if session is not None:
             self.at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
@@ -156,7 +156,7 @@ class Host:
     def steer(self, turn: str, said: Said) -> None:
         """Say something to a turn that runs. Raises UnknownId."""
         if self.turns.known(turn).task.done():
-            raise UnknownId(f"Turn {turn!r} has ended; begin another one.")
+            raise UnknownId(f"Turn {turn!r} has ended. Start another one.")
         self.steered.setdefault(turn, []).append(said)
 
     async def catch_up(self, session: str) -> None:
@@ -186,9 +186,9 @@ class Host:
     def at_rest(self, session: str) -> None:
         """Make sure that nothing goes on in a session. Raises UnknownId."""
         if session in self.rewinding:
-            raise UnknownId(f"Session {session!r} is being rewound or summarised; wait until that has ended.")
+            raise UnknownId(f"Session {session!r} is being rewound or summarised. Wait until that is done.")
         if self.turns.running(session):
-            raise UnknownId(f"Session {session!r} has a turn that still runs; stop it, or wait for its end.")
+            raise UnknownId(f"Session {session!r} has a running turn. Stop it, or wait until it ends.")
 
     async def close(self) -> None:
         """Stop all turns, and end all commands."""
@@ -205,7 +205,7 @@ class Host:
 
         executor: Executor | None = None
         started = Started(prompt=prompt, mode=self.mode_of(mode))
-        end = End(state=State.FAILED, reason="handrail itself failed; its log says how.", answer="")
+        end = End(state=State.FAILED, reason="Internal error in handrail. See its log.", answer="")
         try:
             try:
                 mode = await self._mode(mode)
@@ -328,7 +328,7 @@ class Host:
         """The open failure of that id. Raises UnknownId."""
         known = self.ledger.find(failure)
         if known is None:
-            raise UnknownId(f"There is no open failure {failure!r}; it may have been dismissed or fixed.")
+            raise UnknownId(f"Failure {failure!r} is not open. It may have been dismissed or fixed.")
         return known
 
     def dismiss(self, failures: Sequence[str]) -> None:

@@ -105,11 +105,11 @@ class Show:
         if report.checkpoint is not None:
             self.line(f"checkpoint {report.checkpoint}")
             undo = "/undo" if in_chat else self._restore(report.checkpoint)
-            self.line(f"  take the turn back with: {undo}", DIM)
+            self.line(f"  undo the turn with: {undo}", DIM)
             if report.pending:
                 words = ("handrail", "review", "list", "--turn", report.checkpoint)
                 review = "/review" if in_chat else shlex.join((*words, "--workspace", str(self._root)))
-                self.line(f"  or look at its changes ({report.pending}) one by one with: {review}", DIM)
+                self.line(f"  or review its changes ({report.pending}) one by one with: {review}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
         """Show how to go on with a conversation; *options* are those that hold for its next turn too."""
@@ -124,9 +124,9 @@ class Show:
             turns = f"{each.turns} turn{'' if each.turns == 1 else 's'}"
             self.line(f"{each.session}  {_local(each.time)}  {turns}  {each.title}")
         if has_more:
-            self.line("There are older ones: give --limit N, or --all.", DIM)
+            self.line("Older sessions are not shown; to list them, give --limit N or --all.", DIM)
         if not sessions:
-            self.line("There is no session in this workspace yet: each `handrail run` starts one.")
+            self.line("This workspace has no sessions yet; each `handrail run` starts one.")
 
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
@@ -144,7 +144,7 @@ class Show:
             for path, change in checkpoint.paths:
                 self.line(f"  {change:8} {path}")
         if none:
-            self.line("There is no checkpoint yet: a turn makes one before its first change.")
+            self.line("This workspace has no checkpoints yet; a turn takes one before its first change.")
 
     def rules(self, rules: Sequence[tuple[str, str]]) -> None:
         """Show rules that answers have added, (id, text) each."""
@@ -153,7 +153,7 @@ class Show:
             for line in text.splitlines():
                 self.line(f"  {line}")
         if not rules:
-            self.line("No answer has added a rule to this workspace.")
+            self.line("Your answers have not added any rules to this workspace.")
 
     def restored(self, report: RestoreReport) -> None:
         """Show what taking back did."""
@@ -176,7 +176,7 @@ class Show:
             self.line(f"session    {session} rewound; {left}", GREEN)
             undo = ("--conversation",)
         elif not report.count:
-            self.line("there was nothing to restore: the checkpoint has no changed document", DIM)
+            self.line("nothing to restore: the checkpoint has no changed documents", DIM)
         if report.checkpoint is not None and (report.restored or report.deleted or report.partial or undo):
             self.line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
 
@@ -190,7 +190,7 @@ class Show:
         """Show which checkpoints are gone."""
         for checkpoint in removed:
             self.line(f"removed    {checkpoint}")
-        self.line(f"checkpoints take {bytes_used / 1e6:.1f} MB", DIM)
+        self.line(f"checkpoints take up {bytes_used / 1e6:.1f} MB", DIM)
 
     def soundness(self, count: int, problems: Iterable[str]) -> None:
         """Show what is wrong with what is kept."""
@@ -255,7 +255,7 @@ class Show:
                 self._outcome(values.outcome(event), line_text)
             case "superseded":
                 self.superseded.add(str(event.get("failure")))
-                self.line("  an earlier failure is made good by this", GREEN)
+                self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
                 self.line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
             case "retry":
@@ -281,7 +281,7 @@ class Show:
             for note in outcome.notes:
                 self.line(f"    {note}", DIM)
             if outcome.uncovered is not None:
-                self.line(f"  {name}: cannot be taken back", YELLOW)
+                self.line(f"  {name}: cannot be undone", YELLOW)
             self._diff(outcome.diff or "")
         else:
             self.line(f"  {name}: {outcome.status}", DIM)

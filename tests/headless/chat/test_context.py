@@ -92,7 +92,7 @@ def tools(server: ModelServer) -> set[str]:
 
 
 COMMANDS = {  # in this order; none of them reaches the model
-    "/compact": "There is too little to summarise yet.",
+    "/compact": "The conversation is still too short to summarise.",
     "/help": "  /fix",
     "/mode": "mode edit",
     "/mode ask": "mode ask",
@@ -100,12 +100,12 @@ COMMANDS = {  # in this order; none of them reaches the model
     "/model openai:other": "model openai:other",
     "/review": "No change is pending.",
     "/review keep": "what to do with which changes",
-    "/checkpoints": "There is no checkpoint yet",
+    "/checkpoints": "This workspace has no checkpoints yet",
     "/sessions": "There is no other session",
     "/stop": "No command runs in the background.",
     "/cost": "tokens read",
-    "/undo": "Taken back: Second.",
-    "/fi": "There is no command /fi. Did you mean /fix?",
+    "/undo": "Undone: Second.",
+    "/fi": "The command /fi does not exist. Did you mean /fix?",
     "/fix_2 it": "There is no command /fix_2.",
 }
 
@@ -132,7 +132,7 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         assert "Third." not in json.dumps(server.asked[-1])
         await talk.say("/sessions", "First.")
         session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
-        await talk.say(f"/sessions {session}", "turns so far: 2")
+        await talk.say(f"/sessions {session}", "turns: 2")
         await talk.say("/sessions s-none", "error: ")
 
 

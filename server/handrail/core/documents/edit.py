@@ -300,11 +300,11 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
         texts: What the lines read and what they read now, see `clash`.
     """
     which = ", ".join(map(str, conflicts))
-    said = f" They read {quote(texts[0])} and now read {quote(texts[1])}." if texts is not None else ""
+    said = f" They read {quote(texts[0])} before and {quote(texts[1])} now." if texts is not None else ""
     changed = f"{label} has changed in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{changed}{said} What was typed is kept.",
+        message=f"{changed}{said} The typed text is kept.",
         steps=("Read the document again.", "Then send the hunk against its current text."),
     )
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from handrail.core.failure import Failure
 from handrail.core.patches.hunk import bad
 
-LEFT_OUT = "The rows around the patch were left out."
+LEFT_OUT = "The lines around the patch were ignored."
 FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^`~]*$")
 HEREDOC = re.compile(
     r"""
@@ -48,7 +48,7 @@ def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[in
         if heredoc is None and ELSEWHERE.search(line):
             return bad(at + 1, line, "nothing around the patch that changes where it is applied")
         if heredoc is None and SIGNED.match(line):
-            return bad(at + 1, line, "nothing around the patch that may be a part of it")
+            return bad(at + 1, line, "nothing around the patch that may be part of it")
         if heredoc is not None and heredoc["bare"] and (wrong := _check_expansion(lines, inside)) is not None:
             return wrong
     return None
@@ -58,7 +58,9 @@ def _check_expansion(lines: Sequence[str], inside: tuple[int, int]) -> Failure |
     """A shell would take these backslashes away; whether the file has them cannot be told."""
     for at in range(*inside):
         if EXPANDED.search(lines[at]):
-            return bad(at + 1, lines[at], "no escaped '$', '`' or '\\' in a heredoc whose word is not quoted")
+            return bad(
+                at + 1, lines[at], "no escaped '$', '`' or '\\' in a heredoc with an unquoted delimiter"
+            )
     return None
 
 

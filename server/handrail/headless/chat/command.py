@@ -92,7 +92,7 @@ async def _begin(conversation: Conversation) -> None:
     client = await conversation.server.client(session)
     if session is not None:
         await requests.resume(client, session, conversation.show)
-    conversation.show.line("Type a message, or /help. Ctrl-D leaves.")
+    conversation.show.line("Type a message, or /help. Ctrl-D quits.")
 
 
 def _again(options: ChatOptions, state: ChatState) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ from handrail.headless.show import DIM, Show
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
-AGAIN = "Press Ctrl-C again, or Ctrl-D, to leave."
+AGAIN = "Press Ctrl-C again, or Ctrl-D, to quit."
 RESTARTS = "Your next message starts the server again and continues the session."
-WAITS = "This waits until the turn has ended; Ctrl-C stops it."
+WAITS = "This message is sent when the turn has ended; Ctrl-C cancels it."
 NO_SESSION = "No message has been sent in this session yet."
 LIMIT_OWN = 100  # of the project's commands, in the help
 
@@ -101,7 +101,7 @@ class Conversation:
 
     def _send_message(self, text: str) -> None:
         if not _is_encodable(text):
-            self.show.note("Not sent: your message is not in the terminal's encoding.")
+            self.show.note("Not sent: your message is not valid in the terminal's encoding.")
         else:
             self.show.said(text.rstrip())
             self._deliver(text)
@@ -150,7 +150,7 @@ class Conversation:
         if self._work is None:
             return [self.current.mode, self.current.model, "/help"]
         if self._is_stopping:
-            return ["stopping", "Ctrl-D: do not wait"] if self._is_leaving else ["stopping"]
+            return ["stopping", "Ctrl-D: quit without waiting"] if self._is_leaving else ["stopping"]
         return ["Ctrl-C stops", self.current.mode, self.current.model]
 
     def show_question(self, question: Question) -> None:
@@ -161,9 +161,7 @@ class Conversation:
 
     def explain_answers(self, question: Question) -> None:
         """Say what can be typed."""
-        self.show.note(
-            f"That does not answer the question: type one of {question.hint}; Enter alone is a no."
-        )
+        self.show.note(f"That is not one of the answers: type one of {question.hint}. Enter alone means no.")
 
     async def end(self) -> None:
         """Let go of what still runs."""
@@ -178,7 +176,7 @@ class Conversation:
         elif self._turn is not None and not self._is_stopping:
             self._spawn(self._steer(self._turn, text))
         else:
-            self._queue(lambda: self._take_turn(text), "This is sent next.")
+            self._queue(lambda: self._take_turn(text), "This message is sent next.")
 
     def _queue(self, work: Work, why: str) -> None:
         """Do something as soon as nothing else is done."""
@@ -224,9 +222,9 @@ class Conversation:
 
     def _cost(self) -> None:
         if self.current.used is None:
-            self.show.line("Nothing is known yet: no turn has ended in this chat.")
+            self.show.line("No turn has ended in this chat yet.")
         else:
-            self.show.line(self.current.used or "The model has counted no tokens in this session.")
+            self.show.line(self.current.used or "The model has not reported any tokens in this session.")
 
     def _mode(self, mode: str) -> None:
         if mode and (problem := slash.mode_problem(mode)):
@@ -248,7 +246,7 @@ class Conversation:
 
     def _stop(self) -> None:
         if self._is_stopping:
-            self.show.note("It is being stopped. Ctrl-D leaves.")
+            self.show.note("Stopping. Ctrl-D quits.")
             return
         self._is_stopping = True
         self.console.refresh()
@@ -315,7 +313,7 @@ class Conversation:
         self.current.used = report.used_by_session
         self.show.report(report, in_chat=True)
         if turn.was_steered and report.state != "finished":
-            self.show.line("  The model may not have read your last message: send it again.", DIM)
+            self.show.line("  The model may not have read your last message. Send it again.", DIM)
 
     async def _steer(self, turn: "_Turn", text: str) -> None:
         """Say something to the turn; if it has just ended, or its server has, in the next one."""
@@ -323,7 +321,7 @@ class Conversation:
         try:
             await turn.client.request("handrail/turn/steer", params, timeout_s=ANSWER_TIMEOUT_S)
         except (RequestRefusedError, ServerGoneError):
-            self._queue(lambda: self._take_turn(text), "The turn has ended, so this is sent next.")
+            self._queue(lambda: self._take_turn(text), "The turn has ended, so this message is sent next.")
         else:
             turn.was_steered = True
             self.show.line("  The model reads this at its next step.", DIM)

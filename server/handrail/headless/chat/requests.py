@@ -42,19 +42,19 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     """Take the last turn of a session back, whoever has begun it."""
     *_, last = await _turns(client, session) or [None]
     if last is None:
-        show.line("There is no turn left to undo.")
+        show.line("There is nothing to undo.")
         return
     wish = {"checkpoint": last.turn, "conversation": True}
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
-    show.line(f"Taken back: {first_line}")
+    show.line(f"Undone: {first_line}")
     show.restored(values.restore_report(json))
 
 
 async def resume(client: Client, session: str, show: Show) -> None:
     """Take a session up again, and show where it is."""
     turns = await _turns(client, session)
-    show.line(f"session {session}, turns so far: {len(turns)}")
+    show.line(f"session {session}, turns: {len(turns)}")
     show.turns(turns[-1:])
 
 
@@ -81,7 +81,7 @@ async def compact(client: Client, session: str, show: Show) -> None:
     json = await client.request("handrail/session/compact", {"session": session}, timeout_s=None)
     found = values.compacted(json)
     if found is None:
-        show.line("There is too little to summarise yet.")
+        show.line("The conversation is still too short to summarise.")
     else:
         show.line(f"Summarised for the model: from about {found[0]:,} tokens to {found[1]:,}.")
 

@@ -12,18 +12,18 @@ LIKE = 0.5  # of difflib: worth being named
 
 # Names with what they take, and what they do.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("undo", "", "take the last turn back: its changes to files, and the turn itself"),
-    ("checkpoints", "", "list what can be taken back"),
+    ("undo", "", "undo the last turn: its changes to files, and the turn itself"),
+    ("checkpoints", "", "list the checkpoints that you can restore"),
     ("review", "[keep|undo ID|all]", "show the changes that are pending, or keep or undo them"),
     ("compact", "", "summarise the conversation so far to make room for more"),
     ("new", "", "begin another session with the next message"),
     ("sessions", "[ID]", "list earlier sessions, or continue one"),
     ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
-    ("mode", "[edit|ask|plan]", "show what turns may do, or change it; ask and plan change nothing"),
-    ("stop", "[ID]", "list the commands that run in the background, or end one"),
+    ("mode", "[edit|ask|plan]", "show or set what turns may do; ask and plan only read"),
+    ("stop", "[ID]", "list the commands in the background, or stop one"),
     ("cost", "", "show the tokens and cost of the session so far"),
     ("help", "", "show this"),
-    ("quit", "", "leave; the command that continues the session is shown"),
+    ("quit", "", "quit, and show the command that continues the session"),
 )
 NAMES = tuple(name for name, _, _ in COMMANDS)
 
@@ -34,11 +34,11 @@ MENTIONS = (
 
 KEYS: tuple[tuple[str, str], ...] = (
     ("Enter", "send; while a turn runs, it reaches the model at its next step"),
-    ("Alt-Enter", "begin another line"),
-    ("Ctrl-C", "stop the turn; else clear the line; at an empty line, twice: leave"),
-    ("Ctrl-D", "leave"),
-    ("Up, Down", "what was sent before"),
-    ("Tab", "complete @path or /command; answer the question that waits"),
+    ("Alt-Enter", "start a new line"),
+    ("Ctrl-C", "stop the turn, or clear the line; twice on an empty line: quit"),
+    ("Ctrl-D", "quit"),
+    ("Up, Down", "earlier messages"),
+    ("Tab", "complete @path or /command; answer an open question"),
 )
 
 _COMMAND = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)?(?:[ \t]+(.*?))?\s*")
@@ -71,7 +71,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | Unknown | None:
         return None
     name, argument = (found[1] or "").lower(), found[2] or ""
     if name not in NAMES:
-        return Unknown(f"There is no command /{name}. {_nearest(name, own)}")
+        return Unknown(f"The command /{name} does not exist. {_nearest(name, own)}")
     if argument and not _takes(name):
         return Unknown(f"/{name} takes nothing after it.")
     return Command(name, argument)
@@ -95,7 +95,7 @@ def mode_problem(mode: str) -> str:
         return ""
     near = difflib.get_close_matches(mode.lower(), MODES, 1, LIKE)
     hint = f"Did you mean {near[0]}?" if near else f"Modes are {', '.join(MODES)}."
-    return f"There is no mode {mode}. {hint}"
+    return f"The mode {mode} does not exist. {hint}"
 
 
 def help_lines(own: Iterable[str] = ()) -> list[str]:

@@ -98,22 +98,24 @@ async def edit(state: State, params: protocol.ReviewEditParams) -> None:
         await state.review_page.bring()
         found = dict(_named(state.discussion.comments())).get(params.comment)
         if found is None:
-            raise UnknownId(f"There is no comment {params.comment!r}; it may have been sent.")
+            raise UnknownId(f"Comment {params.comment!r} does not exist. It may have been sent.")
         if params.was not in (None, found.remark.text):
-            raise UnknownId("The comment was changed in the review document in the meantime.")
+            raise UnknownId("The comment has been changed in the review document since.")
         await state.review_page.bring(lambda page: on_page.reword(page, found.remark, params.text))
 
 
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:
     """Send all comments as one turn."""
     if state.settings.text(settings.MODEL) == PASTE:
-        raise Wrong("no model answers comments: `handrail.model` is `paste`. Set it to a model, then send.")
+        raise Wrong(
+            "`handrail.model` is `paste`, so no model can answer comments. Set it to a model, then send."
+        )
     async with state.review_page.sending:
         await state.review_page.bring()
         discussion = state.discussion
         found = discussion.comments()
         if not found:
-            raise Wrong("no comment is written. Write below a change in the review document, then send.")
+            raise Wrong("there are no comments. Write one below a change in the review document, then send.")
         latest, own = await discussion.session(found)
         session = params.session or await _known(state, latest)
         prompt = redact(comments.prompt(found, own), state.secrets())
@@ -133,7 +135,7 @@ async def _known(state: State, session: str | None) -> str | None:
     try:
         await state.host.resume(session)
     except HandrailError as error:
-        logger.warning("The comments begin a new session: %s", error)
+        logger.warning("The comments start a new session: %s", error)
         return None
     return session
 
