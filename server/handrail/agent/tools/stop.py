@@ -22,8 +22,8 @@ TOOL = call.Tool(
     kind=ToolKind.COMMAND,
     offer=call.offer(
         "stop",
-        "Stop a background command and everything that it started. Returns its last output and the files "
-        "that it changed.",
+        "Stop a background command and everything that it started. Returns its last output and what it "
+        "changed.",
         {"command": {"type": "string", "description": "Its id, such as b1."}},
         ("command",),
     ),
