@@ -358,12 +358,12 @@ async def test_wrong_requests_are_told(stage: Stage, habits: Habits) -> None:
     with refused(INVALID_PARAMS, "no conversation is open"):
         await editor.request("chat.send")
     uri = await opened(editor)
-    with refused(INVALID_PARAMS, "nothing is written"):
+    with refused(INVALID_PARAMS, "the message is empty"):
         await editor.request("chat.send", uri=uri)
     other = stage.put("a.txt", "x\n")
     with refused(INVALID_PARAMS, "a.txt is not the document of a conversation"):
         await editor.request("chat.send", uri=other.as_uri())
-    with refused(-32803, "There is no session"):
+    with refused(-32803, "does not exist"):
         await editor.request("chat.open", session="s-none")
     await says(editor, uri, "Say yes.\n")
     with refused(-32803, "no turn 't-none'"):

@@ -303,7 +303,7 @@ async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habit
     uri = await opened(editor)
     write(editor, uri, "\u200b \ufeff\n\t\u2060\n")
     assert "Send" not in await actions(editor, uri, "## You")
-    with refused(INVALID_PARAMS, "nothing is written"):
+    with refused(INVALID_PARAMS, "the message is empty"):
         await editor.request("chat.send", uri=uri)
     await says(editor, uri, "Say yes.\n")
     await shows(editor, uri, "Yes.")

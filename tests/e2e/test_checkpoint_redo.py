@@ -156,7 +156,7 @@ async def test_the_texts_that_a_checkpoint_keeps_are_read(stage: Stage, editor: 
     after = await editor.request("checkpoint.read", uri=a, after=True, **read)
     assert after == {"text": "one\nTWO\n", "exists": True}
     assert await editor.request("checkpoint.read", uri=made, **read) == {"text": None, "exists": False}
-    with refused(FAILED, "does not have the document"):
+    with refused(FAILED, "is not in checkpoint"):
         await editor.request("checkpoint.read", uri=(stage.root / "c.txt").as_uri(), **read)
 
 

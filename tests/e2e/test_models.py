@@ -232,7 +232,7 @@ async def test_pictures_go_along_with_what_is_said_in_a_view(stage: Stage, habit
     ("image", "says"),
     [
         ({}, "give either uri or data"),
-        ({"uri": "file:///nowhere/a.png"}, "there is no file"),
+        ({"uri": "file:///nowhere/a.png"}, "does not exist or cannot be read"),
         ({"data": "!"}, "not valid base64"),
         ({"data": "aGVsbG8="}, "is not a PNG"),
     ],

@@ -240,7 +240,7 @@ async def test_one_turn_at_a_time_in_a_session(stage: Stage, habits: Habits) -> 
     editor = await stage.start(habits, settings=settings)
     stage.put("a.txt", "one\n")
     started = await editor.start_turn("Edit.")
-    with refused(FAILED, "still runs"):
+    with refused(FAILED, "has a running turn"):
         await editor.start_turn("Edit.", session=started["session"])
     await editor.request("turn.wait", turn=started["turn"])
     report = await editor.turn("Once more.", session=started["session"])

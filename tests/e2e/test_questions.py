@@ -180,7 +180,7 @@ async def test_a_question_waits_for_an_hour_and_says_how_long(
     report = await editor.request("turn.wait", turn=turn)
     assert report["state"] == "finished"
     assert ends(editor) == (["timedOut"] if own else [])
-    with refused(REQUEST_FAILED, "time", "is over"):
+    with refused(REQUEST_FAILED, "timed out"):
         await editor.request("approval.answer", approval=question["id"], choice="allow")
     assert not (stage.root / "made.txt").exists()
 

@@ -166,7 +166,7 @@ async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habi
     first = await editor.turn("One.")
     second = await editor.start_turn("Two.", session=first["session"])
     await editor.until(lambda: editor.questions)
-    with refused(REQUEST_FAILED, "still runs"):
+    with refused(REQUEST_FAILED, "has a running turn"):
         await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], conversation=True)
     assert (stage.root / "a.txt").read_text() == "ONE\n"
     with refused(-32602, "params.files"):

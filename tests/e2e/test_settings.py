@@ -180,7 +180,7 @@ async def test_without_settings_every_edit_and_command_is_asked_about(
     report = await editor.request("turn.wait", turn=started["turn"])
     assert statuses(report) == ["denied"]
     assert len(editor.questions) == 1
-    assert any("every edit and command is asked about" in each.message for each in editor.messages)
+    assert any("asks before every edit and command" in each.message for each in editor.messages)
     editor.errors.clear()
 
 

@@ -165,7 +165,7 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(emacs: Emacs) -> None:
     assert left["secondsLeft"] == 3000
     assert "handrail waits for you (1)" in seen["waits"]
     assert "in 50 minutes it ends as a no" in seen["question"]
-    assert "is over" in seen["late"]
+    assert "timed out" in seen["late"]
     assert not seen["open"]
     assert not seen["buffer"]
     assert seen["poem"] == "one\n"  # what was typed as an answer went nowhere else

@@ -383,7 +383,7 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
     assert "50 minutes" in seen["question"]
     assert not seen["open"]
     assert not seen["shown_after"]
-    assert "is over" in seen["problem_of_late_answer"]
+    assert "timed out" in seen["problem_of_late_answer"]
     assert not seen["ran"]
 
 

@@ -80,7 +80,7 @@ def test_every_action(shell: Shell) -> None:
     assert shell.json("prune", first, "--yes")["removed"] == [first]
     assert shell.json("prune")["removed"] == []
     assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"
-    assert "There is no checkpoint" in shell.run("checkpoint", "show", first, code=2)
+    assert "does not exist" in shell.run("checkpoint", "show", first, code=2)
 
 
 def test_a_restore_is_taken_back_whole_and_no_limit_removes_it(shell: Shell) -> None:
@@ -116,7 +116,7 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
     assert "unchanged  a.txt" in shell.run(*command, "2-9")
     assert "restored   a.txt" in shell.run(*command, "1")
     assert snapshot(shell.root)["a.txt"] == b"one\ntwo\n"
-    assert "the one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
+    assert "exactly one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
     (shell.root / "a.txt").write_bytes(b"mine\ntwo\n")
     assert "    -mine\n    +one\n" in shell.run("checkpoint", "restore", turn, code=1)
     for wrong in ("2-1", "0-1", "first"):

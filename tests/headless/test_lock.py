@@ -103,7 +103,7 @@ async def test_who_holds_the_lock_is_said(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as holder, pytest.raises(EditRefusedError) as refused:
         async with of_client.held([tmp_path / "a"]):
             pass
-    assert f"process {holder} has kept" in str(refused.value)
+    assert f"process {holder} has had" in str(refused.value)
 
 
 async def test_without_any_lock_it_is_refused(

@@ -190,7 +190,7 @@ def test_a_failure_that_the_model_makes_good_is_no_failure(folder: Folder) -> No
     model = folder.script({"calls": [wrong]}, {"calls": [right]}, {"text": "Now."})
     ended = folder.handrail("run", "do it", "--model", model)
     assert "warning[" in ended.out
-    assert "made good" in ended.out
+    assert "fixes an earlier failure" in ended.out
     assert "Now." in ended.out
     assert ended.code == 0
     assert (folder.root / "run.sh").read_bytes() == AFTER["run.sh"]

@@ -75,7 +75,7 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     large(tmp_path / "large", 60_000_000)
     expected = {
         "missing": (Code.NO_SUCH_FILE, "The file missing does not exist."),
-        "plain/below": (Code.NO_SUCH_FILE, "There is no file below."),
+        "plain/below": (Code.NO_SUCH_FILE, "The file below does not exist."),
         "folder": (Code.BAD_ARGUMENTS, "folder is a folder, not a file."),
         "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, socket or device, not a file."),
         "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links form a loop."),

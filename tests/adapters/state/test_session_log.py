@@ -258,8 +258,8 @@ async def test_lost_results_are_looked_for_in_the_documents(kept: Bench) -> None
     (told,) = await kept.host.resume("s-1")
     assert told.state is None
     there, not_there, changed, unknown = kept.texts("s-1")
-    assert "a.txt: the edit is there." in there
-    assert "b.txt: the edit is not there" in not_there
+    assert "a.txt: the edit landed." in there
+    assert "b.txt: the edit did not land" in not_there
     assert "c.txt: the document has changed" in changed
     assert "unknown whether the call had any effect" in unknown
     assert is_well_formed(kept.history("s-1"))

@@ -148,7 +148,7 @@ async def test_a_conversation_is_made_no_smaller_than_it_need_be(bench: Bench) -
     for event in compactions(bench):
         assert 0.35 * model.window < event.after <= 0.55 * model.window
         assert event.before > 0.75 * model.window
-    assert "taken out" not in text_of(model.asked[-1])
+    assert "was removed" not in text_of(model.asked[-1])
 
 
 BAD: dict[str, list[Summary]] = {

@@ -67,7 +67,7 @@ async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> 
         await talk.say("y", "It runs.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
         await talk.say("/undo", "still running in the background")
-        await talk.say("/stop b2", "no background command 'b2'")
+        await talk.say("/stop b2", "Background command 'b2' does not exist")
         await talk.say("/stop b1", "It was stopped")
         await talk.say("/undo", "Undone: start it")
         assert await talk.leave() == 0
@@ -83,7 +83,7 @@ async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
         async with place.chat(session="s-0", server=server):
             pass
     told = capsys.readouterr()
-    assert "There is no session" in told.err
+    assert "does not exist" in told.err
     assert "continue with" not in told.out + told.err
 
 

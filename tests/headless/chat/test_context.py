@@ -22,7 +22,7 @@ SHOWN = {
     "@a.txt:2 now": "a.txt, from line 2:\n```\ntwo\n```",
     r'@"say \"hi\" now.txt" now': 'say "hi" now.txt, from line 1:\n```\nhi\n```',
     "/fix 12": "a.txt, from line 2:\n```\ntwo\n```\n\n"
-    "What /fix stands for (.agents/commands/fix.md), from line 1:\n```\nMend 12 as @a.txt:2 does.\n```",
+    "Contents of /fix (.agents/commands/fix.md), from line 1:\n```\nMend 12 as @a.txt:2 does.\n```",
 }
 SAID = {
     "@.env now": "@.env is not shown to the model: it is protected",
@@ -30,7 +30,7 @@ SAID = {
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
     "@diff now": "@diff stands for nothing: no change is pending or uncommitted.",
-    "@problems now": "@problems stands for nothing: handrail shows no problem.",
+    "@problems now": "@problems was not sent: handrail shows no problems.",
     "@selection now": "@selection stands for nothing: the editor has told of no selection.",
     "@session:none now": "@session:none stands for nothing: no other conversation has such an ID or title.",
 }

@@ -15,7 +15,7 @@ NAMES = {
     SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
     DIFF: "the changes that are pending, or else not committed",
-    SESSION: "the latest other conversation; session:ID or a title for another one",
+    SESSION: "the latest other conversation; use session:ID or a title to choose one",
 }
 LIMIT = 50  # of one message
 

@@ -163,7 +163,7 @@ def report_all(found: Sequence[Found], unknown: Sequence[str] = ()) -> str:
     texts = rows[:LIMIT_LISTED]
     if len(rows) > LIMIT_LISTED:
         texts.append(f"{len(rows) - LIMIT_LISTED:,} more are not shown.")
-    texts += [f"{_line(path, PATH_CHARS)}: not known; no report came in time." for path in unknown]
+    texts += [f"{_line(path, PATH_CHARS)}: unknown; no report came in time." for path in unknown]
     return "\n".join(texts) or "No problems are reported."
 
 

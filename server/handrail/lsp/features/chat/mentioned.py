@@ -124,7 +124,10 @@ async def _why(state: State, path: str) -> str:
 async def _selection(state: State, found: Pointed) -> str:
     selected = state.documents.selected
     if selected is None:
-        return "stands for nothing: the editor has told of no selection. Ask from a selection instead."
+        return (
+            "was not sent: the editor has not reported a selection. Use a code action on the selection "
+            "instead."
+        )
     uri, range_ = selected
     if not prompts.is_sent_from(state, uri):
         return "is not shown to the model: it is in a protected file, or outside the workspace."
@@ -135,7 +138,7 @@ async def _selection(state: State, found: Pointed) -> str:
 async def _problems(state: State, found: Pointed) -> str:
     known = list(state.host.ledger.open)
     if not known:
-        return "stands for nothing: handrail shows no problem."
+        return "was not sent: handrail shows no problems."
     rows = []
     for each in known[:LIMIT_PROBLEMS]:
         line = each.failure.near[0].span.start if each.failure.near and each.seen is not None else None
