@@ -103,7 +103,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
     assert found[2] == FOUND[2]
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
-    assert found[5] == "The language servers of the editor found nothing."
+    assert found[5] == "The editor's language servers found nothing."
     assert "problem" not in ended
     assert files(seen["after"], "buffers")["shop.py"] == SHOP.encode()
 
@@ -143,7 +143,7 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     assert found[:3] == [each.replace("return '😀'", "return 'it'") for each in FOUND]
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
-    assert found[5] == "The language servers of the editor found nothing."
+    assert found[5] == "The editor's language servers found nothing."
 
 
 def ask(

@@ -122,13 +122,13 @@ class LspProtocol(LanguageServerProtocol):
 
     def _untimely(self, method: str | None, *, is_request: bool) -> JsonRpcException | None:
         if self._server.phase is Phase.NEW and method != lsp.INITIALIZE:
-            return JsonRpcServerNotInitialized(message="The server waits for initialize; ask again after it.")
-        if self._server.phase is Phase.READY and method == lsp.INITIALIZE:
-            return JsonRpcInvalidRequest(message="The server has answered initialize already.")
-        if self._server.phase is Phase.LEAVING and method is not None and is_request:
-            return JsonRpcInvalidRequest(
-                message="The server has been asked to shutdown; only exit may follow."
+            return JsonRpcServerNotInitialized(
+                message="The server is not initialized. Send initialize first."
             )
+        if self._server.phase is Phase.READY and method == lsp.INITIALIZE:
+            return JsonRpcInvalidRequest(message="The server is already initialized.")
+        if self._server.phase is Phase.LEAVING and method is not None and is_request:
+            return JsonRpcInvalidRequest(message="The server is shutting down; it only accepts exit.")
         return None
 
     @lsp_method(lsp.INITIALIZE)
@@ -227,9 +227,9 @@ class Server(LanguageServer):
         try:
             asyncio.run(incoming.deliver(protocol.receive, stopped.is_set))
         except BrokenPipeError:
-            logger.warning("The client does not read what it is told; the server ends.")
+            logger.warning("The client does not read the server's messages; the server is shutting down.")
         except (KeyboardInterrupt, SystemExit):
-            logger.debug("The server was told to end.")
+            logger.debug("The server was asked to end.")
         finally:
             self.shutdown()
 
@@ -268,7 +268,7 @@ class Server(LanguageServer):
         if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
             why = surfaces.shorten(str(error), LIMIT_ERROR_CHARS)
             logger.warning("A message cannot be read: %s", why)
-            self.say(f"the editor sent a message that cannot be read, and it was passed over: {why}")
+            self.say(f"the editor sent an invalid message, which was ignored: {why}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
         self.say(f"internal error ({error}). The server keeps running; see its log.")

@@ -111,5 +111,5 @@ def _told(setting: Setting, wrong: Wrong) -> str:
     """What the user is told of a value that is not used."""
     name = f"The setting {SECTION}.{setting.name}"
     if setting.reads is not None:
-        return f"{name} is not used: {wrong.why}."
-    return f"{name} {wrong.why}; {setting.default!r} holds."
+        return f"{name} is ignored: {wrong.why}."
+    return f"{name} {wrong.why}; using {setting.default!r}."

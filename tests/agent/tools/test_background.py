@@ -82,7 +82,7 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
         bench, call("stop", command="b1"), call("stop", command="b1"), session="s-1"
     )
     for text in (stopped, again):
-        assert "It has ended: It was stopped; it and all that it had started were ended." in text
+        assert "It has ended: It was stopped, together with everything that it had started." in text
     assert not bench.host.background.list_commands()[0].is_running
 
 
@@ -91,7 +91,7 @@ async def test_what_ends_at_once_is_told_at_once(bench: Bench, monkeypatch: pyte
     (text,) = await turn(bench, begin("echo bad; touch made; exit 3"))
     assert text == (
         "b1: echo bad; touch made; exit 3\nIt has ended. Exit code 3.\n"
-        "Files that changed while it ran: made (created).\nNew output:\nbad\n"
+        "Files that changed while it was running: made (created).\nNew output:\nbad\n"
     )
     assert "".join(bench.host.steered.get("s-1", [])) == "", "nobody has to be told again"
 
@@ -105,7 +105,7 @@ async def test_it_is_always_asked_about_whatever_was_allowed(bench: Bench) -> No
     assert asked.choices == (DENY, ALLOW)
     assert asked.rules == ()
     assert "runs in the background" in asked.detail
-    assert "with all your rights" in asked.detail
+    assert "with all your permissions" in asked.detail
     assert "did not allow" in text
     assert bench.host.background.list_commands() == ()
 
@@ -171,7 +171,7 @@ async def test_what_it_leaves_when_it_returns_is_ended(bench: Bench) -> None:
     await ended(bench)
     assert not runs(int((bench.root / "pid").read_text()))
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
-    assert "which were ended: run it so that it does not return." in text
+    assert "which were stopped: start it in the background." in text
 
 
 async def test_many_that_only_read_look_for_what_has_appeared_without_a_quarrel(closing: Bench) -> None:
@@ -186,7 +186,7 @@ async def test_a_flood_is_bounded_and_what_is_lost_is_said(closing: Bench) -> No
     (bench.root / "go").touch()
     await ended(bench)
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
-    assert "earlier characters were not kept]" in text
+    assert "earlier characters were not stored]" in text
     assert text.endswith("end\n")
     assert len(text) < 250_000
 
@@ -195,7 +195,7 @@ async def test_no_more_than_so_many_run_at_once(closing: Bench) -> None:
     bench = closing
     lines = [f"exec sleep 6{number}" for number in range(background.LIMIT_RUNNING + 1)]
     *_, last = await turn(bench, *map(begin, lines))
-    assert "run in the background already: b1 (exec sleep 60)" in last
+    assert "running in the background: b1 (exec sleep 60)" in last
     assert len(bench.approver.asked) == background.LIMIT_RUNNING, "nobody is asked in vain"
     (listed,) = await turn(bench, call("read_output"), session="s-1")
     assert [row for row in listed.splitlines() if row.startswith("b")] == [
@@ -218,8 +218,8 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     )
     report = await bench.turn()
     first, second, third = bench.texts(report.session)
-    assert "There is no background command 'b1' in this session. There is none." in first
-    assert "There is no background command 'b1' in this session." in second
+    assert "This session has no background command 'b1'. There is none." in first
+    assert "This session has no background command 'b1'." in second
     assert third == "There is none."
     assert bench.host.background.list_commands()[0].is_running
 
@@ -303,7 +303,7 @@ async def test_its_end_is_told_to_the_model_before_its_next_step(bench: Bench) -
 async def test_what_it_changed_is_taken_back_with_its_turn(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
     await turn(bench, begin("echo two > a.txt; touch new; until [ -e go ]; do sleep 0.01; done; rm go"))
-    with pytest.raises(CheckpointError, match=r"b1 .* still runs in the background"):
+    with pytest.raises(CheckpointError, match=r"b1 .* is still running in the background"):
         await bench.restore("t-2")
     (bench.root / "go").touch()
     await ended(bench)
@@ -326,8 +326,10 @@ async def test_what_calls_edit_meanwhile_is_theirs(closing: Bench) -> None:
     await turn(bench, edit, session="s-1")
     (bench.root / "go").touch()
     (text,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it ran: go (created), log (created)." in text
-    assert "Changed by edits while it ran, so its own changes to them are not kept apart: a.txt." in text
+    assert "Files that changed while it was running: go (created), log (created)." in text
+    assert (
+        "Also changed by edits while it was running, so its own changes cannot be told apart: a.txt." in text
+    )
     kept = {each.id: {path.path for path in each.paths} for each in await bench.repo.list()}
     assert [paths for paths in kept.values() if "log" in paths] == [{"go", "log"}]
     assert [paths for paths in kept.values() if "a.txt" in paths] == [{"a.txt"}]
@@ -389,7 +391,7 @@ async def test_what_a_restore_writes_meanwhile_is_not_its_own(closing: Bench) ->
     await bench.restore(first)
     assert (bench.root / "a.txt").read_bytes() == b"one\n"
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it ran: started (created)." in stopped
+    assert "Files that changed while it was running: started (created)." in stopped
 
 
 async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) -> None:
@@ -399,10 +401,10 @@ async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) 
     await turn(bench, begin("touch two; exec sleep 61"), session="s-1")
     await until((bench.root / "two").exists)
     (second,) = await turn(bench, call("stop", command="b2"), session="s-1")
-    assert "Files that changed while it ran: two (created)." in second
+    assert "Files that changed while it was running: two (created)." in second
     (bench.root / "three").touch()
     (first,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it ran: one (created), three (created)." in first
+    assert "Files that changed while it was running: one (created), three (created)." in first
 
 
 async def test_output_is_told_as_it_comes_while_its_turn_runs(closing: Bench) -> None:

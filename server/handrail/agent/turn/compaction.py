@@ -31,7 +31,7 @@ from handrail.ports import Ports, ProviderDown, ProviderError
 LEAST_SUMMARY_CHARS = 400
 LEAST_READ_CHARS = 400  # of one text, as the summary's reader sees it
 MOST_PARTS = 4  # that a summary is made of
-INCOMPLETE = "(What came then could not be summarised.)"
+INCOMPLETE = "(The rest could not be summarised.)"
 SHORTER = "\n\nThe summary must have fewer than {limit:,} characters."
 
 
@@ -64,16 +64,16 @@ def is_too_large(session: Session, ports: Ports) -> str:
     if size <= room.window * SURELY:
         return ""
     return (
-        f"The prompt has about {size:,} tokens with what it points at, and the model reads {room.window:,} "
-        f"at most. {WAY_OUT}"
+        f"The prompt, with everything that it mentions, has about {size:,} tokens, but the model reads at "
+        f"most {room.window:,}. {WAY_OUT}"
     )
 
 
 SURELY = 1.2  # our count may be too high
 SAFELY = 0.9  # of the window, by our count: a request of that size leaves room for an answer
 WAY_OUT = (
-    "Ask for less at once, or point at fewer files or lines; begin a new session; or choose a model that "
-    "reads more. If this one does, say so with the setting handrail.context.window."
+    "Ask for less at once, mention fewer files or lines, start a new session, or choose a model with a "
+    "larger context. If this model has one, set handrail.context.window."
 )
 
 
@@ -128,7 +128,7 @@ async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | No
     limit = max(gauge.chars(size), LEAST_SUMMARY_CHARS)
     text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
     if not text:
-        raise ProviderError("The model made no summary, so nothing was left out.")
+        raise ProviderError("The model returned no summary, so nothing was left out.")
     messages = cut.with_summary(text, facts, session.asked)
     if gauge.tokens(messages) >= gauge.tokens(session.messages):
         return None
@@ -164,7 +164,7 @@ async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple
     """A summary of at most *limit* characters, made part by part, and what that has used; empty if none."""
     usage, text = Usage(), ""
     for part in _parts(cut.middle, read_chars):
-        before = f"What came before is summarised already; keep it:\n{text}\n\n" if text else ""
+        before = f"The part before this is already summarised; keep this summary:\n{text}\n\n" if text else ""
         found, used = await _ask_for_summary(
             part, ports, f"{SHORTER.format(limit=limit)}\n\n{before}", read_chars, limit
         )

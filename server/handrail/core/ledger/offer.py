@@ -23,7 +23,7 @@ EXACT = 1.0  # the score of a place where the search text stands
 
 GONE = Failure(
     code=Code.NO_MATCH,
-    message="The lines that this edit was offered for have been removed.",
+    message="The lines that this fix applies to have been removed.",
     steps=("Dismiss the failure, or make the edit by hand.",),
 )
 
@@ -101,7 +101,7 @@ def _in_short(shown: str) -> str:
     body = shown.split("\n")[3:]
     old, new = ([row[1:] for row in body if row.startswith(sign)] for sign in "-+")
     if not old and not new:
-        return "nothing changes there"
+        return "no change"
     gone, comes = _first_row(old), _first_row(new)
     gone, comes = (_cut(row, _lead(gone, comes)) for row in (gone, comes))
     if not new:

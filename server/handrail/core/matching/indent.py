@@ -74,18 +74,18 @@ class Reindent:
     def indent(self, indent: str) -> str | Failure:
         """What stands in the document for *indent* of the patch."""
         if indent in self.torn:
-            return _refuse("one depth of the patch stands at two depths of the document")
+            return _refuse("one indentation level of the patch matches two levels of the document")
         if indent in self.pairs:
             return self.pairs[indent]
         if self.is_identity:
             return indent
         scale = self._scale()
         if scale is None:
-            return _refuse("what a step of it is in the document cannot be told")
+            return _refuse("the document's indentation step is unclear")
         nearest = min(self.pairs, key=lambda known: abs(width(known) - width(indent)))
         columns = (width(indent) - width(nearest)) * scale
         if columns.denominator > 1 or (scale != 1 and columns % width(self.document_step)):
-            return _refuse(f"a depth of {width(indent)} columns is not a whole number of steps")
+            return _refuse(f"an indentation of {width(indent)} columns is not a whole number of steps")
         return self._move(self.pairs[nearest], int(columns))
 
     def _scale(self) -> Fraction | None:
@@ -108,11 +108,13 @@ class Reindent:
             return base + " " * columns
         if columns >= 0:
             aligned = columns % TAB == 0
-            return base + "\t" * (columns // TAB) if aligned else _refuse("a tab is wider than its depth")
+            return (
+                base + "\t" * (columns // TAB) if aligned else _refuse("a tab is wider than its indentation")
+            )
         while columns < 0 and base:
             columns += width(base[-1])
             base = base[:-1]
-        return _refuse("it lies left of anything the document has there") if columns else base
+        return _refuse("it is further left than anything in the document there") if columns else base
 
 
 def learn_indent(
@@ -189,6 +191,7 @@ def width(indent: str) -> int:
 def _refuse(why: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
-        message=f"The indentation of the new lines cannot be carried over: {why}. Nothing was changed.",
+        message=f"The indentation of the new lines cannot be adapted to the document: {why}. Nothing was "
+        f"changed.",
         steps=("Send the edit again with the document's own indentation, as read_file shows it.",),
     )

@@ -55,12 +55,12 @@ async def content(state: State, uri: str) -> str:
     found = urlsplit(uri)
     checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
     if found.scheme != SCHEME or not checkpoint:
-        raise Wrong(f"{uri} is not a document of handrail's.")
+        raise Wrong(f"{uri} is not one of handrail's documents.")
     first, second = _unpacked(found.query, uri) if found.query else (None, None)
     if not found.path.startswith(FAILURE):
         return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
-        raise Wrong(f"{uri} is not a document of handrail's.")
+        raise Wrong(f"{uri} is not one of handrail's documents.")
     return offer.show_fixes(state.host.failure(first), None if second is None else int(second))
 
 
@@ -78,7 +78,7 @@ def _unpacked(query: str, uri: str) -> tuple[str | None, str | None]:
         case [str() | None as first, str() | None as second]:
             return first, second
         case _:
-            raise Wrong(f"{uri} is not a document of handrail's.")
+            raise Wrong(f"{uri} is not one of handrail's documents.")
 
 
 def show(state: State, found: Shown) -> None:

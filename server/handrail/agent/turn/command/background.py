@@ -31,9 +31,10 @@ from handrail.ports import CheckpointError, HandrailError, Ports
 LIMIT_RUNNING = 4  # of a session; they share the workspace, and who changed what is the harder to tell
 LIMIT_ENDED = 8  # of a session, of which what they printed can still be read
 FIRST_S = 1.0  # what fails at once is told at once
-BROKEN = Failure(code=Code.TOOL_FAILED, message="handrail itself failed; its log says how.")
+BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
 ALONE = (
-    "Its network is its own: other commands reach what it serves only if both are called with needs: network."
+    "It has a network of its own: other commands can reach a server in it only if both run with needs: "
+    "network."
 )
 
 
@@ -81,7 +82,7 @@ class Background:
         """The command of that id. Raises UnknownCommandError."""
         if name not in self._known:
             known = self.list_commands()
-            raise UnknownCommandError(f"There is no background command {name!r}. {_known_ids(known)}")
+            raise UnknownCommandError(f"Background command {name!r} does not exist. {_known_ids(known)}")
         return self._known[name]
 
     def refuse_restore(self, checkpoint: str, *, following: bool) -> None:
@@ -92,7 +93,8 @@ class Background:
         ]
         if running:
             raise CheckpointError(
-                f"Nothing was restored: {names_of(running)} still runs in the background. Stop it first."
+                f"Nothing was restored: {names_of(running)} is still running in the background. Stop it "
+                f"first."
             )
 
     def full(self, session: str) -> Failure | None:
@@ -102,7 +104,7 @@ class Background:
             return None
         return Failure(
             code=Code.TOOL_FAILED,
-            message=f"{LIMIT_RUNNING} commands run in the background already: {names_of(running)}.",
+            message=f"{LIMIT_RUNNING} commands are already running in the background: {names_of(running)}.",
             steps=("Stop one of them with `stop`.",),
         )
 
@@ -134,7 +136,7 @@ class Background:
     def stop_awaited(self, session: str, call: str) -> None:
         """Stop a command that a turn waits for; the turn goes on. Raises UnknownCommandError."""
         if (session, call) not in self._awaited:
-            raise UnknownCommandError(f"No command of call {call!r} runs that a turn waits for.")
+            raise UnknownCommandError(f"Call {call!r} has no running command that a turn waits for.")
         self._awaited[session, call].set()
 
     # ---- Beginning --------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ class Background:
         except CheckpointError as error:
             if ports.terms.needs_checkpoint and not console.stop.is_set():
                 raise
-            command.notes.append(f"Nothing that it changes can be taken back: {error}")
+            command.notes.append(f"Its changes cannot be undone: {error}")
         else:
             contained = _contain(contained, snapshot, ports, console)
         if console.stop.is_set():
@@ -221,7 +223,7 @@ class Background:
         await self._wait(command, FIRST_S)
         text = command.report(ports.secrets())
         if command.is_running:
-            hint = f'read_output {{"output": "{command.id}"}} shows more of it, `stop` ends it.'
+            hint = f'read_output {{"output": "{command.id}"}} shows more of its output; `stop` stops it.'
             text = f"{text.rstrip()}\n{hint}"
         return Printed(text=text)
 
@@ -344,7 +346,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
         starter.landed(effects)
 
     def lose(why: str) -> None:
-        command.notes.append(f"Its changes could not be determined, so no checkpoint has them: {why}")
+        command.notes.append(f"Its changes could not be determined, so they are not in a checkpoint: {why}")
 
     return Owner(
         id=command.id,
@@ -372,8 +374,8 @@ def _is_alone(contained: Contained) -> bool:
 def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
-        message=f"There is no background command {name!r} in this session. {_known_ids(known)}",
-        steps=("Those of an earlier server have ended with it.",),
+        message=f"This session has no background command {name!r}. {_known_ids(known)}",
+        steps=("Those of an earlier server ended with that server.",),
     )
 
 

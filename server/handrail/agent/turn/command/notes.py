@@ -19,7 +19,11 @@ SHOWN = 10  # of each list
 def saw_older(left: Sequence[str], ports: Ports) -> str:
     """What the command did not see of documents with unsaved text."""
     names = saving.labels(left, ports)
-    return f"The command saw older text of documents with unsaved changes: {_some(names)}." if names else ""
+    return (
+        f"The command saw only the saved text of these documents, which have unsaved changes: {_some(names)}."
+        if names
+        else ""
+    )
 
 
 def add_notes(found: Printed | Failure, *notes: str) -> Printed | Failure:
@@ -35,18 +39,21 @@ def add_notes(found: Printed | Failure, *notes: str) -> Printed | Failure:
 def changed_note(changes: Sequence[CommandChange]) -> str:
     """The files that a command changed."""
     names = [f"{change.path} ({change.change})" for change in changes]
-    return f"Files that changed while it ran: {_some(names)}." if names else ""
+    return f"Files that changed while it was running: {_some(names)}." if names else ""
 
 
 def edited_note(paths: Sequence[str]) -> str:
     """The files that edits have changed while a command ran in the background."""
-    said = f"Changed by edits while it ran, so its own changes to them are not kept apart: {_some(paths)}."
+    said = (
+        f"Also changed by edits while it was running, so its own changes cannot be told apart: "
+        f"{_some(paths)}."
+    )
     return said if paths else ""
 
 
 def layered_note(paths: Sequence[str]) -> str:
     """What is changed only in layers."""
-    said = f"Changed only in a layer that later commands see, not in the workspace: {_some(paths)}."
+    said = f"Changed in a layer that later commands see, but not in the workspace: {_some(paths)}."
     return said if paths else ""
 
 
