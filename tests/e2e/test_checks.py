@@ -343,4 +343,4 @@ async def test_nothing_is_run_where_nothing_may_be_changed(stage: Stage) -> None
     editor = await begin(stage, answer("", call("problems", path="poem.txt")), answer("Done."), mode="ask")
     await editor.turn("Look.")
     (told,) = results(stage)
-    assert "There is no tool 'problems'" in told
+    assert "The tool 'problems' does not exist" in told

@@ -35,8 +35,7 @@ from handrail.ports import Document, Ports
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
 KILLED = (
-    "handrail ended while it was writing this document, so it does not know what the turn left there. "
-    "The document was left unchanged."
+    "handrail ended while it was writing this document, so it cannot tell your changes apart. Left unchanged."
 )
 
 
@@ -195,9 +194,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = (
-            "Only text files can be restored in part, and this file has changed since. It was left unchanged."
-        )
+        reason = "Only text files can be restored in part, and this file has changed since. Left unchanged."
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
