@@ -35,7 +35,7 @@ from handrail.ports import Document, Ports
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
 KILLED = (
-    "handrail ended while it was writing this document, so it cannot tell your changes apart. Left unchanged."
+    "handrail ended while it was writing this document, and cannot tell your changes apart. Left as it is."
 )
 
 

@@ -117,8 +117,7 @@ def _tool(name: str, description: str) -> call.Tool:
                 "name": {"type": "string", "description": "The name."},
                 "line": {
                     "type": "integer",
-                    "description": "The line of the name, counted from 1. Default: the first line that has "
-                    "it.",
+                    "description": "Its line there, from 1. Default: the first.",
                 },
             },
             ("path", "name"),

@@ -86,7 +86,7 @@ TOOL = call.Tool(
     offer=call.offer(
         PROBLEMS,
         "List the errors and warnings that the editor's language servers or the user's checks report.",
-        {"path": {"type": "string", "description": "Only this file. Default: all known problems."}},
+        {"path": {"type": "string", "description": "Only this file. Default: all."}},
         (),
     ),
     parse=parse,

@@ -136,7 +136,7 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = "start it in the background" if console.name else "to run on they need `background`"
+        remedy = "keep it in the foreground" if console.name else "to keep running, they need `background`"
         head += f" It left {ran.left_processes} running, which were stopped: {remedy}."
     text = f"{head}\n{output}"
     if ran.code and (note := _denied(ran.output, console.contained)):
