@@ -96,6 +96,6 @@ def test_what_the_model_reads_is_short_and_cannot_pass_for_anything_else() -> No
 def test_unknown_is_said_and_sound_is_not() -> None:
     assert problems.report_new([], {}) == ""
     assert problems.report_new([], {"No report came in time.": ["a.py"]}) == (
-        "Unknown whether the edit caused problems in a.py: no report came in time."
+        "It is unknown whether the edit caused problems in a.py. No report came in time."
     )
     assert problems.report_all([]) == "No problems are reported."

@@ -153,7 +153,7 @@ def report_new(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> 
         texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the tool problems lists them.")
     for why, paths in unknown.items():
         names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
-        texts.append(f"Not known: whether the edit caused problems in {names}. {why}")
+        texts.append(f"It is unknown whether the edit caused problems in {names}. {why}")
     return "\n".join(texts)
 
 
