@@ -865,7 +865,8 @@ Point and marks stay at their text."
 (defun handrail--peers ()
   "The servers that eglot and lsp-mode have for this buffer."
   (append (when-let ((server (and (fboundp 'eglot-managed-p) (eglot-managed-p) (eglot-current-server)))) (list server))
-          (bound-and-true-p lsp--buffer-workspaces)))
+          (bound-and-true-p lsp--buffer-workspaces)
+          nil)) ; else the list would be lsp-mode's own, which callers must not change
 
 (defun handrail--all-peers (server)
   "The servers that eglot and lsp-mode have for the documents of SERVER."

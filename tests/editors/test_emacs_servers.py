@@ -132,6 +132,7 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     emacs.use("lsp-mode")
     # lsp-mode tells servers of changes in characters, which they take for units of UTF-16.
     (emacs.workspace / "shop.py").write_text(SHOP.replace("'😀'", "'it'"))
+    (emacs.workspace / "rest.py").write_text("rest = 1\n")
     seen, told = take_turn(
         emacs, [BROKEN], [MENDED, *calls(*NAMES)], servers=[OTHER, RUFF], client="lsp-mode"
     )
@@ -140,6 +141,7 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     assert problems(broke)[0] == "there are 2 new problems:"
     assert set(problems(broke)[1:]) == {BAD, UNDEFINED}
     assert "problem" not in mended
+    assert seen["servers"] == [2, 2]  # what lsp-mode knows is left as it is
     assert found[:3] == [each.replace("return '😀'", "return 'it'") for each in FOUND]
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"

@@ -41,7 +41,12 @@
                                       :major-modes '(python-mode)
                                       :add-on? t)))
                   (drive-value 'servers))
-          (drive-keys "M-x lsp RET"))
+          (drive-keys "M-x lsp RET")
+          (drive-await "lsp-mode" (buffer-local-value 'lsp--buffer-workspaces shop))
+          (drive-open "rest.py")
+          (drive-keys "M-x lsp RET")
+          (drive-await "lsp-mode in both" lsp--buffer-workspaces)
+          (switch-to-buffer shop))
       (require 'eglot)
       (add-to-list 'eglot-server-programs `(python-mode . ,(append (aref (drive-value 'servers) 0) nil)))
       (drive-keys "M-x eglot RET"))
@@ -60,6 +65,9 @@
       (drive-await "typing" (string-search (drive-value 'typed) (drive-text poem)))
       (drive-note 'is-answered (drive-flag (handrail--later-answer feedback-later))))
     (drive-await "the end" (drive-said "handrail: finished"))
+    (when is-lsp-mode
+      (drive-note 'servers (vconcat (mapcar (lambda (name) (length (buffer-local-value 'lsp--buffer-workspaces (get-buffer name))))
+                                            '("shop.py" "rest.py")))))
     (drive-snapshot 'after)))
 
 (drive-begin (feedback))
