@@ -49,10 +49,12 @@ class Unknown:
     Attributes:
         why: A sentence for the model and the user.
         is_final: Whether nothing will be known in this turn.
+        is_passing: Whether asking once more may tell, though the text is the same.
     """
 
     why: str
     is_final: bool = False
+    is_passing: bool = False
 
 
 LATE = Unknown(why="No report came in time.")

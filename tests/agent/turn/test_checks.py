@@ -11,6 +11,7 @@ import pytest
 
 from agent.turn.test_taken_back import Contained, landlocked, namespaces
 from handrail.adapters.containment import containment
+from handrail.core.conversation.message import UserMessage
 from handrail.core.ledger.report import Notice
 from handrail.core.policy.checks import Check, Format
 from handrail.core.policy.containment import Sandbox
@@ -108,3 +109,33 @@ async def test_a_check_that_does_not_end_is_ended_and_not_run_again(bench: Check
     assert "Not known" not in second
     told = [each.text for each in bench.events if isinstance(each, Notice)]
     assert told == ["handrail.checks: The check `sleep` did not end within 0.2 s and was ended."]
+
+
+@pytest.mark.parametrize("by", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
+async def test_a_check_that_was_ended_for_the_users_sake_is_tried_again(bench: Checked) -> None:
+    line = (
+        "if grep -q old {files}; then exit 0; fi; test -e go || sleep 1000; "
+        "grep -Hn new {files} | sed 's/:new/: error: New./'"
+    )
+    checking(bench, Check(command=line, format=Format.LINES))
+    edit = call("patch", path="a.txt", old_string="old", new_string="new")
+    bench.says(answer("", edit), answer("Done."), answer("I see."))
+
+    async def save() -> None:
+        """Once the edit is there, replace a protected file until the check was ended for that."""
+        while b"new" not in (bench.root / "a.txt").read_bytes():  # noqa: ASYNC110  # a file tells nobody
+            await asyncio.sleep(0.01)
+        while not any(isinstance(each, Notice) for each in bench.events):
+            (bench.root / "saved").write_bytes(b"KEY=2\n")
+            (bench.root / "saved").replace(bench.root / ".env")
+            await asyncio.sleep(0.01)
+        (bench.root / "go").touch()
+
+    saving = asyncio.create_task(save())
+    report = await bench.turn()
+    await saving
+    (text,) = bench.texts()
+    assert text.endswith(f"was ended, as the protected file {bench.root / '.env'} was replaced.")
+    assert report.answer == "I see."
+    (told,) = [each.text for each in bench.history() if isinstance(each, UserMessage)][1:]
+    assert told == "After this edit there is a new problem:\na.txt:1: error: New. (if)"

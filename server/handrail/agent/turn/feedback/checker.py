@@ -33,8 +33,13 @@ class _Run:
     task: asyncio.Task[Mapping[str, tuple[Problem, ...] | Unknown]]
 
     def is_of(self, uri: str, text: str) -> bool:
-        """Whether it says what is wrong with a text of a document."""
-        return self.texts.get(uri) == text and (self.task.done() or not self.stop.is_set())
+        """Whether it says what is wrong with a text of a document, or will."""
+        if self.texts.get(uri) != text:
+            return False
+        if not self.task.done():
+            return not self.stop.is_set()
+        found = self.task.result()[uri]
+        return not (isinstance(found, Unknown) and found.is_passing)
 
 
 @dataclass(kw_only=True)
@@ -63,7 +68,8 @@ class Checker:
         wanted = [each for each in targets.values() if each is not None]
         if self._out is None:
             self._begin([each for each in wanted if self._run_of(each.uri, each.text) is None])
-            await self._wait([each for each in map(self._run_for, wanted) if each is not None], wait_s)
+            begun = [self._latest_run(each) for each in wanted]
+            await self._wait([each for each in begun if each is not None], wait_s)
         now = {uri: await self._target(uri) for uri, was in targets.items() if was is not None}
         return {
             uri: Unwatched() if was is None else self._report(was, now[uri]) for uri, was in targets.items()
@@ -71,8 +77,7 @@ class Checker:
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
         """What the check has found in a text that a document had, if that is known by now."""
-        found = self._found(uri, text)
-        return found if isinstance(found, tuple) else None
+        return self._found(uri, text)
 
     def latest(self) -> Mapping[str, tuple[Problem, ...]]:
         """What the check has found last in each document."""
@@ -150,13 +155,16 @@ class Checker:
     def _run_of(self, uri: str, text: str) -> _Run | None:
         return next((each for each in reversed(self._runs) if each.is_of(uri, text)), None)
 
-    def _run_for(self, target: Target) -> _Run | None:
-        return self._run_of(target.uri, target.text)
+    def _latest_run(self, target: Target) -> _Run | None:
+        """The last run of a text, whatever it came to."""
+        runs = (each for each in reversed(self._runs) if each.texts.get(target.uri) == target.text)
+        return next(runs, None)
 
-    def _found(self, uri: str, text: str) -> tuple[Problem, ...] | Unknown | None:
-        """What is known of a text of a document; None if nothing is known yet."""
+    def _found(self, uri: str, text: str) -> tuple[Problem, ...] | None:
+        """What the check has found in a text of a document; None if that is not known."""
         known = self._run_of(uri, text)
-        return known.task.result()[uri] if known is not None and known.task.done() else None
+        found = known.task.result()[uri] if known is not None and known.task.done() else None
+        return found if isinstance(found, tuple) else None
 
     def _report(self, was: Target, now: Target | None) -> Report | Unwatched | Unknown:
         """What is known of a document that had one text when it was asked about, and may have another now."""
@@ -166,14 +174,14 @@ class Checker:
             return self._out
         if now.text != was.text:
             return LATE
-        match self._found(was.uri, was.text):
-            case None:
-                return Unknown(why=f"The check `{self.check.program}` was not done in time.")
-            case Unknown() as unknown:
-                self._note(unknown)
-                return unknown
-            case found:
-                return Report(text=was.text, problems=found)
+        if (found := self._found(was.uri, was.text)) is not None:
+            return Report(text=was.text, problems=found)
+        last = self._latest_run(was)
+        why = last.task.result()[was.uri] if last is not None and last.task.done() else None
+        if not isinstance(why, Unknown):
+            return Unknown(why=f"The check `{self.check.program}` was not done in time.")
+        self._note(why)
+        return why
 
     def _note(self, unknown: Unknown) -> None:
         """Tell the user once why a check says nothing; one that cannot be run is not tried again."""

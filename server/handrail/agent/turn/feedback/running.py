@@ -121,7 +121,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     found |= _results(left, reported, once.check)
     for each in left:  # what is written to the disk shows instead of the copy that lay over it
         if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
-            found[each.uri] = Unknown(why="It was written to while it was checked.")
+            found[each.uri] = Unknown(why="It was written to while it was checked.", is_passing=True)
     return found
 
 
@@ -153,9 +153,10 @@ class _Once:
     stop: asyncio.Event
     available: Available
 
-    def unknown(self, what: str, *, is_final: bool = False) -> Unknown:
+    def unknown(self, what: str, *, is_final: bool = False, is_passing: bool = False) -> Unknown:
         """A reason why nothing is known, as a sentence about the check."""
-        return Unknown(why=f"The check `{self.check.program}` {what}.", is_final=is_final)
+        why = f"The check `{self.check.program}` {what}."
+        return Unknown(why=why, is_final=is_final, is_passing=is_passing)
 
     async def reported(
         self,
@@ -275,9 +276,10 @@ class _Once:
             case End.EXITED:
                 return None
             case End.UNCOVERED:
-                return self.unknown(f"was ended, as the protected file {ran.uncovered} was replaced")
+                why = f"was ended, as the protected file {ran.uncovered} was replaced"
+                return self.unknown(why, is_passing=True)
             case End.STOPPED:
-                return self.unknown("was not done in time")
+                return self.unknown("was not done in time", is_passing=True)
             case _:
                 return self.unknown(f"was ended ({ran.end.value})", is_final=True)
 
