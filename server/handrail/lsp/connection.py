@@ -141,6 +141,18 @@ class LspProtocol(LanguageServerProtocol):
         self._server.phase = Phase.GREETED
         return {"capabilities": offered(client, encoding), "serverInfo": result.server_info}
 
+    @lsp_method(lsp.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
+        """End everything; unlike pygls', one request that ends at once does not keep the others going."""
+        handler = self.fm.features.get(lsp.SHUTDOWN)
+        if handler is not None:
+            yield handler, args, None
+        own = self.msg_id
+        for number, answer in list(self._request_futures.items()):
+            if number != own and not answer.done():
+                answer.cancel()
+        self._shutdown = True
+
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
         """Fill our mirror, not pygls'."""
