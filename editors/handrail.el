@@ -55,8 +55,8 @@
 (declare-function eglot--signal-textDocument/didChange "ext:eglot" ())
 (declare-function eglot-current-server "ext:eglot" ())
 (declare-function eglot-managed-p "ext:eglot" ())
-(declare-function lsp--find-workspaces-for "ext:lsp-mode" (method))
 (declare-function lsp--flush-delayed-changes "ext:lsp-mode" ())
+(declare-function lsp--registered-capability "ext:lsp-mode" (method))
 (declare-function lsp--text-document-identifier "ext:lsp-mode" ())
 (declare-function lsp--workspace-server-capabilities "ext:lsp-mode" (workspace))
 (declare-function lsp-diagnostics "ext:lsp-mode" (&optional current-workspace))
@@ -889,10 +889,13 @@ Point and marks stay at their text."
 
 (defun handrail--can-p (peer method)
   "Whether PEER answers the request METHOD."
-  (if (handrail--is-eglots-p peer)
-      (let ((said (plist-member (handrail--capabilities-of peer) (alist-get method handrail--providers))))
-        (and said (not (eq (cadr said) :json-false))))
-    (let ((lsp--cur-workspace peer)) (lsp--find-workspaces-for (substring (symbol-name method) 1)))))
+  (let ((capabilities (handrail--capabilities-of peer))
+        (name (alist-get method handrail--providers)))
+    (or (and (or (hash-table-p capabilities) (plist-member capabilities name)) ; an empty object is nil in a plist
+             (let ((said (handrail--field capabilities name)))
+               (not (or (eq said :json-false) (and (hash-table-p capabilities) (null said))))))
+        (unless (handrail--is-eglots-p peer)
+          (let ((lsp--cur-workspace peer)) (lsp--registered-capability (substring (symbol-name method) 1)))))))
 
 (defun handrail--identifier (peer)
   "What PEER knows this buffer by."
@@ -1067,7 +1070,7 @@ That takes SECONDS at most."
                          (handrail--answer-later later (handrail--reports-on uris))
                          (when is-long (mapc #'handrail--note-silence buffers)))
                      (error (cancel-timer timer)
-                            (message "handrail: problems are not known: %s" (error-message-string problem))
+                            (handrail--say "handrail: problems are not known: %s" (error-message-string problem))
                             (handrail--answer-later later nil))))))
     later))
 
@@ -1166,7 +1169,7 @@ This is nil if it cannot be read."
                   each (handrail--range (flymake-diagnostic-beg each) (flymake-diagnostic-end each))))
                (seq-filter (lambda (each) (memq (flymake-diagnostic-backend each) checkers))
                            (and checkers (save-restriction (widen) (flymake-diagnostics))))))
-    (error (message "handrail: what a server reports cannot be read: %s" (error-message-string problem))
+    (error (handrail--say "handrail: what a server reports cannot be read: %s" (error-message-string problem))
            nil)))
 
 (defun handrail--passed-on (problems encoding)
@@ -1299,8 +1302,8 @@ What is not known in time, or to none of them, is answered with nil."
                  (condition-case problem
                      (setq found (append found (funcall read peer result))
                            is-known t)
-                   (error (message "handrail: what a server answers cannot be read: %s"
-                                   (error-message-string problem))))
+                   (error (handrail--say "handrail: what a server answers cannot be read: %s"
+                                         (error-message-string problem))))
                  (funcall finish))
                fail))
     later))
@@ -1333,32 +1336,53 @@ What is not known in time, or to none of them, is answered with nil."
   (let ((mode (assoc-default file auto-mode-alist #'string-match-p)))
     (if (and mode (symbolp mode)) mode 'fundamental-mode)))
 
+(defvar handrail--opened nil
+  "How often files are open for other servers: ((PEER . URI) . TIMES).")
+
+(defun handrail--open-for (peer file uri)
+  "Open FILE, which PEER knows as URI, for PEER, unless that is done.
+Returns a buffer with its text."
+  (let ((mode (handrail--mode-of file)) (buffer (generate-new-buffer " *handrail file*" t)))
+    (with-current-buffer buffer
+      (let ((coding-system-for-read 'utf-8-unix) (file-name-handler-alist nil))
+        (ignore-errors (insert-file-contents file)))
+      (when (= 1 (cl-incf (alist-get (cons peer uri) handrail--opened 0 nil #'equal)))
+        (handrail--notify-peer
+         peer :textDocument/didOpen
+         (list :textDocument
+               (list :uri uri
+                     :languageId (or (get mode 'eglot-language-id)
+                                     (let ((name (handrail--mode-language mode)))
+                                       (alist-get name handrail--languages name nil #'equal)))
+                     :version 0
+                     :text (handrail--text))))))
+    buffer))
+
+(defun handrail--close-for (peer file uri)
+  "Close FILE, which PEER knows as URI, for PEER, unless others need it open."
+  (when (zerop (cl-decf (alist-get (cons peer uri) handrail--opened 0 t #'equal)))
+    (unless (when-let ((buffer (find-buffer-visiting file))) ; the user has opened it by now
+              (with-current-buffer buffer (memq peer (handrail--peers))))
+      (handrail--notify-peer peer :textDocument/didClose (list :textDocument (list :uri uri))))))
+
 (defun handrail--ask-about-file (peer method params answered failed)
   "Ask PEER by METHOD about what PARAMS point at in a file that is not open.
 It is open for PEER until that answers, by ANSWERED or FAILED."
   (let* ((file (handrail--path (plist-get params :uri)))
-         (uri (handrail--uri (file-truename file)))
-         (mode (handrail--mode-of file))
-         (language (handrail--mode-language mode))
-         (close (lambda ()
-                  (unless (when-let ((buffer (find-buffer-visiting file))) ; it has been opened by now
-                            (with-current-buffer buffer (memq peer (handrail--peers))))
-                    (handrail--notify-peer peer :textDocument/didClose (list :textDocument (list :uri uri)))))))
+         (uri (handrail--uri (file-truename file))))
     (if (> (or (file-attribute-size (file-attributes file)) 0) handrail--largest-file)
         (funcall failed)
-      (with-temp-buffer
-        (let ((coding-system-for-read 'utf-8-unix) (file-name-handler-alist nil))
-          (ignore-errors (insert-file-contents file)))
-        (handrail--notify-peer
-         peer :textDocument/didOpen
-         (list :textDocument (list :uri uri
-                                   :languageId (or (get mode 'eglot-language-id)
-                                                   (alist-get language handrail--languages language nil #'equal))
-                                   :version 0
-                                   :text (handrail--text))))
-        (handrail--ask-peer peer method (handrail--question method params peer)
-                            (lambda (result) (funcall close) (funcall answered result))
-                            (lambda (&rest _) (funcall close) (funcall failed)))))))
+      (let ((buffer (handrail--open-for peer file uri)))
+        (unwind-protect
+            (with-current-buffer buffer
+              (handrail--ask-peer peer method (handrail--question method params peer)
+                                  (lambda (result)
+                                    (handrail--close-for peer file uri)
+                                    (funcall answered result))
+                                  (lambda (&rest _)
+                                    (handrail--close-for peer file uri)
+                                    (funcall failed))))
+          (kill-buffer buffer))))))
 
 (defun handrail--items (result)
   "RESULT, one object of LSP, several, or none, as a list."

@@ -4,13 +4,14 @@ of Python files are defined and used. It answers only for documents that are ope
 
 With `--versions` it says which version a report is of, and after each one it sends an empty one of the text
 before. On a text that has the word STALE it only reports the text before. With `--pull` it reports when it is
-asked, with `--silent` never.
+asked, with `--silent` never. A document that is opened twice it does not know, as strict servers do.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 server = LanguageServer("other", "1")
+opened = Counter[str]()  # how often documents are open
 HAS_VERSIONS = "--versions" in sys.argv
 IS_ASKED = "--pull" in sys.argv
 IS_SILENT = "--silent" in sys.argv
@@ -64,7 +66,14 @@ def look(uri: str) -> None:
 @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
 def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
     """A document is open."""
+    opened[params.text_document.uri] += 1
     look(params.text_document.uri)
+
+
+@server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
+    """A document is open no longer."""
+    opened[params.text_document.uri] -= 1
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
@@ -96,8 +105,9 @@ def places(pattern: str) -> Iterator[tuple[lsp.Location, str]]:
 
 def word_at(params: lsp.TextDocumentPositionParams) -> str | None:
     """The word at a position of an open document."""
-    document = server.workspace.get_text_document(params.text_document.uri)
-    return None if document.version is None else document.word_at_position(params.position)
+    if opened[params.text_document.uri] != 1:
+        return None
+    return server.workspace.get_text_document(params.text_document.uri).word_at_position(params.position)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
@@ -121,7 +131,7 @@ def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:
 def document_symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
     """The functions of an open document, in a tree."""
     uri = params.text_document.uri
-    if server.workspace.get_text_document(uri).version is None:
+    if opened[uri] != 1:
         return None
     kind = lsp.SymbolKind.Function
     inner = [

@@ -37,6 +37,7 @@ NAMES = [
     ("symbols", {"path": "shop.py"}),
     ("symbols", {"query": "tot"}),
     ("definition", {"path": "shop.py", "name": "sum"}),
+    ("references", {"path": "till.py", "name": "total", "line": 1}),
 ]
 FOUND = [
     "1 line in 1 file.\nshop.py\n  4|def total(items):",

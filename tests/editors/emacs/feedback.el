@@ -24,7 +24,7 @@
   (let* ((is-lsp-mode (equal (drive-value 'client) "lsp-mode"))
          (shop (drive-open "shop.py"))
          (card (and (drive-value 'perl) (find-file-noselect (drive-file "card.pl"))))
-         poem)
+         rest poem)
     (when card ; flymake itself runs Perl on what is shown
       (switch-to-buffer-other-window card)
       (flymake-mode)
@@ -43,9 +43,9 @@
                   (drive-value 'servers))
           (drive-keys "M-x lsp RET")
           (drive-await "lsp-mode" (buffer-local-value 'lsp--buffer-workspaces shop))
-          (drive-open "rest.py")
+          (setq rest (drive-open "rest.py"))
           (drive-keys "M-x lsp RET")
-          (drive-await "lsp-mode in both" lsp--buffer-workspaces)
+          (drive-await "lsp-mode in both" (buffer-local-value 'lsp--buffer-workspaces rest))
           (switch-to-buffer shop))
       (require 'eglot)
       (add-to-list 'eglot-server-programs `(python-mode . ,(append (aref (drive-value 'servers) 0) nil)))
@@ -66,8 +66,8 @@
       (drive-note 'is-answered (drive-flag (handrail--later-answer feedback-later))))
     (drive-await "the end" (drive-said "handrail: finished"))
     (when is-lsp-mode
-      (drive-note 'servers (vconcat (mapcar (lambda (name) (length (buffer-local-value 'lsp--buffer-workspaces (get-buffer name))))
-                                            '("shop.py" "rest.py")))))
+      (drive-note 'servers (vconcat (mapcar (lambda (buffer) (length (buffer-local-value 'lsp--buffer-workspaces buffer)))
+                                            (list shop rest)))))
     (drive-snapshot 'after)))
 
 (drive-begin (feedback))
