@@ -142,6 +142,9 @@ def test_a_check_is_read() -> None:
         ([RUFF | {"files": [""]}], "check 1 must have a list of patterns"),
         ([RUFF | {"files": ["x" * 3_000]}], "check 1 has too many patterns in `files`, or one that is too"),
         ([RUFF | {"command": "x '{files}'"}], "check 1 must have {files} in its `command` as a word"),
+        ([RUFF | {"command": "sh -c 'x {files}'"}], "check 1 must have {files} in its `command` as a word"),
+        ([RUFF | {"command": 'sh -c "x {files} y"'}], "check 1 must have {files} in its `command` as a word"),
+        ([RUFF | {"command": "x {files} '"}], "check 1 has a quotation mark in its `command` that is not"),
         ([RUFF | {"command": "x {file}"}], "check 1 has {file} in its `command`, where only {files} is"),
         ([RUFF | {"command": "x\ny"}], "check 1 has a `command` that is too long, or has more than one line"),
         ([RUFF | {"stdin": "x {files}"}], "check 1 has {files} in its `stdin`, where only {file} is"),
@@ -151,7 +154,7 @@ def test_a_check_is_read() -> None:
 def test_what_is_wrong_with_the_setting_is_said(value: object, why: str) -> None:
     found = settings.settle({"checks": value}, None, None)
     (problem,) = found.problems
-    assert problem.startswith(f"The setting handrail.checks is not used: {why}")
+    assert problem.startswith(f"The setting handrail.checks is ignored: {why}")
     assert found.checks(settings.CHECKS) == ()
 
 

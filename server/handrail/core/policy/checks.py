@@ -118,6 +118,18 @@ def _wrong_line(field: str, line: str, name: str) -> str:
     other = FILE if name == FILES else FILES
     if other in line:
         return f"has {other} in its `{field}`, where only {name} is replaced"
-    if line.count(name) != len(LOOSE.findall(line)):
+    try:
+        words = _words(line)
+    except ValueError:
+        return f"has a quotation mark in its `{field}` that is not closed"
+    apart = sum(word == name or word.endswith(f"={name}") for word in words)  # not within a quoted word
+    if not line.count(name) == len(LOOSE.findall(line)) == apart:
         return f"must have {name} in its `{field}` as a word of its own, without quotes"
     return ""
+
+
+def _words(line: str) -> list[str]:
+    """The words of a command line, operators apart. Raises ValueError."""
+    reader = shlex.shlex(line, posix=True, punctuation_chars=True)
+    reader.whitespace_split, reader.commenters = True, ""
+    return list(reader)
