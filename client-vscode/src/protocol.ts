@@ -1733,10 +1733,10 @@ export type ChatItem =
   | ChatCall
   | ChatQuestion;
 
-/** Begins a turn and answers at once. As in conversations, the model is shown what the prompt names with an `@`; a message reports names that cannot be found. A prompt that begins with a command of the project's, as `/fix 12`, stands for what its file says; other commands are refused. */
+/** Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions with an `@`; a message reports names that cannot be found. A prompt that begins with a command of the project, such as `/fix 12`, is replaced by the text of the command's file; other commands are refused. */
 export const TURN_START = "handrail/turn/start";
 
-/** Begins a turn once the earlier turns of its session have finished, or else at once. If the turn before it is stopped or fails, it does not begin and is reported as cancelled. */
+/** Starts a turn as soon as the earlier turns of its session have finished. If the turn before it is stopped or fails, this turn does not start, and is reported as cancelled. */
 export const TURN_QUEUE = "handrail/turn/queue";
 
 /** Waits for the end of a turn and returns its report. */
@@ -1772,7 +1772,7 @@ export const SESSION_COMPACT = "handrail/session/compact";
 /** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";
 
-/** Deletes a session for good; the checkpoints of its turns stay. */
+/** Deletes a session permanently; the checkpoints of its turns stay. */
 export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */
@@ -1796,7 +1796,7 @@ export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 /** Undoes a turn or a step; what the user has typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
 
-/** Takes a restore back: documents are again as before it, and so is the conversation if it was rolled back too. */
+/** Redoes what a restore undid: documents are again as before it, and so is the conversation if it was rewound too. */
 export const CHECKPOINT_REDO = "handrail/checkpoint/redo";
 
 /** Returns the text that a document had before a turn or step, or that the turn left. */
@@ -1820,13 +1820,13 @@ export const APPROVAL_SHOW = "handrail/approval/show";
 /** Shows what a command has printed. */
 export const OUTPUT_SHOW = "handrail/output/show";
 
-/** Lists the commands that run, or ran, in the background. */
+/** Lists the commands that are running, or ran, in the background. */
 export const COMMAND_LIST = "handrail/command/list";
 
-/** Ends a background command and answers when it has ended. */
+/** Stops a background command and answers when it has ended. */
 export const COMMAND_STOP = "handrail/command/stop";
 
-/** Ends a command that a turn waits for. The model is told, and the turn goes on. */
+/** Stops a command that a turn is waiting for. The model is told, and the turn continues. */
 export const COMMAND_INTERRUPT = "handrail/command/interrupt";
 
 /** Lists the rules that answers to questions have added. */
@@ -1844,7 +1844,7 @@ export const REVIEW_BASE = "handrail/review/base";
 /** Keeps changes: from now on they are the user's. No document is changed. */
 export const REVIEW_KEEP = "handrail/review/keep";
 
-/** Undoes changes with an edit that is verified and has a checkpoint. The user's typing in them stays; if it cannot be told apart from the agent's text, the change stays and both texts are returned. */
+/** Undoes changes with an edit that is verified and has a checkpoint. The user's typing in them stays; if it cannot be separated from the agent's text, the change stays and both texts are returned. */
 export const REVIEW_UNDO = "handrail/review/undo";
 
 /** Shows the next change after a line, in its document or a later one; after the last change, the first. */
@@ -1871,7 +1871,7 @@ export const REVIEW_SEND = "handrail/review/send";
 /** Writes and opens the document of a conversation, which is kept up to date from then on. */
 export const CHAT_OPEN = "handrail/chat/open";
 
-/** Begins a conversation, and writes and opens its document. */
+/** Starts a conversation, and writes and opens its document. */
 export const CHAT_NEW = "handrail/chat/new";
 
 /** Sends what the user has written at the end of a conversation: as a new turn, or to the running one. */

@@ -156,8 +156,8 @@ BAD = {
     "@.env": "is not shown to the model: it is protected",
     "@../outside.txt": "is not shown to the model: it is outside the workspace",
     "@away.txt": "is not shown to the model: it is outside the workspace",
-    "@no/such.py": "is not shown to the model: there is no such file.",
-    '@"no such"': "is not shown to the model: there is no such file.",
+    "@no/such.py": "was not sent: the file does not exist.",
+    '@"no such"': "was not sent: the file does not exist.",
     "@session:none": "was not sent: no other conversation has this ID or title.",
     "@session:see": "is not shown to the model: it may mean s-",
 }
@@ -184,16 +184,16 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
 
 
 UNKNOWN = {
-    "Ask @someone about @no_such_symbol.": "@someone, @no_such_symbol: there is no such file, so only the "
+    "Ask @someone about @no_such_symbol.": "@someone, @no_such_symbol: the file does not exist, so only the "
     "name was sent to the model.",
-    "Fix the @selction and @Problems.": "@selction, @Problems: there is no such file, so only the name was "
+    "Fix the @selction and @Problems.": "@selction, @Problems: the file does not exist, so only the name was "
     "sent to the model. Did you mean @selection or @problems?",
     " ".join(
         f"@n{number}" for number in range(9)
-    ): "@n0, @n1, @n2, @n3, @n4 and 4 more: there is no such file, so only the name was sent to the model.",
-    "/usr is full, why?": "`/usr` is not a command, so the model was sent the message as it stands.",
-    "/undo\nand try again": "`/undo` was sent to the model as text: a command stands alone, on one line.",
-    "/modle m\nand try again": "`/modle` is not a command, so the model was sent the message as it stands. "
+    ): "@n0, @n1, @n2, @n3, @n4 and 4 more: the file does not exist, so only the name was sent to the model.",
+    "/usr is full, why?": "`/usr` is not a command, so the message was sent to the model unchanged.",
+    "/undo\nand try again": "`/undo` was sent to the model as text: write a command alone, on one line.",
+    "/modle m\nand try again": "`/modle` is not a command, so the message was sent to the model unchanged. "
     "Did you mean `/mode` or `/model`?",
 }
 

@@ -96,7 +96,7 @@ async def test_an_edit_without_a_checkpoint_says_so(stage: Stage, habits: Habits
     assert (outcome["status"], report["checkpoint"]) == ("landed", None)
     assert "cannot be reached" in outcome["uncovered"]
     assert path.read_text() == "ONE\n"
-    assert "cannot be taken back" in editor.messages[0].message
+    assert "cannot be undone" in editor.messages[0].message
 
 
 async def test_one_message_at_a_time(stage: Stage, habits: Habits) -> None:

@@ -94,7 +94,7 @@ def test_inserts_at_one_place_keep_their_order() -> None:
         ([(0, 2), (1, 3)], "two edits overlap at line 1"),
         ([(0, 3), (1, 1)], "two edits overlap at line 1"),
         ([(2, 1)], "the end of a range lies before its start"),
-        ([(0, 5)], "the position at line 1, unit 5 lies inside a character"),
+        ([(0, 5)], "the position at line 1, unit 5 is inside a character"),
     ],
 )
 def test_edits_that_make_no_sense_are_refused(spans: list[tuple[int, int]], reason: str) -> None:

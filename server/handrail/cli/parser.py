@@ -183,7 +183,9 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     rename = actions.add_parser("rename", help="give a session another title")
     rename.add_argument("session", metavar="ID", help=named)
     rename.add_argument("title", metavar="TITLE", help="the new title")
-    delete = actions.add_parser("delete", help="remove sessions for good; checkpoints of their turns stay")
+    delete = actions.add_parser(
+        "delete", help="delete sessions permanently; the checkpoints of their turns stay"
+    )
     delete.add_argument("sessions", nargs="+", metavar="ID", help=named)
     for name, action in actions.choices.items():
         if name != "resume":

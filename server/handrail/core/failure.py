@@ -41,42 +41,43 @@ class Code(StrEnum):
     )
     EMPTY_SEARCH = (
         "empty-search",
-        "The search text is empty or blank, so nothing says where the change belongs. Give the lines "
-        "to replace; for a new file use `write_file`.",
+        "The search text is empty or blank, so the place of the change is unknown. Give the lines to "
+        "replace; for a new file use `write_file`.",
     )
     NO_MATCH = (
         "no-match",
-        "The search text is not in the document. The diagnostic stands at the nearest place; its "
-        "quick fix makes the edit there. Or read the document again and send the lines as they stand.",
+        "The search text is not in the document. The diagnostic is at the most similar place; its quick fix "
+        "makes the edit there. Or read the document again and send its exact lines.",
     )
     AMBIGUOUS_MATCH = (
         "ambiguous-match",
-        "The search text occurs more than once and nothing tells the places apart. The quick fixes "
-        "make the edit at the place you choose. Or add a line of context, or a line number.",
+        "The search text occurs more than once, and the edit does not say which place it means. The quick "
+        "fixes make the edit at the place that you choose. Or add a line of context, or a line number.",
     )
     NO_CHANGE = (
         "no-change",
-        "Search text and replacement are the same. Leave the edit out.",
+        "The search text and its replacement are the same. Leave the edit out.",
     )
     OMISSION = (
         "omission",
-        "The new text stands for more than it says: a line such as `... existing code ...` that the "
-        "document does not have. Send the lines in full.",
+        "The new text leaves out lines: it has a line such as `... existing code ...` that the document does "
+        "not have. Send the lines in full.",
     )
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "There is no file of that name, or it is a folder. Check the path.",
+        "The file does not exist, or it is a folder. Check the path.",
     )
     FILE_EXISTS = (
         "file-exists",
-        "A file is to be added or moved to a name that is taken. Update that file, or choose another name.",
+        "The edit adds a file, or moves one, to a name that already exists. Update that file, or choose "
+        "another name.",
     )
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
         "The path leads out of the workspace folders, directly or through `..` or a link, and no user was "
-        "there to ask. Nothing was read or changed. Add the folder to the workspace, use a path inside it, "
-        "or allow it in the setting `handrail.approvals`.",
+        "available to ask. Nothing was read or changed. Add the folder to the workspace, use a path inside "
+        "it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
@@ -85,54 +86,50 @@ class Code(StrEnum):
     BAD_ENCODING = (
         "bad-encoding",
         "The file is neither UTF-8 nor UTF-16 with a byte order mark, and no `.editorconfig` names "
-        "its encoding; or the new text has a character that the file's encoding lacks. Name the "
+        "its encoding; or the new text has a character that the file's encoding does not have. Set the "
         "encoding (`charset = latin1`), or convert the file.",
     )
     TOO_LARGE = (
         "too-large",
-        "The file exceeds the limit that the message names.",
+        "The file is larger than the limit that the message names.",
     )
     # The editor.
     EDIT_REJECTED = (
         "edit-rejected",
-        "The editor refused the edit, did not answer in time, or the file could not be written; the "
-        "message says which. See whether the document is read-only or a dialog is open, then try "
-        "again.",
+        "The editor refused the edit, did not answer in time, or the file could not be written; the message "
+        "says which. Check whether the document is read-only or a dialog is open, then try again.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
-        "After the edit, the document does not hold what was asked for: the editor applied only some of it, "
-        "or reported an edit that it had not made. Look at the document; the checkpoint has what it held "
-        "before.",
+        "After the edit, the document is not what it should be: the editor applied only part of the edit, or "
+        "reported an edit that it had not made. Check the document; the checkpoint has its earlier text.",
     )
     BUSY = (
         "busy",
-        "Something else holds what the call needs: another program keeps writing the file, or has had its "
-        "folder locked for two seconds (the message names it if the system does). Nothing "
-        "was changed. Try again.",
+        "Another program is using the file: it keeps writing the file, or has had its folder locked for two "
+        "seconds (the message names the program if the system does). Nothing was changed. Try again.",
     )
     # The call.
     BLOCKED = (
         "blocked",
-        "The path belongs to version control's own files, or to handrail's (`.handrail`): no answer "
-        "and no setting lifts this. Or a rule of your setting `handrail.approvals` blocks the call.",
+        "The path belongs to version control's own files, or to handrail's (`.handrail`), which no answer or "
+        "setting can unblock. Or a rule in your setting `handrail.approvals` blocks the call.",
     )
     DENIED = (
         "denied",
-        "You answered no when asked whether the call may run, or the question timed out. This does "
-        "not count as a failure: no document shows a problem, and there is nothing to dismiss. The "
+        "You answered no to the question whether the call may run, or the question timed out. This does not "
+        "count as a failure: no document shows a problem, and there is nothing to dismiss. The "
         "turn's report lists the edit as denied, and `handrail run` exits with 1, because the edit "
         "was not made.",
     )
     TIMED_OUT = (
         "timed-out",
-        "The call took longer than its limit and was stopped. A command's result has what it had "
-        "printed by then; what it had changed stays changed, and can be taken back. The setting "
-        "`handrail.terminal.timeout` is the limit.",
+        "The call took longer than its limit and was stopped. A command's result has its output up to then; "
+        "its changes remain, and can be undone. The setting `handrail.terminal.timeout` is the limit.",
     )
     UNKNOWN_TOOL = (
         "unknown-tool",
-        "The model called a tool that does not exist. It is told which do.",
+        "The model called a tool that does not exist. It is told which tools exist.",
     )
     BAD_ARGUMENTS = (
         "bad-arguments",
@@ -145,8 +142,8 @@ class Code(StrEnum):
     )
     TOOL_FAILED = (
         "tool-failed",
-        "The call failed for a reason that the message gives, for example because no checkpoint could "
-        "be taken: then nothing was changed.",
+        "The call failed for a reason that the message gives, for example because no checkpoint could be "
+        "taken; in that case nothing was changed.",
     )
 
 

@@ -89,7 +89,7 @@ class Lines:
             return self._starts[position.line] + len(units.decode(self._codec))
         except UnicodeDecodeError as error:
             place = f"line {position.line + 1}, unit {position.character}"
-            raise EditRefusedError(f"the position at {place} lies inside a character") from error
+            raise EditRefusedError(f"the position at {place} is inside a character") from error
 
     def position(self, offset: int) -> Position:
         """Find the position of an offset; the offset must not lie inside a CRLF."""

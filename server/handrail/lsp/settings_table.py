@@ -52,11 +52,11 @@ MODEL = Setting(
     scope=Scope.MACHINE,
     does=(
         "The model that answers. `anthropic:NAME`, `openai-responses:NAME`, `openai-chat:NAME` and "
-        "`ollama:NAME` name one; `openai:NAME` uses Chat Completions if `handrail.baseUrl` is set, else "
-        "Responses. `editor` or `editor:NAME` uses the editor's own models, if its client offers them (in "
-        "VS Code, those of other extensions). `paste` uses no model: the prompt is a reply that you copied "
-        "from a chat, and its edits are applied. `scripted:FILE` reads answers from a JSON file, for tests "
-        "and demos; `record:FILE.json:MODEL` writes such a file."
+        "`ollama:NAME` name one; `openai:NAME` uses Chat Completions if `handrail.baseUrl` is set, otherwise "
+        "Responses. `editor` or `editor:NAME` uses the editor's own models, if its client offers them (in VS "
+        "Code, those of other extensions). `paste` uses no model: the prompt is a reply that you copied from "
+        "a chat, and its edits are applied. `scripted:FILE` reads answers from a JSON file, for tests and "
+        "demos; `record:FILE.json:MODEL` writes such a file."
     ),
 )
 BASE_URL = Setting(
@@ -64,10 +64,11 @@ BASE_URL = Setting(
     default="",
     scope=Scope.MACHINE,
     does=(
-        "The address of the model's server, such as `http://localhost:8000/v1`. If empty, OPENAI_BASE_URL "
-        "or the like decides, else the provider's own address. It belongs to the provider of "
-        "`handrail.model`, whose key is sent there: clear it when you change the provider. A model of "
-        "another provider that you choose in a conversation is asked at that provider's own address."
+        "The address of the model's server, such as `http://localhost:8000/v1`. If empty, the environment "
+        "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
+        "The key of the provider of `handrail.model` is sent to this address, so clear it when you change "
+        "the provider. If you choose a model of another provider in a conversation, that provider's own "
+        "address is used."
     ),
 )
 KEY_NAME = Setting(
@@ -86,9 +87,9 @@ CLOSED_DOCUMENTS = Setting(
     scope=Scope.WINDOW,
     choices=("auto", "editor", "disk"),
     does=(
-        "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: "
-        "it edits through the editor. `auto`: through the editor if the editor can save for handrail and "
-        "the file is plain UTF-8 with one kind of line ending, else on disk."
+        "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: it "
+        "edits the file through the editor. `auto`: through the editor if the editor can save for handrail "
+        "and the file is plain UTF-8 with one kind of line ending, otherwise on disk."
     ),
 )
 MODE = Setting(
@@ -106,7 +107,8 @@ BEHAVIOUR = Setting(
     default="none",
     scope=Scope.WINDOW,
     choices=("none", "terse"),
-    does="The model's tone. `none`: its own. `terse`: short answers without praise or follow-up questions.",
+    does="The model's tone. `none`: the model's own. `terse`: short answers without praise or follow-up "
+    "questions.",
 )
 DIAGNOSTICS = Setting(
     name="mutations.diagnostics",
@@ -123,13 +125,14 @@ APPROVALS = Setting(
     reads=rules.read,
     scope=Scope.MACHINE,
     does=(
-        'Rules for what runs without a question, asks first, or is blocked, such as `{"tool": "terminal", '
+        "Rules for what runs without a question, what handrail asks about, and what is blocked, such as "
+        '`{"tool": "terminal", '
         '"match": "npm *", "verdict": "allow"}`. `tool` is the name of a tool, `read`, `edit` or `*`; '
         "`match` is a pattern for the path, or for one part of a command; `verdict` is `allow`, `ask` or "
         "`block`. The last rule that matches decides. Without rules, the agent may read and edit files in "
-        "the workspace, and run commands that are known to change nothing. Protected files (keys, settings "
-        "of editors and agents, CI definitions), anything outside the workspace, and all other commands "
-        "ask. No rule unblocks version control's own files."
+        "the workspace, and run commands that are known to change nothing. handrail asks about protected "
+        "files (keys, settings of editors and agents, CI definitions), anything outside the workspace, and "
+        "all other commands. No rule can unblock version control's own files."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -148,12 +151,12 @@ SANDBOX = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "ask", "off"),
     does=(
-        "How commands are contained on Linux, with bubblewrap or, where that cannot run, with Landlock. "
-        "`auto`: a command that only reads has no network and sees no keys; any other command can write in "
-        "the workspace only, runs without a question (with Landlock it asks), and asks for anything more. "
-        "`ask`: commands that are not known to only read ask first, and are still contained. `off`: nothing "
-        "is contained, and commands that are not known to only read ask. The environment variable "
-        "HANDRAIL_SANDBOX overrides this."
+        "How commands are contained on Linux, with bubblewrap or, if that cannot run, with Landlock. `auto`: "
+        "read-only commands have no network and see no keys; all other commands can write only in the "
+        "workspace. They run without a question (with Landlock, handrail asks), and handrail asks for "
+        "anything more. `ask`: handrail also asks before commands that are not known to be read-only, and "
+        "still contains them. `off`: commands are not contained, and handrail asks before those that are not "
+        "known to be read-only. The environment variable HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
@@ -162,9 +165,8 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Whether handrail saves documents with unsaved changes of yours before a command that may change "
-        "files. Documents that the agent changed are always saved then. A command that only reads saves "
-        "nothing."
+        "Whether handrail saves documents with your unsaved changes before a command that may change files. "
+        "Documents that the agent changed are always saved then. Read-only commands do not save anything."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -173,10 +175,10 @@ CONTEXT_WINDOW = Setting(
     scope=Scope.MACHINE,
     bounds=(0, 10_000_000),
     does=(
-        "The number of tokens that the model reads at once, its answer included. 0: what its server reports "
-        "(Ollama, vLLM, LM Studio, llama.cpp) or what is known of the model, else 128,000. A longer "
-        "conversation is summarised in time. Ollama loads `ollama:NAME` with this window; without the "
-        "setting it often uses 4,096."
+        "The size of the model's context in tokens, including its answer. 0: the size that its server "
+        "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. "
+        "handrail summarises a conversation before it becomes longer. Ollama loads `ollama:NAME` with this "
+        "size; without the setting it often uses 4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(
@@ -185,8 +187,8 @@ CONTEXT_RESERVE = Setting(
     scope=Scope.MACHINE,
     bounds=(0, 1_000_000),
     does=(
-        "The number of tokens of the window that are kept free for the answer. The conversation is "
-        "summarised when less is left. 0: a quarter of the window."
+        "The number of tokens of the context that stay free for the answer. When less is left, the "
+        "conversation is summarised. 0: a quarter of the context."
     ),
 )
 OUTPUT_TOKENS = Setting(
@@ -194,7 +196,7 @@ OUTPUT_TOKENS = Setting(
     default=0,
     scope=Scope.MACHINE,
     bounds=(0, 1_000_000),
-    does="The greatest number of tokens in one answer of the model. 0: the server's own limit.",
+    does="The maximum number of tokens in one answer of the model. 0: the server's own limit.",
 )
 REASONING = Setting(
     name="reasoning",
@@ -202,8 +204,8 @@ REASONING = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "off", "low", "medium", "high"),
     does=(
-        "How much the model thinks before it answers. `auto`: its default. `off`: as little as it can. "
-        "Models that are known not to reason ignore this; a server may refuse it."
+        "How much the model thinks before it answers. `auto`: its default. `off`: as little as possible. "
+        "Models that cannot reason ignore this; a server may refuse it."
     ),
 )
 PICTURES = Setting(
@@ -211,7 +213,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether pictures are shown to the model. `auto`: if the model's name is known to read pictures.",
+    does="Whether pictures are shown to the model. `auto`: if the model's name is known to support pictures.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
@@ -228,7 +230,7 @@ TERMINAL_LONGEST = Setting(
     default=600,
     scope=Scope.WINDOW,
     bounds=(1, 86_400),
-    does="The greatest number of seconds that the model may ask for when it runs a command.",
+    does="The maximum number of seconds that the model may ask for when it runs a command.",
 )
 TERMINAL_ENVIRONMENT = Setting(
     name="terminal.environment",
@@ -272,8 +274,8 @@ CHECKPOINTS_SIZE = Setting(
     scope=Scope.MACHINE,
     bounds=(10, 1_000_000),
     does=(
-        "The disk space, in megabytes, that the checkpoints of a workspace may use. The oldest turns are "
-        "removed before more is written; what a restore removed is kept."
+        "The disk space, in megabytes, that the checkpoints of a workspace may use. handrail removes the "
+        "oldest turns before it writes more; it keeps what a restore removed."
     ),
 )
 CHECKPOINTS_AGE = Setting(
@@ -293,7 +295,7 @@ CHECKPOINTS_REQUIRED = Setting(
     scope=Scope.MACHINE,
     does=(
         "Refuse to change a file that cannot be checkpointed first. `false`: change it, with a warning that "
-        "this cannot be taken back."
+        "this cannot be undone."
     ),
 )
 
@@ -312,7 +314,7 @@ DOCUMENTS = Setting(
     does=(
         "Where handrail writes the documents that it shows, such as conversations and questions. "
         "`workspace`: in the folder `.handrail`, which Git ignores and the agent cannot use. `state`: in "
-        "the state folder, where some editors find no server for them."
+        "the state folder, where some editors do not connect them to the server."
     ),
 )
 
@@ -331,8 +333,8 @@ REVIEW_MARKS = Setting(
     default=False,
     scope=Scope.WINDOW,
     does=(
-        "Show pending changes as diagnostics of severity *hint*, for editors whose lists and next/previous "
-        "commands know diagnostics only. They are separate from edits that failed."
+        "Show pending changes as diagnostics of severity *hint*, for editors that can list and step through "
+        "diagnostics only. They are separate from failed edits."
     ),
 )
 PROMPTS_ON_SAVE = Setting(

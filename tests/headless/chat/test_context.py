@@ -26,7 +26,7 @@ SHOWN = {
 }
 SAID = {
     "@.env now": "@.env is not shown to the model: it is protected",
-    "@no/such.py now": "@no/such.py is not shown to the model: there is no such file.",
+    "@no/such.py now": "@no/such.py was not sent: the file does not exist.",
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
     "@diff now": "@diff stands for nothing: no change is pending or uncommitted.",

@@ -75,10 +75,10 @@ def why_sent(text: str) -> str:
         return ""
     name = found[1].lower()
     if name in NAMES:
-        return f"`/{name}` was sent to the model as text: a command stands alone, on one line."
+        return f"`/{name}` was sent to the model as text: write a command alone, on one line."
     near = _near(name)
     hint = f" {_hint(near)}" if near else ""
-    return f"`/{name}` is not a command, so the model was sent the message as it stands.{hint}"
+    return f"`/{name}` is not a command, so the message was sent to the model unchanged.{hint}"
 
 
 def _near(name: str, own: Sequence[str] = ()) -> list[str]:

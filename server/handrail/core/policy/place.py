@@ -40,7 +40,7 @@ class Place:
 ASKED: dict[Standing, str] = {
     Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
     Standing.RUNS_LATER: "Files there are run later.",
-    Standing.OUTSIDE: "It lies outside the workspace folders.",
+    Standing.OUTSIDE: "It is outside the workspace folders.",
     Standing.VERSION_CONTROL: "It belongs to version control's own files.",
     Standing.OWN: "It belongs to handrail's own files.",
 }

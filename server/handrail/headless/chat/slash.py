@@ -28,7 +28,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
 NAMES = tuple(name for name, _, _ in COMMANDS)
 
 MENTIONS = (
-    '@path, @path:10-20, @"a path with blanks"',
+    '@path, @path:10-20, @"a path with spaces"',
     "@diff, @problems, @session, @session:ID",
 )
 

@@ -166,7 +166,7 @@ CHAT_NEW = Request(
     name="chat.new",
     params=ChatNewParams,
     result=ChatDocument,
-    does="Begins a conversation, and writes and opens its document.",
+    does="Starts a conversation, and writes and opens its document.",
 )
 CHAT_SEND = Request(
     name="chat.send",

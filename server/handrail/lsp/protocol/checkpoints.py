@@ -208,8 +208,8 @@ CHECKPOINT_REDO = Request(
     params=CheckpointRedoParams,
     result=RestoreReport,
     does=(
-        "Takes a restore back: documents are again as before it, and so is the conversation if it was rolled "
-        "back too."
+        "Redoes what a restore undid: documents are again as before it, and so is the conversation if it was "
+        "rewound too."
     ),
 )
 CHECKPOINT_READ = Request(

@@ -106,9 +106,10 @@ TURN_START = Request(
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Begins a turn and answers at once. As in conversations, the model is shown what the prompt "
-        "names with an `@`; a message reports names that cannot be found. A prompt that begins with a "
-        "command of the project's, as `/fix 12`, stands for what its file says; other commands are refused."
+        "Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions "
+        "with an `@`; a message reports names that cannot be found. A prompt that begins with a command of "
+        "the project, such as `/fix 12`, is replaced by the text of the command's file; other commands are "
+        "refused."
     ),
 )
 TURN_QUEUE = Request(
@@ -116,8 +117,8 @@ TURN_QUEUE = Request(
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Begins a turn once the earlier turns of its session have finished, or else at once. If the turn "
-        "before it is stopped or fails, it does not begin and is reported as cancelled."
+        "Starts a turn as soon as the earlier turns of its session have finished. If the turn before it is "
+        "stopped or fails, this turn does not start, and is reported as cancelled."
     ),
 )
 TURN_WAIT = Request(
@@ -196,7 +197,7 @@ SESSION_DELETE = Request(
     name="session.delete",
     params=SessionDeleteParams,
     result=None,
-    does="Deletes a session for good; the checkpoints of its turns stay.",
+    does="Deletes a session permanently; the checkpoints of its turns stay.",
 )
 TURN_CANCEL = Request(
     name="turn.cancel",
@@ -254,19 +255,19 @@ COMMAND_LIST = Request(
     name="command.list",
     params=CommandListParams,
     result=list[BackgroundCommand],
-    does="Lists the commands that run, or ran, in the background.",
+    does="Lists the commands that are running, or ran, in the background.",
 )
 COMMAND_STOP = Request(
     name="command.stop",
     params=CommandStopParams,
     result=BackgroundCommand,
-    does="Ends a background command and answers when it has ended.",
+    does="Stops a background command and answers when it has ended.",
 )
 COMMAND_INTERRUPT = Request(
     name="command.interrupt",
     params=CommandInterruptParams,
     result=None,
-    does="Ends a command that a turn waits for. The model is told, and the turn goes on.",
+    does="Stops a command that a turn is waiting for. The model is told, and the turn continues.",
 )
 RULES_LIST = Request(
     name="rules.list",

@@ -346,8 +346,8 @@ REVIEW_UNDO = Request(
     result=ReviewUndone,
     does=(
         "Undoes changes with an edit that is verified and has a checkpoint. The user's typing in them "
-        "stays; if it cannot be told apart from the agent's text, the change stays and both texts "
-        "are returned."
+        "stays; if it cannot be separated from the agent's text, the change stays and both texts are "
+        "returned."
     ),
 )
 REVIEW_NEXT = Request(

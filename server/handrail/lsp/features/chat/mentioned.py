@@ -24,7 +24,7 @@ LIMIT_PROBLEMS = 50
 LIMIT_UNKNOWN = 5  # names that are listed
 LIKE = 0.8  # of difflib: worth being named
 LIMIT_OFFERED = 100
-MISSING = "is not shown to the model: there is no such file."
+MISSING = "was not sent: the file does not exist."
 TRIGGERS = ("@", "/", '"')
 
 
@@ -83,7 +83,7 @@ def _unknown(names: Sequence[str]) -> str:
     if more := len(names[LIMIT_UNKNOWN:]):
         listed += f" and {more} more"
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-    return f"{listed}: there is no such file, so only the name was sent to the model.{hint}"
+    return f"{listed}: the file does not exist, so only the name was sent to the model.{hint}"
 
 
 async def _document(state: State, named: Mention, found: Pointed) -> str:
