@@ -218,7 +218,7 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     )
     report = await bench.turn()
     first, second, third = bench.texts(report.session)
-    assert "This session has no background command 'b1'. There is none." in first
+    assert "This session has no background command 'b1'. There are no background commands." in first
     assert "This session has no background command 'b1'." in second
     assert third == "There is none."
     assert bench.host.background.list_commands()[0].is_running

@@ -270,7 +270,10 @@ class Background:
         """Look at a command of a session, or end it."""
         if not visit.command:
             found = self.list_commands(session)
-            return "\n".join(f"{each.id}: {each.line}\n  {each.state}" for each in found) or "There is none."
+            return (
+                "\n".join(f"{each.id}: {each.line}\n  {each.state}" for each in found)
+                or "There are no background commands."
+            )
         command = self._known.get(visit.command)
         if command is None or command.session != session:
             return _unknown(visit.command, self.list_commands(session))
@@ -380,4 +383,4 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
 
 
 def _known_ids(known: Sequence[BackgroundCommand]) -> str:
-    return f"There are {names_of(known)}." if known else "There is none."
+    return f"Background commands: {names_of(known)}." if known else "There are no background commands."
