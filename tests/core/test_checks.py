@@ -6,6 +6,7 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from handrail.core.ledger import check_output
@@ -102,9 +103,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner) | st.dictionaries(
         st.sampled_from(["locations", "physicalLocation", "artifactLocation", "region", "uri", "text",
                          "message", "startLine", "level", "ruleId", "uriBaseId"]), inner),
+    max_leaves=8,
 )  # fmt: skip
 
 
+@hypothesis_settings(max_examples=40)
 @given(results=st.lists(st.dictionaries(st.sampled_from(["locations", "message", "level"]), JSON)))
 def test_no_sarif_is_too_odd_to_be_read(results: list[object]) -> None:
     check_output.read_sarif(json.dumps({"runs": [{"results": results}, None]}))

@@ -140,7 +140,7 @@ FAULTY = {
     "cat blob": "printed something else than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems there",
     "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask",
-    "block-me {files}": "was not run: The user's settings do not let this run: block-me poem.txt",
+    "block-me {files}": "was not run: The user's settings ",
 }
 RULES = [
     {"tool": "terminal", "match": "ask-about-me", "verdict": "ask"},
