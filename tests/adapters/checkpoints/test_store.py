@@ -14,6 +14,7 @@ import pytest
 
 import handrail
 from adapters.kit import change, full_disk, git, hold, large, loosened, plan, run, shadow, step, targets
+from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.checkpoints.record import SCHEMA
 from handrail.adapters.files.disk import uri_of
@@ -322,12 +323,12 @@ def damaged(raw: bytes, damage: bytes | str | None) -> bytes | None:
 @pytest.mark.damage
 @pytest.mark.parametrize("part", range(8))
 async def test_a_byte_that_is_wrong_anywhere_in_a_pack(state: Path, root: Path, part: int) -> None:
-    for number in range(3):
+    for number in range(SEVERAL):  # so many that their packs are made one
         await change(shadow(state, root), step(turn=f"t-{number}"), root / "a", b"%d\n" % number * 9)
     (pack,) = (state / "handrail").glob("*/checkpoints.git/objects/pack/*.pack")
     sound = pack.read_bytes()
     pack.chmod(0o600)
-    for at in range(part * len(sound) // 8, (part + 1) * len(sound) // 8, 11):
+    for at in range(part * len(sound) // 8, (part + 1) * len(sound) // 8, 29):
         pack.write_bytes(sound[:at] + bytes([sound[at] ^ 0xFF]) + sound[at + 1 :])
         repo = shadow(state, root)  # as after a restart, so that nothing is remembered
         for each in await repo.list():

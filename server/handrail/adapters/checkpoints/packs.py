@@ -21,7 +21,8 @@ from dulwich.pack import Pack
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 
-SMALL_BYTES = 64_000  # of a pack that is made one with the next: written again in no time
+SMALL_BYTES = 64_000  # of a pack that is made one with others: written again in no time
+SEVERAL = 6  # small packs: each has to be looked into for what is read
 LARGE_BYTES = 64_000_000  # of a pack that is left to git
 READ_BYTES = 1_000_000  # of a pack whose index is read as a whole
 MANY_PACKS = 40  # to open them all takes longer than to write one
@@ -30,8 +31,16 @@ MANY_PACKS = 40  # to open them all takes longer than to write one
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
+        """
+        Opens nothing yet.
+
+        Args:
+            folder: Where the packs are.
+            written: Remembers small packs from one opening of the repository to the next.
+        """
         self._folder = folder
+        self._written = {} if written is None else written
         self._places: dict[ObjectID, list[tuple[Path, int, int]]] | None = None
 
     def all(self) -> list[tuple[Path, int]]:
@@ -47,13 +56,21 @@ class Packs:
     def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
         self._places = None
+        entries = list(entries)
         made = pack.made_of(entries)
         path = self._folder / f"{made.name}.pack"
+        if len(made.pack) <= SMALL_BYTES:
+            self._written[path] = entries
+        for old in list(self._written)[:-SEVERAL]:
+            del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
 
     def joined(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
         """
-        What packs hold that are made one with what is written now: a small one, or half of too many.
+        What packs hold that are made one with what is written now.
+
+        These are small packs that hold something of *gone*, all small ones once they are several, or half
+        of too many. To write the others again and to remove them would take longer than to write what is new.
 
         Args:
             size: The bytes of what is written.
@@ -61,13 +78,16 @@ class Packs:
         """
         packs = sorted(self.all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
-        wanted, limit = (MANY_PACKS // 2, LARGE_BYTES) if too_many else (1, max(SMALL_BYTES, 2 * size))
+        limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
+        fitting = [path for path, held in packs if held <= limit]
+        takes_all = too_many or len(fitting) >= SEVERAL
         found: dict[Path, list[Entry]] = {}
-        for path, held in packs:
-            if len(found) == wanted or held > limit:
-                break
+        for path in fitting[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                found[path] = [entry for entry in pack.read(path) if entry.name not in gone]
+                held = self._written.get(path) or pack.read(path)
+                left = [entry for entry in held if entry.name not in gone]
+                if takes_all or len(left) < len(held):
+                    found[path] = left
         return found
 
     def without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
@@ -89,6 +109,7 @@ class Packs:
     def remove(self, path: Path) -> None:
         """Remove a pack; first what says that it is there."""
         self._places = None
+        self._written.pop(path, None)
         for suffix in (".idx", ".rev", ".pack"):
             path.with_suffix(suffix).unlink(missing_ok=True)
 

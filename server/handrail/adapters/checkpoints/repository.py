@@ -22,6 +22,7 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
+from handrail.adapters.checkpoints.pack import Entry
 from handrail.adapters.checkpoints.record import Growing, Step, change, joined, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
@@ -58,6 +59,7 @@ class Memory:
 
     room: Room
     known: dict[ObjectID, Turn] = field(default_factory=dict)
+    written: dict[Path, list[Entry]] = field(default_factory=dict)  # small packs, newest last
     is_swept: bool = False
     is_recovered: bool = False
 
@@ -367,7 +369,7 @@ class Vault:
     @contextmanager
     def _open(self) -> Iterator[Store]:
         """The repository; what the disk refuses is said as a CheckpointError."""
-        store = Store(self.home / REPOSITORY)
+        store = Store(self.home / REPOSITORY, self.memory.written)
         try:
             yield store
         except OSError as error:

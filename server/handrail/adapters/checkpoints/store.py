@@ -4,17 +4,19 @@ A bare git repository that is ours alone: objects and refs on disk, written in p
 What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
 sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
 and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
-What is written at once is one pack, joined with a small one that is there: to make a file for each object
-takes longer than all else. What the objects mean is decided in `record`.
+What is written at once is one pack, and small ones are made one: to make a file for each object takes longer
+than all else. What the objects mean is decided in `record`.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,7 +29,7 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack
-from handrail.adapters.checkpoints.pack import DAMAGE
+from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
 from handrail.adapters.files.entry import BINARY
@@ -77,10 +79,10 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
         self.folder = folder
         self._objects = DiskObjectStore(folder / "objects")
-        self._packs = Packs(folder / "objects" / "pack")
+        self._packs = Packs(folder / "objects" / "pack", written)
         self._refs = DiskRefsContainer(folder)
 
     def make(self, state: Path) -> None:
@@ -179,8 +181,14 @@ class Store:
             self._packs.remove(path)
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:
-        for name in names:
-            (self.folder / "objects" / name[:2].decode() / name[2:].decode()).unlink(missing_ok=True)
+        base = os.path.join(self.folder, "objects")
+        try:
+            there = frozenset(os.listdir(base))  # we make no loose objects, so there are hardly ever some
+        except FileNotFoundError:
+            return
+        for name in map(bytes.decode, names):
+            if name[:2] in there:
+                Path(base, name[:2], name[2:]).unlink(missing_ok=True)
 
     def is_sound(self, each: ShaFile) -> bool:
         """Whether an object is there, whole and genuine."""
@@ -313,12 +321,17 @@ class Store:
 def _make_folders(base: Path, folder: Path) -> None:
     """Make *folder* and what is missing between it and *base*; all of them are ours alone."""
     for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
+        folder = base / part
         try:
-            os.mkdir(base / part, 0o700)
-        except FileExistsError:
-            if not (base / part).is_dir():
-                raise
-        os.chmod(base / part, 0o700)
+            found = os.stat(folder)
+        except FileNotFoundError:
+            with suppress(FileExistsError):  # another server was quicker
+                os.mkdir(folder, 0o700)
+            found = os.stat(folder)
+        if not stat.S_ISDIR(found.st_mode):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(folder))
+        if stat.S_IMODE(found.st_mode) != 0o700:
+            os.chmod(folder, 0o700)
 
 
 def _replace(written: Path, path: Path, base: Path) -> None:
@@ -341,7 +354,8 @@ def _filled(path: Path, raw: bytes) -> Iterator[int]:
     """A new file, open and not yet on the disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:
-        os.chmod(path, 0o600)
+        if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
+            os.chmod(path, 0o600)
         view = memoryview(raw)
         while view:
             view = view[os.write(handle, view) :]
