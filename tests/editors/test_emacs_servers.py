@@ -31,13 +31,13 @@ BAD = "shop.py:5: error: This is bad. (other)"
 UNDEFINED = "shop.py:5: error: Undefined name `item` (Ruff F821)"
 UNUSED = "`os` imported but unused\n\nhelp: Remove unused import: `os`"
 NAMES = [
+    ("references", {"path": "till.py", "name": "total", "line": 1}),
     ("definition", {"path": "till.py", "name": "total", "line": 3}),
     ("references", {"path": "shop.py", "name": "items", "line": 5}),
     ("references", {"path": "shop.py", "name": "total"}),
     ("symbols", {"path": "shop.py"}),
     ("symbols", {"query": "tot"}),
     ("definition", {"path": "shop.py", "name": "sum"}),
-    ("references", {"path": "till.py", "name": "total", "line": 1}),
 ]
 FOUND = [
     "1 line in 1 file.\nshop.py\n  4|def total(items):",
@@ -90,7 +90,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
         servers=[[*OTHER, "--versions"]],
         typed="typed",
     )
-    (broke,), (mended,), (unknown, listed, *found), (ended,) = told
+    (broke,), (mended,), (unknown, listed, uses, *found), (ended,) = told
     assert seen["before"] == ["This is bad."]
     assert problems(broke) == ["there is a new problem:", BAD]
     assert "problem" not in mended
@@ -101,7 +101,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
     assert listed.startswith("shop.py:1: error: This is bad. (other)")
     assert found[0] == FOUND[0]
     assert found[1] == FOUND[1].replace("sum(items)", "sum(items)  # STALE BAD")
-    assert found[2] == FOUND[2]
+    assert uses == found[2] == FOUND[2]
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
     assert found[5] == "The editor's language servers found nothing."
@@ -137,12 +137,13 @@ def test_several_servers_of_lsp_mode_are_heard_and_asked(emacs: Emacs) -> None:
     seen, told = take_turn(
         emacs, [BROKEN], [MENDED, *calls(*NAMES)], servers=[OTHER, RUFF], client="lsp-mode"
     )
-    (broke,), (mended, *found) = told
+    (broke,), (mended, uses, *found) = told
     assert sorted(seen["before"]) == ["This is bad.", UNUSED]
     assert problems(broke)[0] == "there are 2 new problems:"
     assert set(problems(broke)[1:]) == {BAD, UNDEFINED}
     assert "problem" not in mended
     assert seen["servers"] == [2, 2]  # what lsp-mode knows is left as it is
+    assert uses == found[2]
     assert found[:3] == [each.replace("return '😀'", "return 'it'") for each in FOUND]
     assert "  4|def total(items):  [function module.total]" in found[3].splitlines()
     assert found[4] == "1 line in 1 file.\nshop.py\n  4|def total(items):  [function total]"
