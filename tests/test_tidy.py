@@ -315,6 +315,22 @@ def test_names_by_participles_are_found(name: str, is_found: bool) -> None:
     assert is_participle(name) is is_found
 
 
+# ---- The map -----------------------------------------------------------------------------------------
+
+
+def test_the_places_where_a_change_goes_are_there() -> None:
+    text = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = text.partition("## Where a change goes")[2].partition("\n## ")[0].splitlines()
+    gone = list[str]()
+    for row in rows:
+        folder = ""
+        for name in re.findall(r"`([\w/-]+(?:\.\w+|/))`", row if row.startswith("|") else ""):
+            path = name if "/" in name else folder + name  # a bare name is beside the one before
+            gone += [] if any((base / path).exists() for base in (PACKAGE, ROOT)) else [name]
+            folder = path[: path.rfind("/") + 1]
+    assert not gone
+
+
 # ---- The cases of the originals ---------------------------------------------------------------------
 
 CITED = re.compile(r"`([a-z_/]+\.md): ([^`]+)`|`([a-z_0-9/]+\.py)::(test_[a-z_0-9]+)`")
